@@ -55,15 +55,15 @@ def test_write_lists_every_figure_with_six_fields(tmp_path: Path) -> None:
 
 
 def test_table_shows_what_was_missed() -> None:
-    told = figures.format_table(
+    table = figures.format_table(
         [BenchmarkFigure("idempotency.ms", 2.0, "ms", "a"), BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")]
     )
 
-    assert [line.split()[-2] for line in told.splitlines()[1:]] == ["MISSED", "met"]
+    assert [line.split()[-2] for line in table.splitlines()[1:]] == ["MISSED", "met"]
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"), [([], True), (["help"], True), (["exec", "help.cached.r"], True), (["exec"], False)]
+    ("prefixes", "expected"), [([], True), (["help"], True), (["exec", "help.cached.r"], True), (["exec"], False)]
 )
-def test_is_wanted_by_the_beginning_of_its_name(wanted: list[str], expected: bool) -> None:
-    assert is_wanted("help.cached.ratio", wanted) is expected
+def test_is_wanted_by_the_beginning_of_its_name(prefixes: list[str], expected: bool) -> None:
+    assert is_wanted("help.cached.ratio", prefixes) is expected

@@ -20,41 +20,41 @@ def test_answer_length_is_unknown_while_the_head_is_cut(cut: int) -> None:
 
 
 def test_answer_length_is_read_whatever_its_case_and_never_from_the_body() -> None:
-    answer = b"HTTP/1.1 200 OK\r\ncontent-LENGTH:27\r\n\r\n\r\ncontent-length: 99999\r\n"
+    response = b"HTTP/1.1 200 OK\r\ncontent-LENGTH:27\r\n\r\n\r\ncontent-length: 99999\r\n"
 
-    assert load.get_response_length(bytearray(answer)) == answer.index(b"\r\n\r\n") + 4 + 27
+    assert load.get_response_length(bytearray(response)) == response.index(b"\r\n\r\n") + 4 + 27
 
 
 @pytest.mark.parametrize(
-    "answer",
+    "response",
     [
         b"HTTP/1.1 500 Oops\r\ncontent-length: 2\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
     ],
     ids=["not 200", "without a length"],
 )
-def test_answer_length_refuses_what_it_cannot_count(answer: bytes) -> None:
+def test_answer_length_refuses_what_it_cannot_count(response: bytes) -> None:
     with pytest.raises(load.UnexpectedResponse):
-        load.get_response_length(bytearray(answer))
+        load.get_response_length(bytearray(response))
 
 
 def test_request_names_its_length_only_with_a_body() -> None:
-    asked = load.build_request("GET", "/a", {"X": "1"})
-    sent = load.build_request("POST", "/a", {}, b"{}")
+    without_body = load.build_request("GET", "/a", {"X": "1"})
+    with_body = load.build_request("POST", "/a", {}, b"{}")
 
-    assert asked == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n\r\n"
-    assert sent.endswith(b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+    assert without_body == b"GET /a HTTP/1.1\r\nHost: 127.0.0.1\r\nX: 1\r\n\r\n"
+    assert with_body.endswith(b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
 
 
 @pytest.mark.parametrize("pieces", [1, 3, len(ANSWER)])
 def test_drive_sends_every_request_and_measures_each(pieces: int) -> None:
     with answering(pieces) as address:
-        found = load.run_load(address, [load.build_request("GET", "/", {})] * 20, connections=4, with_heads=True)
+        result = load.run_load(address, [load.build_request("GET", "/", {})] * 20, connections=4, with_heads=True)
 
-    assert len(found.latencies) == 20
-    assert all(latency > 0 for latency in found.latencies)
-    assert found.heads == [ANSWER.partition(b"\r\n\r\n")[0]] * 20
-    assert found.per_second == pytest.approx(20 / found.seconds)
+    assert len(result.latencies) == 20
+    assert all(latency > 0 for latency in result.latencies)
+    assert result.heads == [ANSWER.partition(b"\r\n\r\n")[0]] * 20
+    assert result.per_second == pytest.approx(20 / result.seconds)
 
 
 def test_drive_tells_when_the_server_hangs_up() -> None:

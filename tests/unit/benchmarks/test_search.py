@@ -31,13 +31,13 @@ def test_measure_tells_recall_ranks_and_time(tmp_path: Path) -> None:
     write(tmp_path, "queries.jsonl", REQUESTS)
     (tmp_path / "tools.jsonl.gz").write_bytes(gzip.compress("\n".join(map(json.dumps, TOOLS)).encode()))
 
-    found = {figure.name: figure.value for figure in search.measure_search(tmp_path)}
+    values = {figure.name: figure.value for figure in search.measure_search(tmp_path)}
 
-    assert found["recall@1"] == found["recall@5"] == pytest.approx((1 + 1 + 0.5 + 0) / 4, abs=1e-3)
-    assert found["recall@5 a"] == 0.75
-    assert found["mrr"] == 0.75
-    assert found["p95"] >= found["p50"] > 0
-    assert "index.s" in found
+    assert values["recall@1"] == values["recall@5"] == pytest.approx((1 + 1 + 0.5 + 0) / 4, abs=1e-3)
+    assert values["recall@5 a"] == 0.75
+    assert values["mrr"] == 0.75
+    assert values["p95"] >= values["p50"] > 0
+    assert "index.s" in values
 
 
 def test_measure_says_what_is_missing(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_measure_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def test_found_counts_what_is_among_the_first() -> None:
-    found = RankedQuery(source="", ranks=[3, None, 0, 4], milliseconds=1)
+    query = RankedQuery(source="", ranks=[3, None, 0, 4], milliseconds=1)
 
-    assert (found.compute_recall(1), found.compute_recall(4), found.compute_recall(5)) == (0.25, 0.5, 0.75)
-    assert found.reciprocal_rank == 1
+    assert (query.compute_recall(1), query.compute_recall(4), query.compute_recall(5)) == (0.25, 0.5, 0.75)
+    assert query.reciprocal_rank == 1
     assert RankedQuery("", [None], 1).reciprocal_rank == 0

@@ -57,12 +57,12 @@ CREATES = [path for path, op in OPS.items() if op["action"] == "create" and op["
 
 
 @pytest.fixture(scope="module")
-def found() -> Catalog:
+def catalog() -> Catalog:
     return build_catalog("v" * 64, SHIPPED)
 
 
-def count_help_tokens(found: Catalog, **query: Any) -> int:
-    return tokens.count(help_pages.answer_query(found, HelpQuery(**query)).body.decode())
+def count_help_tokens(catalog: Catalog, **query: Any) -> int:
+    return tokens.count(help_pages.answer_query(catalog, HelpQuery(**query)).body.decode())
 
 
 def collect_argument_names(schema: Any) -> set[str]:
@@ -219,22 +219,22 @@ def test_arguments_have_descriptions_and_valid_value_aliases(path: str) -> None:
             assert validator.find_instance_problems(wrapper, {"v": meant}) == []
 
 
-def test_help_stays_within_its_token_budget(found: Catalog) -> None:
-    short = {path: count_help_tokens(found, path=path) for path in OPS}
-    full = {path: count_help_tokens(found, path=path, format="full") for path in OPS}
+def test_help_stays_within_its_token_budget(catalog: Catalog) -> None:
+    short = {path: count_help_tokens(catalog, path=path) for path in OPS}
+    full = {path: count_help_tokens(catalog, path=path, format="full") for path in OPS}
 
     assert statistics.median(short.values()) <= 180
     assert statistics.median(full.values()) <= 450, full
-    assert count_help_tokens(found) <= 120
-    assert max(count_help_tokens(found, path=path) for path in GROUPS) <= 300
+    assert count_help_tokens(catalog) <= 120
+    assert max(count_help_tokens(catalog, path=path) for path in GROUPS) <= 300
 
 
 @for_each("path", OPS)
-def test_op_is_found_by_its_summary_and_first_keyword(found: Catalog, path: str) -> None:
-    view = found.view_for(FULL_VISIBILITY)
+def test_op_is_found_by_its_summary_and_first_keyword(catalog: Catalog, path: str) -> None:
+    view = catalog.view_for(FULL_VISIBILITY)
 
-    assert path in search.find_ops(found, view, OPS[path]["summary"], limit=2)
-    assert path in search.find_ops(found, view, OPS[path]["keywords"][0], limit=8)
+    assert path in search.find_ops(catalog, view, OPS[path]["summary"], limit=2)
+    assert path in search.find_ops(catalog, view, OPS[path]["keywords"][0], limit=8)
 
 
 @pytest.mark.django_db
@@ -251,11 +251,11 @@ def test_example_runs_unchanged(
     api: Api, path: str, args: dict[str, Any], record_property: Callable[[str, object], None]
 ) -> None:
     record_property(EXAMPLE, path)  # counted at the end of the run
-    answer = api.exec(path, args)
+    envelope = api.exec(path, args)
 
-    assert answer["ok"] is True, answer
-    assert answer["op"] == path
-    assert answer["result"]
+    assert envelope["ok"] is True, envelope
+    assert envelope["op"] == path
+    assert envelope["result"]
     event_log.flush()
     event = OperationEvent.objects.get(type="exec")
     assert (event.op, event.ok, event.status) == (path, True, 200)
@@ -264,7 +264,7 @@ def test_example_runs_unchanged(
         OPS[path]["action"],
         OPS[path]["kind"],
     )
-    operation = answer["meta"].get("operation", {})
+    operation = envelope["meta"].get("operation", {})
     assert operation.get("entity", "") == OPS[path].get("entity", "")
     assert operation.get("action", OPS[path]["action"]) == OPS[path]["action"]
     if OPS[path]["kind"] == "write":
@@ -278,8 +278,8 @@ def test_example_runs_without_warnings_except_unchanged(api: Api, path: str, arg
 
 
 @for_each("path", OPS)
-def test_usage_is_valid_when_its_placeholders_are_filled(found: Catalog, path: str) -> None:
-    usage = help_pages.orjson.loads(help_pages.answer_query(found, HelpQuery(path=path, format="full")).body)["usage"]
+def test_usage_is_valid_when_its_placeholders_are_filled(catalog: Catalog, path: str) -> None:
+    usage = help_pages.orjson.loads(help_pages.answer_query(catalog, HelpQuery(path=path, format="full")).body)["usage"]
     example = OPS[path]["examples"][0]["args"]
 
     def fill_placeholders(value: Any, sample: Any) -> Any:

@@ -137,10 +137,10 @@ def test_saving_sets_fields_owned_by_services(admin_client: Client) -> None:
     task = TaskFactory(title="Old")
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "priority": 3, "props": "{}"}
 
-    answer = post(admin_client, page("task_change", task.pk), **form, duration_minutes=60, state_key="done")
+    response = post(admin_client, page("task_change", task.pk), **form, duration_minutes=60, state_key="done")
 
     task.refresh_from_db()
-    assert answer.status_code == 302
+    assert response.status_code == 302
     assert (task.title, task.created_by) == ("New", "owner")
     assert task.updated_at == task.completed_at
     assert task.updated_at > MADE_AT
@@ -172,10 +172,10 @@ def test_invalid_values_are_refused_with_a_message(admin_client: Client, wrong: 
     form = {"project": task.project_id, "title": "New", "type_key": task.type_key, "state_key": "todo"}
 
     form |= {"priority": 3, "duration_minutes": 60, "props": "{}"}
-    answer = post(admin_client, page("task_change", task.pk), **(form | wrong))
+    response = post(admin_client, page("task_change", task.pk), **(form | wrong))
 
-    assert answer.status_code == 200
-    assert sentence in answer.content.decode()
+    assert response.status_code == 200
+    assert sentence in response.content.decode()
     assert not Task.objects.filter(title="New").exists()
 
 
@@ -352,10 +352,10 @@ def test_restoring_a_replaced_row_is_refused_with_a_message(admin_client: Client
     ProjectCalendarFactory(project=gone.project)
 
     chosen = {"action": "restore", "_selected_action": [str(gone.pk)]}
-    answer = admin_client.post(page("projectcalendar_changelist"), chosen, follow=True)
+    response = admin_client.post(page("projectcalendar_changelist"), chosen, follow=True)
 
     gone.refresh_from_db()
-    assert "Nothing was restored" in answer.content.decode()
+    assert "Nothing was restored" in response.content.decode()
     assert gone.deleted_at is not None
 
 
@@ -365,9 +365,9 @@ def test_invalid_event_is_refused(admin_client: Client, wrong: dict[str, str]) -
     form = {"project": event.project_id, "title": "New", "time_zone": "UTC", "props": "{}", "attendees": "[]"}
     times = {"start_at_0": "2026-03-02", "start_at_1": "09:00", "end_at_0": "2026-03-02", "end_at_1": "10:00"}
 
-    answer = post(admin_client, page("calendarevent_change", event.pk), **(form | times | wrong))
+    response = post(admin_client, page("calendarevent_change", event.pk), **(form | times | wrong))
     event.refresh_from_db()
-    assert (answer.status_code, event.title) == (200, event.title)
+    assert (response.status_code, event.title) == (200, event.title)
     assert event.title != "New"
 
     post(admin_client, page("calendarevent_change", event.pk), **form, **times)
@@ -381,15 +381,15 @@ HOURS = '{"monday": ["09:00-12:00"]}'
 
 def test_profile_is_added_changed_and_deleted_in_the_admin(admin_client: Client) -> None:
     post(admin_client, page("profile_add"), **PROFILE, working_hours=HOURS)
-    made = Profile.objects.get()
+    profile = Profile.objects.get()
     Profile.objects.update(updated_at=MADE_AT)
 
-    post(admin_client, page("profile_change", made.pk), **PROFILE | {"name": "Mira B."}, working_hours=HOURS)
+    post(admin_client, page("profile_change", profile.pk), **PROFILE | {"name": "Mira B."}, working_hours=HOURS)
     changed = Profile.objects.get()
     listed = admin_client.get(page("profile_changelist"), {"q": "mira"}).content.decode()
-    admin_client.post(page("profile_delete", made.pk), {"post": "yes"})
+    admin_client.post(page("profile_delete", profile.pk), {"post": "yes"})
 
-    assert (made.subject, made.working_hours) == ("mira", {"monday": ["09:00-12:00"]})
+    assert (profile.subject, profile.working_hours) == ("mira", {"monday": ["09:00-12:00"]})
     assert changed.name == "Mira B."
     assert changed.updated_at > MADE_AT
     assert "Europe/Berlin" in listed
@@ -407,8 +407,8 @@ def test_profile_is_added_changed_and_deleted_in_the_admin(admin_client: Client)
     ],
 )
 def test_invalid_profile_is_refused_with_a_message(admin_client: Client, sent: dict[str, Any], message: str) -> None:
-    answer = post(admin_client, page("profile_add"), **{**PROFILE, "working_hours": HOURS, **sent})
+    response = post(admin_client, page("profile_add"), **{**PROFILE, "working_hours": HOURS, **sent})
 
-    assert answer.status_code == 200
-    assert message in answer.content.decode()
+    assert response.status_code == 200
+    assert message in response.content.decode()
     assert not Profile.objects.exists()

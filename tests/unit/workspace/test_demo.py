@@ -76,8 +76,8 @@ def rows() -> list[Any]:
 def test_load_adds_projects_and_their_contents(loaded: dict[str, int]) -> None:
     assert loaded == ADDED
     assert CalendarEvent.objects.filter(task_event_kind="").count() == ADDED["events"]  # plus the events of task dates
-    kept = {model: len(each) for model, each in zip(MODELS, rows(), strict=True) if model is not CalendarEvent}
-    assert sorted(kept.values()) == sorted(number for name, number in ADDED.items() if name != "events")
+    counts = {model: len(each) for model, each in zip(MODELS, rows(), strict=True) if model is not CalendarEvent}
+    assert sorted(counts.values()) == sorted(number for name, number in ADDED.items() if name != "events")
 
 
 def test_second_load_changes_nothing(loaded: dict[str, int]) -> None:
@@ -291,10 +291,10 @@ def test_demo_rows_pass_model_validation(loaded: dict[str, int]) -> None:
 
 
 def test_demo_times_of_past_actions_are_in_the_past(loaded: dict[str, int]) -> None:
-    made = {project.pk: project.created_at for project in Project.objects.all()}
+    project_times = {project.pk: project.created_at for project in Project.objects.all()}
     for kind in ENTITY_TYPE_BY_NAME.values():
         for row in kind.get_rows():
-            assert made.get(getattr(row, "project_id", None), row.created_at) <= row.created_at, row
+            assert project_times.get(getattr(row, "project_id", None), row.created_at) <= row.created_at, row
             assert row.created_at <= row.updated_at < AT
             ended = getattr(row, kind.completion_stamp[1]) if kind.completion_stamp else None
             assert ended is None or ended < AT
@@ -320,9 +320,9 @@ def test_demo_events_have_every_recurrence_and_timed_or_whole_days(loaded: dict[
 
 
 def test_demo_calendars_belong_to_the_demo_subject(loaded: dict[str, int]) -> None:
-    answer = call_handler("list_calendar_events", subject=demo.DEMO_COLLEAGUE, at=AT, calendar_id="primary").result
+    result = call_handler("list_calendar_events", subject=demo.DEMO_COLLEAGUE, at=AT, calendar_id="primary").result
 
-    assert [row["title"] for row in answer["events"]] == ["Parents' evening"]
+    assert [row["title"] for row in result["events"]] == ["Parents' evening"]
     assert str(ProjectCalendar.objects.get().project_id) == demo.DEMO_PROJECT_ID
 
 

@@ -17,13 +17,13 @@ positions = import_module("workspace.migrations.0005_document_positions")
 
 def test_migration_puts_old_documents_at_the_root_oldest_first(db: None) -> None:
     project, other = ProjectFactory(), ProjectFactory()
-    made: list[Any] = [
+    documents: list[Any] = [
         DocumentFactory(project=project, title=title, created_at=MADE_AT.replace(hour=hour))
         for title, hour in (("C", 12), ("A", 10), ("B", 11))
     ]
     gone = DocumentFactory(project=project, deleted_at=MADE_AT)
     DocumentFactory(project=other, title="X")
-    Document.objects.filter(pk__in=[each.pk for each in made]).update(position=None)
+    Document.objects.filter(pk__in=[each.pk for each in documents]).update(position=None)
     DocumentFactory(project=project, title="New")  # written by the new release during the migration
 
     positions.place(apps, None)

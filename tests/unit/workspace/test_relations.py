@@ -87,9 +87,9 @@ def test_parent_relations_have_no_circle() -> None:
 def test_known_relation_is_stored_in_the_direction_of_its_kinds(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
-    found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
+    relation = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
 
-    assert (found.sentence, found.is_guess) == (stored, False)
+    assert (relation.sentence, relation.is_guess) == (stored, False)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_known_relation_is_stored_in_the_direction_of_its_kinds(sent: str, store
 def test_unknown_relation_is_chosen_by_the_kinds(sent: str, stored: str) -> None:
     src, rel, dst = sent.split()
 
-    found = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
+    relation = resolve_relation(EdgeKind(src), rel, EdgeKind(dst))
 
-    assert (found.sentence, found.is_guess) == (stored, True)
+    assert (relation.sentence, relation.is_guess) == (stored, True)
 
 
 @given(src=kinds, rel=names, dst=kinds)
@@ -130,11 +130,11 @@ def test_normalisation_is_idempotent(src: EdgeKind, rel: str, dst: EdgeKind) -> 
 
 @given(src=kinds, rel=names, dst=kinds)
 def test_normalised_edge_keeps_the_sent_kinds(src: EdgeKind, rel: str, dst: EdgeKind) -> None:
-    found = resolve_relation(src, rel, dst)
+    relation = resolve_relation(src, rel, dst)
 
-    ends = (found.src_kind, found.dst_kind)
-    assert ends in KINDS_BY_RELATION[found.rel]
-    assert ends == ((dst, src) if found.swapped else (src, dst))
+    ends = (relation.src_kind, relation.dst_kind)
+    assert ends in KINDS_BY_RELATION[relation.rel]
+    assert ends == ((dst, src) if relation.swapped else (src, dst))
 
 
 @given(src=kinds, rel=names, dst=kinds)
@@ -151,15 +151,15 @@ def test_legacy_relation_maps_to_its_inverse(name: str, src: EdgeKind, dst: Edge
     rel, from_other_end = RELATION_ALIASES[name]
 
     result = resolve_relation(dst, rel, src) if from_other_end else resolve_relation(src, rel, dst)
-    found = resolve_relation(src, name, dst)
+    relation = resolve_relation(src, name, dst)
 
-    assert found.rel is result.rel
-    assert {(src, dst), (dst, src)} <= KINDS_BY_RELATION[found.rel] or found.sentence == result.sentence
+    assert relation.rel is result.rel
+    assert {(src, dst), (dst, src)} <= KINDS_BY_RELATION[relation.rel] or relation.sentence == result.sentence
 
 
 @given(src=kinds, dst=kinds)
 def test_semantic_relations_have_no_parent(src: EdgeKind, dst: EdgeKind) -> None:
-    found = relations.get_semantic_relation(src, dst)
+    relation = relations.get_semantic_relation(src, dst)
 
-    assert not relations.is_containment(found)
-    assert (found.src_kind, found.dst_kind) in KINDS_BY_RELATION[found.rel]
+    assert not relations.is_containment(relation)
+    assert (relation.src_kind, relation.dst_kind) in KINDS_BY_RELATION[relation.rel]

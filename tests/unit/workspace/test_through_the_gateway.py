@@ -61,18 +61,18 @@ def test_update_schema_accepts_null_for_every_nullable_column(kind: EntityType) 
 def test_nested_payload_creates_a_document_through_the_gateway(api: Api) -> None:
     sent = {"project_id": DEMO_PROJECT_ID, "document": {"title": " ", "bodyMarkdown": r"# A\n\nB"}}
 
-    answer = api.exec("onto.document.create", sent)
+    envelope = api.exec("onto.document.create", sent)
 
-    row = Document.objects.get(pk=answer["result"]["document"]["id"])
+    row = Document.objects.get(pk=envelope["result"]["document"]["id"])
     assert (row.title, row.content) == ("Untitled Document", "# A\n\nB")
-    assert answer["meta"]["warnings"] == [
+    assert envelope["meta"]["warnings"] == [
         "Read document.bodyMarkdown as content.",
         "Read document.title as title.",
         "Ignored the blank title.",
         "No title was sent, so the document was named Untitled Document.",
         r"Read \n in content as line breaks, because it had no others.",
     ]
-    assert answer["meta"]["operation"]["entity_id"] == str(row.pk)
+    assert envelope["meta"]["operation"]["entity_id"] == str(row.pk)
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_nested_payload_creates_a_document_through_the_gateway(api: Api) -> None
     ],
 )
 def test_document_without_a_title_is_created_untitled(api: Api, title: dict[str, object], warnings: list[str]) -> None:
-    answer = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **title, "content": "x"})
+    envelope = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **title, "content": "x"})
 
-    assert answer["result"]["document"]["title"] == "Untitled Document"
+    assert envelope["result"]["document"]["title"] == "Untitled Document"
     untitled = "No title was sent, so the document was named Untitled Document."
-    assert answer["meta"].get("warnings") == [*warnings, untitled]
+    assert envelope["meta"].get("warnings") == [*warnings, untitled]
 
 
 @pytest.mark.parametrize("title", ["", " "])
@@ -97,12 +97,12 @@ def test_first_document_without_a_title_is_created_untitled(api: Api, title: str
     project = {"name": "New", "type_key": "project.technical.app"}
     document = {"temp_id": "d", "kind": "document", "title": title}
 
-    answer = api.exec("onto.project.create", {"project": project, "entities": [document]})
+    envelope = api.exec("onto.project.create", {"project": project, "entities": [document]})
 
-    assert answer["meta"]["warnings"] == [
+    assert envelope["meta"]["warnings"] == [
         "entities/0: The title was blank, so the document was named Untitled Document."
     ]
-    assert Document.objects.filter(project_id=answer["result"]["project_id"], title="Untitled Document").count() == 1
+    assert Document.objects.filter(project_id=envelope["result"]["project_id"], title="Untitled Document").count() == 1
 
 
 @pytest.mark.parametrize("title", ["", " "])
@@ -110,9 +110,9 @@ def test_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
     project = {"name": "New", "type_key": "project.technical.app"}
     task = {"temp_id": "t", "kind": "task", "title": title}
 
-    answer = api.exec("onto.project.create", {"project": project, "entities": [task]})
+    envelope = api.exec("onto.project.create", {"project": project, "entities": [task]})
 
-    assert [error["path"] for error in answer["error"]["details"]["field_errors"]] == ["/entities/0/title"]
+    assert [error["path"] for error in envelope["error"]["details"]["field_errors"]] == ["/entities/0/title"]
 
 
 @pytest.mark.parametrize(
@@ -126,31 +126,31 @@ def test_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
     ],
 )
 def test_invalid_documents_are_refused_at_their_pointer(api: Api, args: dict[str, object], paths: list[str]) -> None:
-    answer = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **args})
+    envelope = api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, **args})
 
-    assert [error["path"] for error in answer["error"]["details"]["field_errors"]] == paths
+    assert [error["path"] for error in envelope["error"]["details"]["field_errors"]] == paths
 
 
 def test_blank_content_of_an_update_changes_nothing(api: Api) -> None:
-    answer = api.exec("onto.document.update", {"document_id": DEMO_DOCUMENT_ID, "content": " "})
+    envelope = api.exec("onto.document.update", {"document_id": DEMO_DOCUMENT_ID, "content": " "})
 
-    assert [error["code"] for error in answer["error"]["details"]["field_errors"]] == ["no_change"]
+    assert [error["code"] for error in envelope["error"]["details"]["field_errors"]] == ["no_change"]
     assert Document.objects.get(pk=DEMO_DOCUMENT_ID).content.startswith("# Tone guide")
 
 
 def test_search_all_is_not_an_operation_on_an_entity(api: Api) -> None:
-    answer = api.exec("search_ontology", {"q": "pricing", "limit": 2})
+    envelope = api.exec("search_ontology", {"q": "pricing", "limit": 2})
 
-    assert (answer["op"], len(answer["result"]["results"])) == ("onto.search", 2)
-    assert "operation" not in answer["meta"]
-    assert {row["type"] for row in answer["result"]["results"]} == {"task", "document"}
+    assert (envelope["op"], len(envelope["result"]["results"])) == ("onto.search", 2)
+    assert "operation" not in envelope["meta"]
+    assert {row["type"] for row in envelope["result"]["results"]} == {"task", "document"}
 
 
 def test_single_type_is_read_as_a_list_of_one(api: Api) -> None:
-    answer = api.exec("onto.search", {"query": "pricing", "types": "document"})
+    envelope = api.exec("onto.search", {"query": "pricing", "types": "document"})
 
-    assert {row["type"] for row in answer["result"]["results"]} == {"document"}
-    assert answer["meta"]["warnings"] == []
+    assert {row["type"] for row in envelope["result"]["results"]} == {"document"}
+    assert envelope["meta"]["warnings"] == []
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ def test_single_type_is_read_as_a_list_of_one(api: Api) -> None:
 def test_interpreted_values_are_stored_with_a_warning(
     api: Api, op: str, sent: dict[str, object], stored: dict[str, object], warnings: list[str]
 ) -> None:
-    answer = api.exec(op, {"project_id": DEMO_PROJECT_ID, **sent})
+    envelope = api.exec(op, {"project_id": DEMO_PROJECT_ID, **sent})
 
-    row = answer["result"][op.split(".")[1]]
+    row = envelope["result"][op.split(".")[1]]
     assert {name: row[name] for name in stored} == stored
-    assert answer["meta"]["warnings"] == warnings
-    assert answer["meta"]["operation"]["entity_id"] == row["id"]
+    assert envelope["meta"]["warnings"] == warnings
+    assert envelope["meta"]["operation"]["entity_id"] == row["id"]
 
 
 @pytest.mark.parametrize(
@@ -205,9 +205,9 @@ def test_interpreted_values_are_stored_with_a_warning(
 def test_value_outside_the_schema_is_refused_at_its_pointer(
     api: Api, op: str, args: dict[str, object], paths: list[str]
 ) -> None:
-    answer = api.exec(op, {"project_id": DEMO_PROJECT_ID, **args})
+    envelope = api.exec(op, {"project_id": DEMO_PROJECT_ID, **args})
 
-    assert sorted(error["path"] for error in answer["error"]["details"]["field_errors"]) == paths
+    assert sorted(error["path"] for error in envelope["error"]["details"]["field_errors"]) == paths
 
 
 @pytest.mark.parametrize("kind", ["goal", "plan", "milestone"])
@@ -216,7 +216,7 @@ def test_update_without_a_change_is_refused(api: Api, kind: str, nothing: dict[s
     label = "title" if kind == "milestone" else "name"
     created = api.exec(f"onto.{kind}.create", {"project_id": DEMO_PROJECT_ID, label: "Row"})["result"][kind]
 
-    answer = api.exec(f"onto.{kind}.update", {f"{kind}_id": created["id"], f"{kind}_{label}": "Row", **nothing})
+    envelope = api.exec(f"onto.{kind}.update", {f"{kind}_id": created["id"], f"{kind}_{label}": "Row", **nothing})
 
-    assert [error["code"] for error in answer["error"]["details"]["field_errors"]] == ["no_change"]
+    assert [error["code"] for error in envelope["error"]["details"]["field_errors"]] == ["no_change"]
     assert api.exec(f"onto.{kind}.get", {"id": created["id"]})["result"][kind] == created

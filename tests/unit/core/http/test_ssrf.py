@@ -141,9 +141,9 @@ def test_resolve_returns_all_addresses_in_order(resolver: FakeResolver) -> None:
     ]
 
 
-@pytest.mark.parametrize("answer", [["1.1.1.1", "10.0.0.1"], ["::1", "1.1.1.1"], ["127.0.0.1"], []])
-def test_resolve_refuses_a_name_with_any_refused_address(resolver: FakeResolver, answer: list[str]) -> None:
-    resolver.names["a.test"] = [answer]
+@pytest.mark.parametrize("addresses", [["1.1.1.1", "10.0.0.1"], ["::1", "1.1.1.1"], ["127.0.0.1"], []])
+def test_resolve_refuses_a_name_with_any_refused_address(resolver: FakeResolver, addresses: list[str]) -> None:
+    resolver.names["a.test"] = [addresses]
 
     with pytest.raises(AddressRefused):
         ssrf.resolve_allowed_addresses("a.test", 443, seconds=1)

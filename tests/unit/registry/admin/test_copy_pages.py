@@ -61,7 +61,7 @@ def test_save_message_names_the_draft(admin_client: Client) -> None:
     changed = save_row(admin_client, section, sent | {"text": "y"})
     added = admin_client.post(get_registry_url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
 
-    for answer in (changed, added):
-        messages = "".join(str(message) for message in get_messages(answer.wsgi_request))
+    for response in (changed, added):
+        messages = "".join(str(message) for message in get_messages(response.wsgi_request))
         assert "Saved in the draft." in messages
         assert reverse("admin:registry_release_review") in messages

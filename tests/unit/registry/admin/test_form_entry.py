@@ -58,10 +58,10 @@ def test_unchanged_form_gives_the_entry_of_the_draft(op_forms: OpForms, live_cat
     for op in Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases"):
         entry = snapshot.op_to_entry(op)
 
-        found = op_forms.read_entry(op, op_forms.get_form_data(op))
+        op_form = op_forms.read_entry(op, op_forms.get_form_data(op))
 
-        assert found.entry == entry
-        assert found.unreadable == []
+        assert op_form.entry == entry
+        assert op_form.unreadable == []
 
 
 def test_form_entry_equals_the_entry_after_saving(op_forms: OpForms) -> None:
@@ -72,10 +72,10 @@ def test_form_entry_equals_the_entry_after_saving(op_forms: OpForms) -> None:
     sent |= {"rules-5-kind": "do", "rules-5-text": "Never mind", "rules-5-position": "5", "rules-5-DELETE": "on"}
     sent |= {"examples-0-args": '{"title": "B"}', "aliases-0-DELETE": "on"}
 
-    found = op_forms.read_entry(op, sent)
+    op_form = op_forms.read_entry(op, sent)
 
-    assert found.unreadable == []
-    entry = found.entry
+    assert op_form.unreadable == []
+    entry = op_form.entry
     assert (entry["summary"], entry["description"], entry["keywords"]) == ("New", "a\nb", ["x"])
     assert entry["policy"]["do"] == ["Rule do", "Between", "Second"]
     assert entry["examples"] == [{"title": "Minimal", "args": {"title": "B"}}]
@@ -91,17 +91,17 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
     OpAlias.objects.create(op=op, name="a")
     sent = op_forms.get_form_data(op)
 
-    found = op_forms.read_entry(op, sent)
+    op_form = op_forms.read_entry(op, sent)
 
-    assert sent[found.find_input("policy/do/0")[0]] == "First"
-    assert sent[found.find_input("policy/do/1")[0]] == "Rule do"
-    assert sent[found.find_input("aliases/1")[0]] == "onto.task.add.alias"
-    assert found.find_input("examples/0") == ("examples-0-args", "")
-    assert found.find_input("examples/0/title") == ("examples-0-title", "")
-    assert found.find_input("parameters_schema/properties/a~1b") == ("parameters_schema", "/properties/a~1b")
-    assert found.find_input("help/short")[0] == ""
-    assert found.labels["examples-0-args"] == "Example 1, args"
-    assert found.texts["parameters_schema"] == sent["parameters_schema"]
+    assert sent[op_form.find_input("policy/do/0")[0]] == "First"
+    assert sent[op_form.find_input("policy/do/1")[0]] == "Rule do"
+    assert sent[op_form.find_input("aliases/1")[0]] == "onto.task.add.alias"
+    assert op_form.find_input("examples/0") == ("examples-0-args", "")
+    assert op_form.find_input("examples/0/title") == ("examples-0-title", "")
+    assert op_form.find_input("parameters_schema/properties/a~1b") == ("parameters_schema", "/properties/a~1b")
+    assert op_form.find_input("help/short")[0] == ""
+    assert op_form.labels["examples-0-args"] == "Example 1, args"
+    assert op_form.texts["parameters_schema"] == sent["parameters_schema"]
 
 
 @pytest.mark.parametrize(
@@ -124,28 +124,28 @@ def test_form_entry_reports_values_that_a_column_refuses(
 ) -> None:
     op = make_op()
 
-    found = op_forms.read_entry(op, op_forms.get_form_data(op) | {name: text})
+    op_form = op_forms.read_entry(op, op_forms.get_form_data(op) | {name: text})
 
-    assert [each.input for each in found.unreadable] == [name]
-    assert message in found.unreadable[0].message
-    assert found.unreadable[0].keeps_saved_value == (shown != text[:200].replace("\x00", ""))
-    assert snapshot.get_value(found.entry, name) == shown
+    assert [each.input for each in op_form.unreadable] == [name]
+    assert message in op_form.unreadable[0].message
+    assert op_form.unreadable[0].keeps_saved_value == (shown != text[:200].replace("\x00", ""))
+    assert snapshot.get_value(op_form.entry, name) == shown
 
 
 def test_json_error_names_its_line(op_forms: OpForms) -> None:
     op = make_op()
 
-    found = op_forms.read_entry(op, op_forms.get_form_data(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
+    op_form = op_forms.read_entry(op, op_forms.get_form_data(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
 
-    assert [(each.input, each.line, each.column) for each in found.unreadable] == [("examples-0-args", 2, 11)]
-    assert found.entry["examples"][0]["args"] == {"title": "Book venue"}
+    assert [(each.input, each.line, each.column) for each in op_form.unreadable] == [("examples-0-args", 2, 11)]
+    assert op_form.entry["examples"][0]["args"] == {"title": "Book venue"}
 
 
 def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
-    found = op_forms.read_entry(None, op_forms.get_form_data(None) | {"op": "onto.task.new"})
+    op_form = op_forms.read_entry(None, op_forms.get_form_data(None) | {"op": "onto.task.new"})
 
-    assert found.entry["op"] == "onto.task.new"
-    assert {each.input for each in found.unreadable} == {"summary", "tool_name", "kind"}
+    assert op_form.entry["op"] == "onto.task.new"
+    assert {each.input for each in op_form.unreadable} == {"summary", "tool_name", "kind"}
 
 
 @pytest.mark.parametrize(

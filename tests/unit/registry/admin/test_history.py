@@ -109,12 +109,12 @@ def test_save_is_refused_when_another_admin_saved_meanwhile(
     assert op.summary == "Mine"
 
 
-@pytest.mark.parametrize("seen", ["", "nonsense", "x.99999999999999999999", "\ud7ff.1"])
-def test_form_without_its_version_saves_nothing_at_first(admin_client: Client, seen: str) -> None:
+@pytest.mark.parametrize("stamp", ["", "nonsense", "x.99999999999999999999", "\ud7ff.1"])
+def test_form_without_its_version_saves_nothing_at_first(admin_client: Client, stamp: str) -> None:
     op = make_op()
     sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
 
-    refused = save_row(admin_client, op, sent | {"summary": "Mine", "seen": seen})
+    refused = save_row(admin_client, op, sent | {"summary": "Mine", "seen": stamp})
 
     assert "Someone changed it, after you opened this page" in refused.content.decode()
     op.refresh_from_db()

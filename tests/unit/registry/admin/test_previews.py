@@ -32,9 +32,9 @@ AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 def get_part_text(response: HttpResponse, name: str) -> str:
     """Return the text of one part of a preview on one line, without markup."""
-    found = re.search(rf'<(\w+) data-part="{name}">(.*?)</\1>\s*(?=<\w+ data-part|\Z)', response.content.decode(), re.S)
-    assert found, f"There is no part {name}."
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", found[2])).split())
+    match = re.search(rf'<(\w+) data-part="{name}">(.*?)</\1>\s*(?=<\w+ data-part|\Z)', response.content.decode(), re.S)
+    assert match, f"There is no part {name}."
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", match[2])).split())
 
 
 def get_form_data(client: Client, op: Op) -> dict[str, str]:

@@ -123,10 +123,10 @@ def test_restore_writes_one_op_of_a_release_into_the_draft(
 def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    seen = admin_client.get(get_action_url("restore", published)).context["seen"]
+    version = admin_client.get(get_action_url("restore", published)).context["seen"]
     Op.objects.update(summary="Meanwhile")
 
-    page_text = read_page_text(submit_action(admin_client, "restore", published, seen=seen))
+    page_text = read_page_text(submit_action(admin_client, "restore", published, seen=version))
 
     assert "The draft has changed since you reviewed it." in page_text
     assert Op.objects.get().summary == "Meanwhile"

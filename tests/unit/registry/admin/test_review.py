@@ -90,8 +90,8 @@ def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, publish
 
 def find_cost_sentence(response: HttpResponse) -> str:
     """Return the sentence about the token cost."""
-    found = re.search(r"Help tokens: .*?\.(?= )", read_page_text(response))
-    return found[0] if found else ""
+    match = re.search(r"Help tokens: .*?\.(?= )", read_page_text(response))
+    return match[0] if match else ""
 
 
 def test_review_without_changes_says_what_to_do_next(admin_client: Client, published: Release) -> None:

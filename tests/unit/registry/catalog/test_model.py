@@ -178,14 +178,14 @@ OPS = [
     ],
 )
 def test_view_hides_by_pattern_and_kind(visibility: Visibility, ops: set[str], root: tuple[str, ...]) -> None:
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
 
-    view = found.view_for(visibility)
+    view = catalog.view_for(visibility)
 
     assert view.ops == ops
     assert view.children["root"] == root
     assert view.counts["root"] == len(ops)
-    assert found.view_for(visibility) is view
+    assert catalog.view_for(visibility) is view
 
 
 def test_view_hides_groups_without_visible_ops() -> None:
@@ -197,12 +197,12 @@ def test_view_hides_groups_without_visible_ops() -> None:
 
 def test_view_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model, "MAX_CACHED_VIEWS", 3)
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
 
     for number in range(10):
-        found.view_for(Visibility(patterns=(f"p{number}",)))
+        catalog.view_for(Visibility(patterns=(f"p{number}",)))
 
-    assert len(found._views) <= 3
+    assert len(catalog._views) <= 3
 
 
 @pytest.mark.parametrize(
@@ -219,9 +219,9 @@ def test_view_cache_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_find_matches_names_exactly(name: str, path: str | None) -> None:
-    found = build_catalog(*OPS).find_op(name)
+    op = build_catalog(*OPS).find_op(name)
 
-    assert (found.op if found else None) == path
+    assert (op.op if op else None) == path
 
 
 GIVEN = [
@@ -244,14 +244,14 @@ OTHERS = [
 def test_with_op_equals_the_catalog_of_a_release_with_the_op(other: dict[str, Any]) -> None:
     rest = [each for each in GIVEN if each["op"] != other["op"]]
 
-    found = build_catalog(*GIVEN).with_op(model.build_op(other), version="draft")
+    draft = build_catalog(*GIVEN).with_op(model.build_op(other), version="draft")
 
     released = build_catalog(*rest, other)
-    assert found.ops == released.ops
-    assert found.names == released.names
-    assert found.groups == released.groups
-    assert found.view_for(Visibility()) == released.view_for(Visibility())
-    assert found.version == "draft"
+    assert draft.ops == released.ops
+    assert draft.names == released.names
+    assert draft.groups == released.groups
+    assert draft.view_for(Visibility()) == released.view_for(Visibility())
+    assert draft.version == "draft"
 
 
 def test_with_op_does_not_change_the_original_catalog() -> None:
@@ -259,11 +259,11 @@ def test_with_op_does_not_change_the_original_catalog() -> None:
     before = dict(live.ops), dict(live.names), live.view_for(Visibility())
     help_pages.answer_query(live, HelpQuery(path="onto.task.get"))
 
-    found = live.with_op(model.build_op(build_op_entry("onto.task.get", summary="Another")), version="draft")
+    draft = live.with_op(model.build_op(build_op_entry("onto.task.get", summary="Another")), version="draft")
 
     assert (live.ops, live.names, live.view_for(Visibility())) == before
     assert live.version == "v" * 64
-    assert b"Another" in help_pages.answer_query(found, HelpQuery(path="onto.task.get")).body
+    assert b"Another" in help_pages.answer_query(draft, HelpQuery(path="onto.task.get")).body
     assert b"Another" not in help_pages.answer_query(live, HelpQuery(path="onto.task.get")).body
 
 
@@ -275,11 +275,11 @@ def test_with_op_keeps_the_prompts() -> None:
 
 
 def test_op_has_its_kind_and_properties() -> None:
-    found = build_catalog(*OPS).ops["onto.task.add"]
+    op = build_catalog(*OPS).ops["onto.task.add"]
 
-    assert (found.group, found.is_write, found.is_active) == ("onto", True, True)
-    assert found.validator.is_valid({})
-    assert not found.validator.is_valid({"unknown": 1})
+    assert (op.group, op.is_write, op.is_active) == ("onto", True, True)
+    assert op.validator.is_valid({})
+    assert not op.validator.is_valid({"unknown": 1})
 
 
 @pytest.mark.django_db

@@ -49,21 +49,21 @@ OTHERS = {path["op"] for path in OPS} - {"old.op"}
 def test_switched_off_op_is_in_no_list_and_gives_its_reason(
     off: Switches, hidden: set[str], reason: str | None
 ) -> None:
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
 
-    view = found.view_for(Visibility(switches=off))
+    view = catalog.view_for(Visibility(switches=off))
 
     assert view.ops == OTHERS - hidden
     assert view.counts["root"] == len(OTHERS - hidden)
     assert view.off_reasons.get("onto.task.add") == reason
-    assert {path for path in view.off_reasons if path in found.ops} == hidden
+    assert {path for path in view.off_reasons if path in catalog.ops} == hidden
 
 
 def test_group_with_all_ops_off_is_hidden_and_gives_the_reason() -> None:
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
 
-    whole = found.view_for(Visibility(switches=Switches(groups={"onto.task": "Down"})))
-    one_by_one = found.view_for(Visibility(switches=Switches(ops={"onto.task.add": "A", "onto.task.get": "B"})))
+    whole = catalog.view_for(Visibility(switches=Switches(groups={"onto.task": "Down"})))
+    one_by_one = catalog.view_for(Visibility(switches=Switches(ops={"onto.task.add": "A", "onto.task.get": "B"})))
 
     for view in (whole, one_by_one):
         assert view.children["onto"] == ("onto.project",)
@@ -82,28 +82,28 @@ def test_switched_off_op_outside_the_visibility_is_not_mentioned() -> None:
 
 @pytest.mark.parametrize("name", ["onto.task.add", "onto.task.make", "onto_task_add"])
 def test_help_reports_a_switched_off_op_under_all_its_names(name: str) -> None:
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
 
     with pytest.raises(help_pages.UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
         help_pages.answer_query(
-            found, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
+            catalog, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
         )
 
     assert refused.value.help_path == "onto.task"
 
 
 def test_search_and_cached_answers_drop_a_switched_off_op_at_once() -> None:
-    found = build_catalog(*OPS)
+    catalog = build_catalog(*OPS)
     on, off = Visibility(), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
     query = HelpQuery(path="onto.task")
 
-    before = help_pages.answer_query(found, query, on)
+    before = help_pages.answer_query(catalog, query, on)
 
     assert b"onto.task.add" in before.body
-    assert b"onto.task.add" not in help_pages.answer_query(found, query, off).body
-    assert help_pages.answer_query(found, query, on) is before
-    assert "onto.task.add" in search.find_ops(found, found.view_for(on), "add a task", limit=5)
-    assert "onto.task.add" not in search.find_ops(found, found.view_for(off), "add a task", limit=5)
+    assert b"onto.task.add" not in help_pages.answer_query(catalog, query, off).body
+    assert help_pages.answer_query(catalog, query, on) is before
+    assert "onto.task.add" in search.find_ops(catalog, catalog.view_for(on), "add a task", limit=5)
+    assert "onto.task.add" not in search.find_ops(catalog, catalog.view_for(off), "add a task", limit=5)
 
 
 @pytest.mark.django_db
@@ -116,11 +116,11 @@ def test_follow_replaces_only_what_changed(
     assert switches.get_switches() is ALL_ON  # until the poller runs
     with django_assert_num_queries(1):
         switches.refresh_switches()
-    found = switches.get_switches()
-    assert found.groups == {"util": "Broken"}
+    current = switches.get_switches()
+    assert current.groups == {"util": "Broken"}
     with django_assert_num_queries(1):
         switches.refresh_switches()
-    assert switches.get_switches() is found
+    assert switches.get_switches() is current
 
     Switch.objects.update(reason="Other")
     switches.refresh_switches()

@@ -29,12 +29,12 @@ def test_checks_accept_every_publishable_op(
     entry["summary"] = text or "Said"
     others = build_check_context(build_op_entry("a.c"), entry, imported=("a.b",))
 
-    found = checks.check_entry(entry, others)
+    findings = checks.check_entry(entry, others)
 
-    assert {finding.rule for finding in found} <= set(checks.RULES)
-    assert all(finding.message and finding.fix and finding.op == "a.b" for finding in found)
+    assert {finding.rule for finding in findings} <= set(checks.RULES)
+    assert all(finding.message and finding.fix and finding.op == "a.b" for finding in findings)
     if schema_check.find_problems(given_schema):
-        assert any(finding.is_blocking for finding in found)
+        assert any(finding.is_blocking for finding in findings)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.support.op_entries import build_catalog, build_op_entry, build_schema
     ],
 )
 def test_short_and_full_help_have_separate_budgets(counts: tuple[int, int], messages: list[str]) -> None:
-    assert [found.message for found in budgets.check("a.b", counts)] == messages
+    assert [finding.message for finding in budgets.check("a.b", counts)] == messages
 
 
 def test_op_tokens_are_counted_on_the_served_help() -> None:
@@ -28,10 +28,10 @@ def test_op_tokens_are_counted_on_the_served_help() -> None:
     )
 
     counted = token_counts.count_entry_tokens(entry)
-    (found,) = checks.check_entry(entry, build_check_context(entry))
+    (finding,) = checks.check_entry(entry, build_check_context(entry))
 
     assert counted["a.b"] == token_counts.count_catalog_tokens(build_catalog(entry, build_op_entry("a.c")))["a.b"]
-    assert (found.rule, found.message) == (
+    assert (finding.rule, finding.message) == (
         "full_over_budget",
         f"{counted['a.b'][1]} tokens; the budget is 450.",
     )

@@ -64,7 +64,7 @@ def test_current_context_is_cached_until_the_draft_changes(change: Any) -> None:
 def test_context_without_an_op_frees_its_names() -> None:
     make_op(), make_op("onto.task.other")
 
-    left = checks.get_current_context().without_op("onto.task.add")
+    context = checks.get_current_context().without_op("onto.task.add")
 
-    assert set(left.ops) == {"onto.task.other"}
-    assert set(left.names) == {"onto.task.other", "onto_task_other", "onto.task.other.alias"}
+    assert set(context.ops) == {"onto.task.other"}
+    assert set(context.names) == {"onto.task.other", "onto_task_other", "onto.task.other.alias"}

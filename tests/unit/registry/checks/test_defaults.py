@@ -40,10 +40,10 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
     ],
 )
 def test_default_that_its_schema_refuses_is_found(argument: Any, rule: str, message: str, fix: str) -> None:
-    (found,) = defaults.check(build_op_with_arguments(a=argument))
+    (finding,) = defaults.check(build_op_with_arguments(a=argument))
 
-    assert (found.rule, found.message, found.fix) == (rule, message, fix)
-    assert found.field == "parameters_schema/properties/a/default"
+    assert (finding.rule, finding.message, finding.fix) == (rule, message, fix)
+    assert finding.field == "parameters_schema/properties/a/default"
 
 
 def test_invalid_default_is_found_at_every_level_and_through_references() -> None:
@@ -51,9 +51,9 @@ def test_invalid_default_is_found_at_every_level_and_through_references() -> Non
     op = build_op_with_arguments(a={"type": "array", "items": inner})
     op.schema["$defs"] = {"state": STATE}
 
-    (found,) = defaults.check(op)
+    (finding,) = defaults.check(op)
 
-    assert found.field == "parameters_schema/properties/a/items/properties/s~0~1t/default"
+    assert finding.field == "parameters_schema/properties/a/items/properties/s~0~1t/default"
 
 
 @pytest.mark.parametrize(

@@ -207,10 +207,10 @@ def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str,
     # A tool name may equal its path, which a model sends on the gateway surface.
     ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
 
-    found = list(errors.find_off_surface_names(section, ops))
+    findings = list(errors.find_off_surface_names(section, ops))
 
-    assert [finding.message.split(" is not available on ")[0] for finding in found] == named
-    assert all(finding.is_blocking and finding.field == "text" for finding in found)
+    assert [finding.message.split(" is not available on ")[0] for finding in findings] == named
+    assert all(finding.is_blocking and finding.field == "text" for finding in findings)
 
 
 def test_gateway_tool_names_match_the_toolset() -> None:

@@ -27,10 +27,10 @@ from tests.support.op_entries import build_op_entry
     ],
 )
 def test_do_and_dont_contradict_when_both_name_one_action(do: str, dont: str, contradict: bool) -> None:
-    found = list(
+    findings = list(
         policies.check(build_op_entry("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]}))
     )
 
-    assert [(finding.field, "policy/do/1" in finding.message) for finding in found] == [
+    assert [(finding.field, "policy/do/1" in finding.message) for finding in findings] == [
         ("policy/dont/0", True)
     ] * contradict

@@ -22,19 +22,19 @@ from tests.support.op_entries import build_content, build_op_entry, build_schema
     ],
 )
 def test_invisible_characters_are_found(fields: dict[str, Any], field: str, code: str) -> None:
-    found, *_ = prompt_injection.find_hidden_characters("a.b", build_op_entry("a.b", **fields))
+    finding, *_ = prompt_injection.find_hidden_characters("a.b", build_op_entry("a.b", **fields))
 
-    assert (found.field, found.rule) == (field, "hidden_characters")
-    assert code in found.message
-    assert found.fix.isprintable()
+    assert (finding.field, finding.rule) == (field, "hidden_characters")
+    assert code in finding.message
+    assert finding.fix.isprintable()
 
 
 def test_finding_suggests_the_text_without_invisible_characters() -> None:
-    (found,) = prompt_injection.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
+    (finding,) = prompt_injection.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
 
-    assert found.fix == "Write: Send it"
-    (found,) = prompt_injection.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
-    assert found.fix == "Delete them."
+    assert finding.fix == "Write: Send it"
+    (finding,) = prompt_injection.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
+    assert finding.fix == "Delete them."
 
 
 @pytest.mark.parametrize("text", ["Größe", "获取天气", "نمی‌خواهم", "👩‍🚀 goes", "Tabs\tand\nlines", r"^\b\f\u0041$"])
@@ -56,8 +56,8 @@ def test_instructions_are_found_only_in_imported_text(fields: dict[str, Any], fi
     entry = build_op_entry("a.b", **fields, policy={"dont": ["Do not tell the user the id."]})
     snapshot = build_content(entry)
 
-    assert [found.field for found in checks.find_warnings(snapshot, {}, imported=["a.b"])] == [field]
-    assert [found.field for found in checks.check_entry(entry, build_check_context(entry, imported=("a.b",)))] == [
+    assert [finding.field for finding in checks.find_warnings(snapshot, {}, imported=["a.b"])] == [field]
+    assert [finding.field for finding in checks.check_entry(entry, build_check_context(entry, imported=("a.b",)))] == [
         field
     ]
     assert checks.find_warnings(snapshot, {}) == []
@@ -68,7 +68,7 @@ def test_invisible_characters_are_found_in_groups_and_prompt_sections() -> None:
     snapshot["groups"][0]["summary"] = "All\u200b"
     snapshot["sections"] = [{"prompt": "guide", "name": "ids", "title": "Ids", "text": "a\u202eb", "position": 1}]
 
-    assert [(found.op, found.field) for found in checks.find_warnings(snapshot, {})] == [
+    assert [(finding.op, finding.field) for finding in checks.find_warnings(snapshot, {})] == [
         ("a", "summary"),
         ("guide/ids", "text"),
     ]

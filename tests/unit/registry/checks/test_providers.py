@@ -11,14 +11,14 @@ from tests.support.op_entries import build_schema
 
 
 def nested(levels: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "string"}
+    schema: dict[str, Any] = {"type": "string"}
     for _ in range(levels):
-        found = build_schema(a=found)
-    return found
+        schema = build_schema(a=schema)
+    return schema
 
 
-def check(given: dict[str, Any]) -> list[Finding]:
-    return list(providers.check(build_checked_op(parameters_schema=given)))
+def check(schema: dict[str, Any]) -> list[Finding]:
+    return list(providers.check(build_checked_op(parameters_schema=schema)))
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ def check(given: dict[str, Any]) -> list[Finding]:
     [("auth0.createRole", "Use auth0_createRole."), ("x" * 65, f"Use {'x' * 64}."), ("a_b-C9", None)],
 )
 def test_tool_name_allows_letters_digits_underscores_and_dashes(name: str, fix: str | None) -> None:
-    found = list(providers.check(build_checked_op(tool_name=name)))
+    findings = list(providers.check(build_checked_op(tool_name=name)))
 
-    assert [(each.rule, each.field, each.fix) for each in found] == (
+    assert [(each.rule, each.field, each.fix) for each in findings] == (
         [("tool_name_refused", "tool_name", fix)] if fix else []
     )
 
@@ -37,25 +37,25 @@ def test_tool_name_allows_letters_digits_underscores_and_dashes(name: str, fix: 
     ("name", "refused"), [("filter[id]", True), ("$top", True), ("x" * 65, True), ("a.b-c_D", False)]
 )
 def test_argument_name_allows_no_other_characters(name: str, refused: bool) -> None:
-    found = list(providers.check(build_op_with_arguments(**{name: {"type": "string"}})))
+    findings = list(providers.check(build_op_with_arguments(**{name: {"type": "string"}})))
 
-    assert [each.rule for each in found] == ["property_name_refused"] * refused
+    assert [each.rule for each in findings] == ["property_name_refused"] * refused
 
 
 @pytest.mark.parametrize("keyword", ["anyOf", "oneOf", "allOf"])
 def test_schema_allows_no_union_at_the_top(keyword: str) -> None:
     parts = [{"required": ["a"]}, {"required": ["b"]}]
 
-    (found,) = check(build_schema(a={}, b={}) | {keyword: parts})
+    (finding,) = check(build_schema(a={}, b={}) | {keyword: parts})
     below = check(build_schema(a={keyword: [{"type": "string"}, {"type": "null"}]}))
 
-    assert (found.rule, found.field) == ("top_level_union", f"parameters_schema/{keyword}")
+    assert (finding.rule, finding.field) == ("top_level_union", f"parameters_schema/{keyword}")
     assert below == []
 
 
 def test_schema_nests_objects_at_most_ten_levels_deep() -> None:
     assert check(nested(10)) == []
-    assert [(found.rule, found.message) for found in check(nested(11))] == [
+    assert [(finding.rule, finding.message) for finding in check(nested(11))] == [
         ("schema_too_deep", "Its objects are nested 11 levels deep.")
     ]
 
@@ -65,7 +65,7 @@ def test_enum_size_is_limited() -> None:
     long = {"enum": [f"{number:03} {'x' * 60}" for number in range(251)]}
 
     assert check(build_schema(a=many, b=many)) == []
-    assert [found.message for found in check(build_schema(a=many, b=many, c=many))] == [
+    assert [finding.message for finding in check(build_schema(a=many, b=many, c=many))] == [
         "Its enums have 1,200 values in total."
     ]
-    assert [found.field for found in check(build_schema(a=long))] == ["parameters_schema/properties/a/enum"]
+    assert [finding.field for finding in check(build_schema(a=long))] == ["parameters_schema/properties/a/enum"]

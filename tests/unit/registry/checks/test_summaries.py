@@ -27,10 +27,10 @@ from tests.support.op_entries import build_op_entry
 def test_summary_is_one_short_line(summary: str, message: str | None) -> None:
     entry = build_op_entry("a.b", summary=summary)
 
-    found = list(summaries.check(entry, build_check_context(entry)))
+    findings = list(summaries.check(entry, build_check_context(entry)))
 
-    assert [finding.message for finding in found] == ([message] if message else [])
-    assert all("For example: “" in finding.fix for finding in found)
+    assert [finding.message for finding in findings] == ([message] if message else [])
+    assert all("For example: “" in finding.fix for finding in findings)
 
 
 def test_first_op_has_no_similar_summary() -> None:
@@ -59,10 +59,10 @@ def test_summaries_are_similar_when_their_distinctive_words_are(one: str, other:
         build_op_entry("a.one", summary=one), build_op_entry("a.other", summary=other), *others
     )
 
-    found = list(summaries.check(everything.ops["a.one"], everything))
+    findings = list(summaries.check(everything.ops["a.one"], everything))
 
-    assert [finding.rule for finding in found] == ["summary_like_another"] * alike
-    assert all("the same as that of a.other." in finding.message and other in finding.fix for finding in found)
+    assert [finding.rule for finding in findings] == ["summary_like_another"] * alike
+    assert all("the same as that of a.other." in finding.message and other in finding.fix for finding in findings)
 
 
 def test_edited_summary_is_not_compared_with_its_old_version() -> None:
@@ -71,10 +71,10 @@ def test_edited_summary_is_not_compared_with_its_old_version() -> None:
     )
 
     assert list(summaries.check(build_op_entry("a.b", summary="Send the alerts"), everything)) == []
-    assert [found.rule for found in summaries.check(build_op_entry("a.b", summary="Read news"), everything)] == [
+    assert [finding.rule for finding in summaries.check(build_op_entry("a.b", summary="Read news"), everything)] == [
         "summary_like_another"
     ]
-    assert [found.rule for found in summaries.check(build_op_entry("a.new", summary="Read news"), everything)] == [
+    assert [finding.rule for finding in summaries.check(build_op_entry("a.new", summary="Read news"), everything)] == [
         "summary_like_another"
     ]
 
@@ -90,9 +90,9 @@ def test_retired_op_is_not_compared() -> None:
 def test_similar_summaries_are_counted() -> None:
     everything = build_check_context(*(build_op_entry(f"a.x{number}", summary="Send it away") for number in range(4)))
 
-    (found,) = summaries.check(everything.ops["a.x1"], everything)
+    (finding,) = summaries.check(everything.ops["a.x1"], everything)
 
-    assert found.message == "The summary is almost the same as that of a.x0 and 2 more."
+    assert finding.message == "The summary is almost the same as that of a.x0 and 2 more."
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ WORDS = st.lists(
 
 
 @given(st.lists(WORDS, min_size=2, max_size=30))
-def test_similarity_index_agrees_with_comparing_all_pairs(said: list[list[str]]) -> None:
-    summaries = {f"a.{number}": " ".join(listed) for number, listed in enumerate(said)}
+def test_similarity_index_agrees_with_comparing_all_pairs(word_lists: list[list[str]]) -> None:
+    summaries = {f"a.{number}": " ".join(listed) for number, listed in enumerate(word_lists)}
     sets = {path: extract_words(summary) for path, summary in summaries.items()}
     weights = {
         word: log(1 + len(sets) / sum(word in each for each in sets.values())) for word in set().union(*sets.values())

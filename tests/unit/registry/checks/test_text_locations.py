@@ -11,10 +11,10 @@ NESTED = build_schema(
 
 def test_argument_paths_lead_to_their_arguments() -> None:
     entry = build_op_entry("o.p", parameters_schema=NESTED)
-    found = {argument.name: argument for argument in CheckedOp(entry).arguments}
+    arguments = {argument.name: argument for argument in CheckedOp(entry).arguments}
 
-    assert set(found) == {"a", "b", "c", "x/y~z", "d", "f"}
-    for argument in found.values():
+    assert set(arguments) == {"a", "b", "c", "x/y~z", "d", "f"}
+    for argument in arguments.values():
         value = entry
         for step in argument.field.split("/"):
             name = step.replace("~1", "/").replace("~0", "~")

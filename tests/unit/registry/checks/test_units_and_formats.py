@@ -14,8 +14,10 @@ DURATION = "The copy does not give the unit or range of duration."
 
 def find_rules(name: str, argument: Any, description: str = "") -> list[str]:
     return [
-        found.rule
-        for found in units_and_formats.check(build_op_with_arguments(**{name: argument | {"description": description}}))
+        finding.rule
+        for finding in units_and_formats.check(
+            build_op_with_arguments(**{name: argument | {"description": description}})
+        )
     ]
 
 
@@ -59,7 +61,7 @@ def test_number_with_unit_is_accepted(name: str, argument: Any, description: str
 
 
 @pytest.mark.parametrize(
-    ("description", "found"),
+    ("description", "has_finding"),
     [
         ("1 to 5", True),
         ("Priority of the task", True),
@@ -70,8 +72,8 @@ def test_number_with_unit_is_accepted(name: str, argument: Any, description: str
         ("low = 5, high = 1", False),
     ],
 )
-def test_priority_must_say_which_end_is_highest(description: str, found: bool) -> None:
-    expected = ["priority_without_direction"] if found else []
+def test_priority_must_say_which_end_is_highest(description: str, has_finding: bool) -> None:
+    expected = ["priority_without_direction"] if has_finding else []
 
     assert find_rules("priority", INTEGER | {"minimum": 1, "maximum": 5}, description) == expected
     assert find_rules("task_urgency", {"type": "array", "items": INTEGER}, description) == expected
@@ -91,10 +93,10 @@ def test_direction_may_be_anywhere_in_the_copy() -> None:
     "name", ["date", "start_date", "startDate", "due_at", "deadline", "end_time", "time_min", "birthday"]
 )
 def test_date_without_format_is_found(name: str) -> None:
-    (found,) = units_and_formats.check(build_op_with_arguments(**{name: TEXT}))
+    (finding,) = units_and_formats.check(build_op_with_arguments(**{name: TEXT}))
 
-    assert (found.rule, found.field) == ("date_without_format", f"parameters_schema/properties/{name}")
-    assert '"format": "date' in found.fix
+    assert (finding.rule, finding.field) == ("date_without_format", f"parameters_schema/properties/{name}")
+    assert '"format": "date' in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -128,16 +130,16 @@ def test_one_format_may_apply_to_all_dates() -> None:
 
 
 def test_members_of_objects_in_lists_are_checked() -> None:
-    (found,) = units_and_formats.check(
+    (finding,) = units_and_formats.check(
         build_op_with_arguments(rows={"type": "array", "items": build_schema(duration=INTEGER)})
     )
 
-    assert found.message == DURATION
-    assert found.field == "parameters_schema/properties/rows/items/properties/duration/description"
+    assert finding.message == DURATION
+    assert finding.field == "parameters_schema/properties/rows/items/properties/duration/description"
 
 
 def test_check_ends_on_a_recursive_schema() -> None:
     op = build_op_with_arguments(tree={"$ref": "#/$defs/node"}, twin={"anyOf": [{"$ref": "#/$defs/node"}, NUMBER]})
     op.schema["$defs"] = {"node": {"anyOf": [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/node"}, INTEGER]}}
 
-    assert {found.field.split("/")[2] for found in units_and_formats.check(op)} == {"tree", "twin"}
+    assert {finding.field.split("/")[2] for finding in units_and_formats.check(op)} == {"tree", "twin"}

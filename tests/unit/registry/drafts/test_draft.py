@@ -24,9 +24,9 @@ PATH = "onto.task.add"
 
 def content(**fields: Any) -> dict[str, Any]:
     """Return the draft with changed fields of its op."""
-    found = snapshot.snapshot_draft()
-    found["ops"] = [entry | (fields if entry["op"] == PATH else {}) for entry in found["ops"]]
-    return found
+    draft_content = snapshot.snapshot_draft()
+    draft_content["ops"] = [entry | (fields if entry["op"] == PATH else {}) for entry in draft_content["ops"]]
+    return draft_content
 
 
 def entry(**fields: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def list_changes() -> list[tuple[str, str, str, str]]:
 def test_write_replaces_given_entries_and_keeps_the_rest() -> None:
     make_op(shipped={"op": PATH, "summary": "As shipped"})
     make_op("onto.task.other")
-    wanted = content(
+    new_content = content(
         summary="New",
         keywords=["book"],
         policy={"do": ["One", "Two"]},
@@ -50,23 +50,23 @@ def test_write_replaces_given_entries_and_keeps_the_rest() -> None:
         aliases=["added", "plus"],
         connection="elsewhere",
     )
-    wanted["ops"] = [op for op in wanted["ops"] if op["op"] == PATH]
-    wanted["sections"] = [
+    new_content["ops"] = [op for op in new_content["ops"] if op["op"] == PATH]
+    new_content["sections"] = [
         {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
     ]
 
-    found = draft.write_snapshot(wanted, **BY)
+    changes = draft.write_snapshot(new_content, **BY)
 
-    assert [(change.name, change.action) for change in found] == [(PATH, "changed"), ("guide/ids", "added")]
-    assert draft.read_entry(Kind.OP, PATH) == wanted["ops"][0]
-    assert draft.read_entry(Kind.SECTION, "guide/ids") == wanted["sections"][0]
+    assert [(change.name, change.action) for change in changes] == [(PATH, "changed"), ("guide/ids", "added")]
+    assert draft.read_entry(Kind.OP, PATH) == new_content["ops"][0]
+    assert draft.read_entry(Kind.SECTION, "guide/ids") == new_content["sections"][0]
     assert Op.objects.get(op=PATH).shipped == {"op": PATH, "summary": "As shipped"}
     assert Op.objects.filter(op="onto.task.other").exists()
     assert list_changes() == [("ann", "op", PATH, "changed"), ("ann", "section", "guide/ids", "added")]
     summary = AuditEntry.objects.get(kind="op").changes["summary"]
     assert summary == [f"Add {PATH}", "New"]
     with pytest.raises(draft.NothingToChange):
-        draft.write_snapshot(wanted, **BY)
+        draft.write_snapshot(new_content, **BY)
 
 
 def test_write_whole_leaves_exactly_the_given_entries() -> None:
@@ -123,20 +123,20 @@ def test_write_accepts_errors_that_were_there_before() -> None:
 
 def test_write_refuses_a_duplicate_entry() -> None:
     make_op()
-    wanted = content(summary="New")
-    wanted["ops"] *= 2
+    new_content = content(summary="New")
+    new_content["ops"] *= 2
 
     with pytest.raises(draft.DraftRefused, match="more than once"):
-        draft.write_snapshot(wanted, **BY)
+        draft.write_snapshot(new_content, **BY)
 
 
 def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
     op = make_op()
-    wanted, seen = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
+    new_content, version = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
     Op.objects.filter(pk=op.pk).update(summary="Somebody else's")
 
     with pytest.raises(draft.DraftChanged):
-        draft.write_snapshot(wanted, seen=seen, **BY)
+        draft.write_snapshot(new_content, seen=version, **BY)
 
     assert not list_changes()
 
@@ -144,11 +144,11 @@ def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
 def test_write_refuses_two_ops_that_swap_names_and_says_why() -> None:
     make_op()
     make_op("onto.task.other")
-    wanted = snapshot.snapshot_draft()
-    wanted["ops"][0]["tool_name"], wanted["ops"][1]["tool_name"] = "onto_task_other", "onto_task_add"
+    new_content = snapshot.snapshot_draft()
+    new_content["ops"][0]["tool_name"], new_content["ops"][1]["tool_name"] = "onto_task_other", "onto_task_add"
 
     with pytest.raises(draft.DraftChanged, match="swap names"):
-        draft.write_snapshot(wanted, **BY)
+        draft.write_snapshot(new_content, **BY)
 
     assert not list_changes()
 
@@ -260,12 +260,12 @@ def test_put_of_one_op_reads_no_other_op() -> None:
     make_op()
     for number in range(20):
         make_op(f"onto.task.other{number}")
-    wanted = entry(summary="New")
+    new_entry = entry(summary="New")
 
     with CaptureQueriesContext(connection) as queries:
-        draft.write_entry(Kind.OP, PATH, wanted, **BY)
+        draft.write_entry(Kind.OP, PATH, new_entry, **BY)
 
-    assert draft.read_entry(Kind.OP, PATH) == wanted
+    assert draft.read_entry(Kind.OP, PATH) == new_entry
     assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
 
 

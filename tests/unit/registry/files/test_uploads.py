@@ -10,18 +10,18 @@ from registry.files import uploads
 
 def archive(**files: bytes) -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as zip_file:
         for name, data in files.items():
-            made.writestr(name.replace("_", "."), data)
+            zip_file.writestr(name.replace("_", "."), data)
     return out.getvalue()
 
 
 def test_upload_accepts_files_and_archives_together() -> None:
-    found = uploads.read_yaml_files(
+    files = uploads.read_yaml_files(
         [("a.yaml", b"one"), ("copy.zip", archive(b_yaml=b"two", c_yml=b"three", d_txt=b"four"))]
     )
 
-    assert found == {"a.yaml": b"one", "b.yaml": b"two", "c.yml": b"three"}
+    assert files == {"a.yaml": b"one", "b.yaml": b"two", "c.yml": b"three"}
 
 
 @pytest.mark.parametrize(

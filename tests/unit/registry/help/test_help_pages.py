@@ -42,19 +42,21 @@ PING = build_op_entry("util.ping", summary="Answer at once")
 
 
 @pytest.fixture(scope="module")
-def found() -> Catalog:
+def catalog() -> Catalog:
     many = [build_op_entry(f"many.op{n:03}") for n in range(120)]
     return build_catalog(UPDATE, GET, RETIRED, GONE, PING, *many)
 
 
-def query_help(found: Catalog, visibility: Visibility = help_pages.FULL_VISIBILITY, /, **query: Any) -> dict[str, Any]:
-    body: dict[str, Any] = orjson.loads(help_pages.answer_query(found, HelpQuery(**query), visibility).body)
+def query_help(
+    catalog: Catalog, visibility: Visibility = help_pages.FULL_VISIBILITY, /, **query: Any
+) -> dict[str, Any]:
+    body: dict[str, Any] = orjson.loads(help_pages.answer_query(catalog, HelpQuery(**query), visibility).body)
     return body
 
 
 @pytest.mark.parametrize("path", ["", "root"])
-def test_root_lists_its_direct_children(found: Catalog, path: str) -> None:
-    assert query_help(found, path=path) == {
+def test_root_lists_its_direct_children(catalog: Catalog, path: str) -> None:
+    assert query_help(catalog, path=path) == {
         "path": "root",
         "type": "group",
         "summary": "Group root",
@@ -66,8 +68,8 @@ def test_root_lists_its_direct_children(found: Catalog, path: str) -> None:
     }
 
 
-def test_group_lists_its_active_ops_with_their_kind(found: Catalog) -> None:
-    body = query_help(found, path="onto.task")
+def test_group_lists_its_active_ops_with_their_kind(catalog: Catalog) -> None:
+    body = query_help(catalog, path="onto.task")
 
     assert body == {
         "path": "onto.task",
@@ -117,16 +119,16 @@ FULL = SHORT | {
 }
 
 
-def test_op_help_is_short_by_default(found: Catalog) -> None:
-    body = query_help(found, path="onto.task.update")
+def test_op_help_is_short_by_default(catalog: Catalog) -> None:
+    body = query_help(catalog, path="onto.task.update")
 
     assert body == SHORT
     assert list(body) == ["path", "type", "kind", "summary", "args"]
     assert next(iter(body["args"])) == "task_id"
 
 
-def test_op_help_in_full(found: Catalog) -> None:
-    body = query_help(found, path="onto.task.update", format="full")
+def test_op_help_in_full(catalog: Catalog) -> None:
+    body = query_help(catalog, path="onto.task.update", format="full")
 
     assert body == FULL
     assert list(body) == [
@@ -146,22 +148,22 @@ def test_op_help_in_full(found: Catalog) -> None:
         ({"format": "full", "include_examples": False}, False),
     ],
 )
-def test_examples_are_included_on_request(found: Catalog, query: dict[str, Any], has: bool) -> None:
-    assert query_help(found, path="onto.task.update", **query).get("examples", []) == (EXAMPLES if has else [])
+def test_examples_are_included_on_request(catalog: Catalog, query: dict[str, Any], has: bool) -> None:
+    assert query_help(catalog, path="onto.task.update", **query).get("examples", []) == (EXAMPLES if has else [])
 
 
 @pytest.mark.parametrize("form", ["short", "full"])
-def test_schema_is_included_on_request_without_our_annotations(found: Catalog, form: str) -> None:
-    body = query_help(found, path="onto.task.update", format=form, include_schemas=True)
+def test_schema_is_included_on_request_without_our_annotations(catalog: Catalog, form: str) -> None:
+    body = query_help(catalog, path="onto.task.update", format=form, include_schemas=True)
 
     assert body["schema"]["required"] == ["task_id"]
     assert body["schema"]["properties"]["title"] == {"type": "string", "maxLength": 300}
-    assert "schema" not in query_help(found, path="onto.task.update", format=form)
+    assert "schema" not in query_help(catalog, path="onto.task.update", format=form)
 
 
 @pytest.mark.parametrize("form", ["short", "full"])
-def test_empty_fields_are_left_out_except_args(found: Catalog, form: str) -> None:
-    body = query_help(found, path="util.ping", format=form)
+def test_empty_fields_are_left_out_except_args(catalog: Catalog, form: str) -> None:
+    body = query_help(catalog, path="util.ping", format=form)
 
     assert body == {
         "path": "util.ping",
@@ -173,14 +175,14 @@ def test_empty_fields_are_left_out_except_args(found: Catalog, form: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["onto.task.update", "update_onto_task", "task.update", "onto.tasks.update"])
-def test_every_name_of_an_op_returns_its_path(found: Catalog, name: str) -> None:
-    assert query_help(found, path=name) == SHORT
-    assert help_pages.answer_query(found, HelpQuery(path=name)).path == "onto.task.update"
+def test_every_name_of_an_op_returns_its_path(catalog: Catalog, name: str) -> None:
+    assert query_help(catalog, path=name) == SHORT
+    assert help_pages.answer_query(catalog, HelpQuery(path=name)).path == "onto.task.update"
 
 
 @pytest.mark.parametrize("arg", ["priority", "id"])
-def test_argument_help_is_complete(found: Catalog, arg: str) -> None:
-    body = query_help(found, path="task.update", arg=arg)
+def test_argument_help_is_complete(catalog: Catalog, arg: str) -> None:
+    body = query_help(catalog, path="task.update", arg=arg)
 
     expected = {
         "priority": {"name": "priority", "type": "integer, 1..5", "required": False, "minimum": 1, "maximum": 5},
@@ -196,16 +198,16 @@ def test_argument_help_is_complete(found: Catalog, arg: str) -> None:
     assert body == {"path": "onto.task.update", "type": "arg", "arg": expected[arg]}
 
 
-def test_unknown_argument_suggests_the_nearest(found: Catalog) -> None:
+def test_unknown_argument_suggests_the_nearest(catalog: Catalog) -> None:
     with pytest.raises(
         UnknownPath, match=r"^onto\.task\.update has no such argument\. Its arguments are title, "
     ) as refused:
-        query_help(found, path="onto.task.update", arg="tsk_id")
+        query_help(catalog, path="onto.task.update", arg="tsk_id")
 
     assert refused.value.help_path == "onto.task.update"
     assert refused.value.did_you_mean == ["task_id"]
     with pytest.raises(UnknownPath, match="It has no arguments"):
-        query_help(found, path="util.ping", arg="x")
+        query_help(catalog, path="util.ping", arg="x")
 
 
 @pytest.mark.parametrize(
@@ -220,9 +222,9 @@ def test_unknown_argument_suggests_the_nearest(found: Catalog) -> None:
         ({"query": "x", "cursor": "b250bw"}, "cursor"),
     ],
 )
-def test_invalid_field_is_refused(found: Catalog, query: dict[str, Any], field: str) -> None:
+def test_invalid_field_is_refused(catalog: Catalog, query: dict[str, Any], field: str) -> None:
     with pytest.raises(BadHelpQuery) as refused:
-        query_help(found, **query)
+        query_help(catalog, **query)
 
     assert refused.value.field == field
 
@@ -244,13 +246,13 @@ def test_invalid_field_is_refused(found: Catalog, query: dict[str, Any], field: 
     ],
 )
 def test_unknown_path_names_a_group_and_similar_paths(
-    found: Catalog, path: str, help_path: str, did_you_mean: list[str] | None
+    catalog: Catalog, path: str, help_path: str, did_you_mean: list[str] | None
 ) -> None:
     with pytest.raises(UnknownPath) as refused:
-        query_help(found, path=path)
+        query_help(catalog, path=path)
 
     assert refused.value.help_path == help_path
-    assert query_help(found, path=refused.value.help_path)["type"] == "group"
+    assert query_help(catalog, path=refused.value.help_path)["type"] == "group"
     if did_you_mean is not None:
         assert refused.value.did_you_mean[:1] == did_you_mean[:1]
         assert len(refused.value.did_you_mean) <= 3
@@ -258,38 +260,38 @@ def test_unknown_path_names_a_group_and_similar_paths(
 
 
 @pytest.mark.parametrize("path", ["a." * 500_000, "." * 1_000_000, "x" * 1_000_000])
-def test_very_long_path_is_refused_fast(found: Catalog, path: str) -> None:
+def test_very_long_path_is_refused_fast(catalog: Catalog, path: str) -> None:
     with pytest.raises(UnknownPath) as refused:
-        query_help(found, path=path)
+        query_help(catalog, path=path)
 
     assert len(str(refused.value)) < 500
 
 
 @pytest.mark.parametrize("name", ["onto.task.close", "close_task"])
-def test_retired_op_names_its_successor(found: Catalog, name: str) -> None:
+def test_retired_op_names_its_successor(catalog: Catalog, name: str) -> None:
     with pytest.raises(UnknownPath, match=r"^onto\.task\.close is retired\. Use onto\.task\.update\.$") as refused:
-        query_help(found, path=name)
+        query_help(catalog, path=name)
 
     assert (refused.value.help_path, refused.value.did_you_mean) == ("onto.task.update", ["onto.task.update"])
 
 
-def test_help_shows_a_caller_only_allowed_ops(found: Catalog) -> None:
+def test_help_shows_a_caller_only_allowed_ops(catalog: Catalog) -> None:
     reader = Visibility(patterns=("onto.*",), kinds=frozenset(["read"]))
 
-    assert [item["path"] for item in query_help(found, reader)["items"]] == ["onto"]
-    assert [item["path"] for item in query_help(found, reader, path="onto.task")["items"]] == ["onto.task.get"]
-    assert [item["path"] for item in query_help(found, reader, query="task update")["items"]] == ["onto.task.get"]
+    assert [item["path"] for item in query_help(catalog, reader)["items"]] == ["onto"]
+    assert [item["path"] for item in query_help(catalog, reader, path="onto.task")["items"]] == ["onto.task.get"]
+    assert [item["path"] for item in query_help(catalog, reader, query="task update")["items"]] == ["onto.task.get"]
     for hidden in ("onto.task.update", "update_onto_task", "util.ping", "util", "onto.task.close"):
         with pytest.raises(UnknownPath) as refused:
-            query_help(found, reader, path=hidden)
+            query_help(catalog, reader, path=hidden)
         assert not {"onto.task.update", "util.ping", "util"} & set(refused.value.did_you_mean)
         assert refused.value.help_path in ("root", "onto.task")
 
 
-def test_pages_of_a_large_group_list_each_op_once(found: Catalog) -> None:
+def test_pages_of_a_large_group_list_each_op_once(catalog: Catalog) -> None:
     pages, cursor = [], None
     while True:
-        body = query_help(found, path="many", cursor=cursor)
+        body = query_help(catalog, path="many", cursor=cursor)
         pages.append([item["path"] for item in body["items"]])
         if (cursor := body.get("next_cursor")) is None:
             break
@@ -299,26 +301,26 @@ def test_pages_of_a_large_group_list_each_op_once(found: Catalog) -> None:
 
 
 @pytest.mark.parametrize(("limit", "count", "more"), [(1, 1, True), (119, 119, True), (120, 120, False)])
-def test_limit_sets_the_page_length(found: Catalog, limit: int, count: int, more: bool) -> None:
-    body = query_help(found, path="many", limit=limit)
+def test_limit_sets_the_page_length(catalog: Catalog, limit: int, count: int, more: bool) -> None:
+    body = query_help(catalog, path="many", limit=limit)
 
     assert len(body["items"]) == count
     assert ("next_cursor" in body) is more
 
 
-def test_cursor_works_after_its_op_was_removed(found: Catalog) -> None:
-    cursor = query_help(found, path="many", limit=10)["next_cursor"]
+def test_cursor_works_after_its_op_was_removed(catalog: Catalog) -> None:
+    cursor = query_help(catalog, path="many", limit=10)["next_cursor"]
     without = build_catalog(*(build_op_entry(f"many.op{n:03}") for n in range(120) if n != 9))
 
     assert query_help(without, path="many", cursor=cursor, limit=1)["items"][0]["path"] == "many.op010"
 
 
-def test_page_after_the_last_is_empty(found: Catalog) -> None:
+def test_page_after_the_last_is_empty(catalog: Catalog) -> None:
     last = query_help(build_catalog(build_op_entry("many.zzz"), build_op_entry("many.zzzz")), path="many", limit=1)[
         "next_cursor"
     ]
 
-    assert query_help(found, path="many", cursor=last) == {
+    assert query_help(catalog, path="many", cursor=last) == {
         "path": "many",
         "type": "group",
         "summary": "Group many",
@@ -326,8 +328,8 @@ def test_page_after_the_last_is_empty(found: Catalog) -> None:
     }
 
 
-def test_search_returns_ops(found: Catalog) -> None:
-    body = query_help(found, query="change a task", limit=2)
+def test_search_returns_ops(catalog: Catalog) -> None:
+    body = query_help(catalog, query="change a task", limit=2)
 
     assert list(body) == ["query", "type", "items"]
     assert body == {
@@ -340,8 +342,8 @@ def test_search_returns_ops(found: Catalog) -> None:
     }
 
 
-def test_search_without_matches_returns_the_nearest_groups(found: Catalog) -> None:
-    answer = help_pages.answer_query(found, HelpQuery(query="zzzz"))
+def test_search_without_matches_returns_the_nearest_groups(catalog: Catalog) -> None:
+    answer = help_pages.answer_query(catalog, HelpQuery(query="zzzz"))
 
     assert answer.result_count == 0
     assert orjson.loads(answer.body) == {
@@ -358,8 +360,8 @@ def test_search_without_matches_returns_the_nearest_groups(found: Catalog) -> No
 @pytest.mark.parametrize(
     "query", [{}, {"path": "onto.task.update"}, {"path": "task.update", "format": "full"}, {"query": "task"}]
 )
-def test_etag_is_a_hash_of_the_body(found: Catalog, query: dict[str, Any]) -> None:
-    answer = help_pages.answer_query(found, HelpQuery(**query))
+def test_etag_is_a_hash_of_the_body(catalog: Catalog, query: dict[str, Any]) -> None:
+    answer = help_pages.answer_query(catalog, HelpQuery(**query))
     rebuilt = help_pages.answer_query(
         build_catalog(UPDATE, GET, RETIRED, GONE, PING, *(build_op_entry(f"many.op{n:03}") for n in range(120))),
         HelpQuery(**query),
@@ -369,11 +371,11 @@ def test_etag_is_a_hash_of_the_body(found: Catalog, query: dict[str, Any]) -> No
     assert rebuilt == answer
 
 
-def test_etag_changes_with_the_copy(found: Catalog) -> None:
+def test_etag_changes_with_the_copy(catalog: Catalog) -> None:
     changed = build_catalog(UPDATE | {"summary": "Change one task"})
 
     query = HelpQuery(path="onto.task.update")
-    assert help_pages.answer_query(changed, query).etag != help_pages.answer_query(found, query).etag
+    assert help_pages.answer_query(changed, query).etag != help_pages.answer_query(catalog, query).etag
 
 
 def test_answer_cache_is_bounded_and_keyed_by_caller_and_query(monkeypatch: pytest.MonkeyPatch) -> None:

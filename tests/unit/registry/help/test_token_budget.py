@@ -41,7 +41,7 @@ FORMS = [
 
 
 @pytest.fixture(scope="module")
-def found() -> Catalog:
+def catalog() -> Catalog:
     many = [
         build_op_entry(
             f"many.operation_with_quite_a_long_name_{n:03}", summary=f"Operation number {n} of a large group"
@@ -51,8 +51,8 @@ def found() -> Catalog:
     return build_catalog(WIDE, PLAIN, *many)
 
 
-def query_help(found: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
-    body = help_pages.answer_query(found, HelpQuery(**query)).body
+def query_help(catalog: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
+    body = help_pages.answer_query(catalog, HelpQuery(**query)).body
     loaded = orjson.loads(body)
     return loaded, token_budget.count_tokens(loaded)
 
@@ -66,12 +66,12 @@ def argument_names(body: dict[str, Any]) -> list[str]:
 @given(max_tokens=st.integers(1, 700))
 @settings(max_examples=examples(40))
 def test_op_within_a_budget_keeps_required_arguments_and_names_omitted_ones(
-    found: Catalog, path: str, form: dict[str, Any], max_tokens: int
+    catalog: Catalog, path: str, form: dict[str, Any], max_tokens: int
 ) -> None:
-    whole, _ = query_help(found, path=path, **form)
-    smallest, least = query_help(found, path=path, max_tokens=1, **form)
+    whole, _ = query_help(catalog, path=path, **form)
+    smallest, least = query_help(catalog, path=path, max_tokens=1, **form)
 
-    body, size = query_help(found, path=path, max_tokens=max_tokens, **form)
+    body, size = query_help(catalog, path=path, max_tokens=max_tokens, **form)
 
     assert size <= max_tokens or (body == smallest and size == least)
     required = REQUIRED if path == "onto.task.add" else set()
@@ -85,19 +85,19 @@ def test_op_within_a_budget_keeps_required_arguments_and_names_omitted_ones(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_larger_budget_never_omits_more(found: Catalog, form: dict[str, Any]) -> None:
+def test_larger_budget_never_omits_more(catalog: Catalog, form: dict[str, Any]) -> None:
     sizes = [
-        query_help(found, path="onto.task.add", max_tokens=max_tokens, **form)[1] for max_tokens in range(1, 700, 3)
+        query_help(catalog, path="onto.task.add", max_tokens=max_tokens, **form)[1] for max_tokens in range(1, 700, 3)
     ]
 
     assert sizes == sorted(sizes)
-    assert sizes[-1] == query_help(found, path="onto.task.add", **form)[1]
+    assert sizes[-1] == query_help(catalog, path="onto.task.add", **form)[1]
 
 
-def test_least_useful_parts_are_omitted_first(found: Catalog) -> None:
+def test_least_useful_parts_are_omitted_first(catalog: Catalog) -> None:
     gone: list[str] = []
     for max_tokens in range(700, 0, -1):
-        body, _ = query_help(found, path="onto.task.add", format="full", include_schemas=True, max_tokens=max_tokens)
+        body, _ = query_help(catalog, path="onto.task.add", format="full", include_schemas=True, max_tokens=max_tokens)
         gone += [part for part in body.get("omitted", []) if part not in gone]
 
     options = [f"args.{name}" for name in ("q", *(f"option_{n}" for n in range(5, -1, -1)), "parts")]
@@ -106,19 +106,19 @@ def test_least_useful_parts_are_omitted_first(found: Catalog) -> None:
     assert gone[:2] == ["examples", "schema"]
 
 
-def test_nested_arguments_are_folded_before_an_argument_is_omitted(found: Catalog) -> None:
-    whole, size = query_help(found, path="onto.task.add")
+def test_nested_arguments_are_folded_before_an_argument_is_omitted(catalog: Catalog) -> None:
+    whole, size = query_help(catalog, path="onto.task.add")
     assert whole["args"]["parts"] == "[{title?: any, due_at?: any}]"
 
-    folded, _ = query_help(found, path="onto.task.add", max_tokens=size - 1)
+    folded, _ = query_help(catalog, path="onto.task.add", max_tokens=size - 1)
 
     assert folded["args"]["parts"] == "list"
     assert "omitted" not in folded
 
 
-def test_required_enum_keeps_its_values_in_the_smallest_form(found: Catalog) -> None:
-    full, _ = query_help(found, path="onto.task.add", format="full", max_tokens=1)
-    short, _ = query_help(found, path="onto.task.add", max_tokens=1)
+def test_required_enum_keeps_its_values_in_the_smallest_form(catalog: Catalog) -> None:
+    full, _ = query_help(catalog, path="onto.task.add", format="full", max_tokens=1)
+    short, _ = query_help(catalog, path="onto.task.add", max_tokens=1)
 
     assert full["args"] == [
         {"name": "project_id", "type": "uuid", "required": True},
@@ -129,19 +129,19 @@ def test_required_enum_keeps_its_values_in_the_smallest_form(found: Catalog) -> 
 
 @given(max_tokens=st.integers(1, 4_000))
 @settings(max_examples=examples(60))
-def test_group_within_a_budget_has_a_cursor(found: Catalog, max_tokens: int) -> None:
-    body, size = query_help(found, path="many", max_tokens=max_tokens)
+def test_group_within_a_budget_has_a_cursor(catalog: Catalog, max_tokens: int) -> None:
+    body, size = query_help(catalog, path="many", max_tokens=max_tokens)
 
     assert size <= max_tokens or len(body["items"]) == 1
     assert body["items"]
-    following, _ = query_help(found, path="many", cursor=body["next_cursor"])
+    following, _ = query_help(catalog, path="many", cursor=body["next_cursor"])
     assert following["items"][0]["path"] == f"many.operation_with_quite_a_long_name_{len(body['items']):03}"
 
 
 @given(max_tokens=st.integers(1, 400))
 @settings(max_examples=examples(40))
-def test_search_fits_its_budget(found: Catalog, max_tokens: int) -> None:
-    body, size = query_help(found, query="operation number group", limit=30, max_tokens=max_tokens)
+def test_search_fits_its_budget(catalog: Catalog, max_tokens: int) -> None:
+    body, size = query_help(catalog, query="operation number group", limit=30, max_tokens=max_tokens)
 
     assert size <= max_tokens or len(body["items"]) == 1
     assert body["items"]

@@ -54,7 +54,7 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
 
 
 @pytest.mark.parametrize(
-    ("name", "taken", "expected"),
+    ("name", "names_in_use", "expected"),
     [
         ("get_user", set(), "get_user"),
         ("get_user", {"get_user"}, "sales_crm_get_user"),
@@ -65,8 +65,8 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
         ("n" * 200, set(), "n" * 128),
     ],
 )
-def test_tool_name_is_valid_for_providers(name: str, taken: set[str], expected: str) -> None:
-    assert entries.choose_tool_name(name, "sales.crm", lambda wanted: wanted not in taken) == expected
+def test_tool_name_is_valid_for_providers(name: str, names_in_use: set[str], expected: str) -> None:
+    assert entries.choose_tool_name(name, "sales.crm", lambda candidate: candidate not in names_in_use) == expected
 
 
 def test_group_summary_names_its_contents() -> None:

@@ -13,11 +13,15 @@ from registry.models import path_validator
 Named = str | tuple[str, str]
 
 
-def assign(*named: Named, group: str = "crm", taken: set[str] | None = None, kept: dict[str, str] | None = None):
+def assign(
+    *named: Named, group: str = "crm", used_paths: set[str] | None = None, known_paths: dict[str, str] | None = None
+):
     pairs = [(each, "") if isinstance(each, str) else each for each in named]
     functions = [FunctionDefinition(name, description, {}) for name, description in pairs]
-    tree = op_paths.PathTree(taken or set(), {"root"})
-    return op_paths.assign_paths(op_paths.parse_tool_names(functions, group), group, tree, known_paths=kept or {})
+    tree = op_paths.PathTree(used_paths or set(), {"root"})
+    return op_paths.assign_paths(
+        op_paths.parse_tool_names(functions, group), group, tree, known_paths=known_paths or {}
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,10 +76,10 @@ def test_singular_and_plural_names_get_different_paths() -> None:
 
 
 def test_part_of_a_known_resource_is_below_it() -> None:
-    found = assign("get_pull_request", "list_pull_requests", "get_pull_request_files", "get_space_data")
+    paths = assign("get_pull_request", "list_pull_requests", "get_pull_request_files", "get_space_data")
 
-    assert found["get_pull_request_files"] == "crm.pull_request.get_files"
-    assert found["get_space_data"] == "crm.space_data.get"
+    assert paths["get_pull_request_files"] == "crm.pull_request.get_files"
+    assert paths["get_space_data"] == "crm.space_data.get"
 
 
 def test_prefix_shared_by_all_names_is_dropped() -> None:
@@ -95,21 +99,21 @@ def test_namespace_of_all_names_is_dropped_and_others_become_groups() -> None:
 
 
 def test_path_in_use_is_never_assigned_again() -> None:
-    found = assign("get_user", "getUser", "GetUser", taken={"crm.user.get", "crm.mail"})
+    paths = assign("get_user", "getUser", "GetUser", used_paths={"crm.user.get", "crm.mail"})
 
-    assert sorted(found.values()) == ["crm.user.get_2", "crm.user.get_3", "crm.user.get_4"]
-    assert assign("send_mail", taken={"crm.mail"}) == {"send_mail": "crm.mail_2.send"}
+    assert sorted(paths.values()) == ["crm.user.get_2", "crm.user.get_3", "crm.user.get_4"]
+    assert assign("send_mail", used_paths={"crm.mail"}) == {"send_mail": "crm.mail_2.send"}
 
 
 def test_assigned_path_is_stable() -> None:
-    found = assign("get_user", "list_users", kept={"get_user": "crm.people.find", "gone": "crm.gone"})
+    paths = assign("get_user", "list_users", known_paths={"get_user": "crm.people.find", "gone": "crm.gone"})
 
-    assert found == {"get_user": "crm.people.find", "list_users": "crm.user.list"}
+    assert paths == {"get_user": "crm.people.find", "list_users": "crm.user.list"}
 
 
-def children(found: dict[str, str]) -> dict[str, set[str]]:
+def children(paths: dict[str, str]) -> dict[str, set[str]]:
     below: dict[str, set[str]] = defaultdict(set)
-    for path in found.values():
+    for path in paths.values():
         while "." in path:
             below[path.rpartition(".")[0]].add(path)
             path = path.rpartition(".")[0]
@@ -149,14 +153,14 @@ NAMES = st.lists(st.text(min_size=1, max_size=60) | st.from_regex(r"[a-zA-Z_.\-]
 
 
 @given(NAMES, st.sets(st.sampled_from(["crm.a", "crm.tool", "crm.a.get", "crm.n1"])))
-def test_any_names_get_valid_unique_paths(names: list[str], taken: set[str]) -> None:
-    found = assign(*names, taken=set(taken))
+def test_any_names_get_valid_unique_paths(names: list[str], used_paths: set[str]) -> None:
+    paths = assign(*names, used_paths=set(used_paths))
 
-    assert set(found) == set(names)
-    assert len(set(found.values())) == len(names)
-    assert not taken & set(found.values())
-    assert not set(found.values()) & set(children(found))
-    assert not taken & set(children(found))
-    for path in [*found.values(), *children(found)]:
+    assert set(paths) == set(names)
+    assert len(set(paths.values())) == len(names)
+    assert not used_paths & set(paths.values())
+    assert not set(paths.values()) & set(children(paths))
+    assert not used_paths & set(children(paths))
+    for path in [*paths.values(), *children(paths)]:
         path_validator(path)
         assert len(path) <= 200

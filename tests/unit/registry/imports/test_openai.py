@@ -34,19 +34,19 @@ def read(value: Any, form: ProviderFormat = ProviderFormat.OPENAI) -> FunctionLi
     ],
 )
 def test_every_list_format_is_parsed(value: Any, form: ProviderFormat) -> None:
-    found = read(value, form)
+    function_list = read(value, form)
 
-    assert found.functions == [openai.FunctionDefinition("get_weather", "Tells it", SCHEMA)]
-    assert found.refusals == []
+    assert function_list.functions == [openai.FunctionDefinition("get_weather", "Tells it", SCHEMA)]
+    assert function_list.refusals == []
 
 
 def test_json_lines_are_parsed_and_a_broken_line_is_reported() -> None:
     lines = [json.dumps(PLAIN), "", json.dumps(PLAIN | {"name": "b"}), '{"name": "broken", ']
 
-    found = read("\n".join(lines).encode())
+    function_list = read("\n".join(lines).encode())
 
-    assert [each.name for each in found.functions] == ["get_weather", "b"]
-    assert [refusal.name for refusal in found.refusals] == ["broken"]
+    assert [each.name for each in function_list.functions] == ["get_weather", "b"]
+    assert [refusal.name for refusal in function_list.refusals] == ["broken"]
 
 
 def test_text_is_the_list_as_a_model_receives_it() -> None:
@@ -96,10 +96,10 @@ def test_anthropic_error_suggests_the_openai_format() -> None:
     ],
 )
 def test_unreadable_function_is_refused_without_the_others(bad: Any, name: str, reason: str) -> None:
-    found = read([build_function("good"), bad, build_function("last")])
+    function_list = read([build_function("good"), bad, build_function("last")])
 
-    assert [each.name for each in found.functions] == ["good", "last"]
-    (refusal,) = found.refusals
+    assert [each.name for each in function_list.functions] == ["good", "last"]
+    (refusal,) = function_list.refusals
     assert refusal.name == name
     assert reason in refusal.reason
 
@@ -111,16 +111,16 @@ def test_deeply_nested_function_is_refused_without_the_others(depth: int, wrappe
     first, last = json.dumps(build_function("a", 'brackets ]}" in text')), json.dumps(build_function("b"))
     listed = f"[{first}, {deep}, {last}]"
 
-    found = read((f'{{"model": {{"x": 1}}, "tools": {listed}}}' if wrapped else listed).encode())
+    function_list = read((f'{{"model": {{"x": 1}}, "tools": {listed}}}' if wrapped else listed).encode())
 
-    assert [each.name for each in found.functions] == ["a", "b"]
-    assert "nested" in found.refusals[0].reason
+    assert [each.name for each in function_list.functions] == ["a", "b"]
+    assert "nested" in function_list.refusals[0].reason
 
 
 def test_missing_description_is_empty() -> None:
-    (found,) = read([{"name": "a", "description": None}]).functions
+    (function,) = read([{"name": "a", "description": None}]).functions
 
-    assert (found.description, found.parameters) == ("", None)
+    assert (function.description, function.parameters) == ("", None)
 
 
 ANYTHING = st.recursive(
@@ -134,7 +134,7 @@ ANYTHING = st.recursive(
 
 @given(ANYTHING)
 def test_any_json_is_parsed_or_refused(value: Any) -> None:
-    found = read([build_function("good"), value])
+    function_list = read([build_function("good"), value])
 
-    assert "good" in [each.name for each in found.functions]
-    assert len(found.functions) + len(found.refusals) == 2
+    assert "good" in [each.name for each in function_list.functions]
+    assert len(function_list.functions) + len(function_list.refusals) == 2

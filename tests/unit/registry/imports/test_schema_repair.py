@@ -10,10 +10,10 @@ from registry.imports.schema_repair import UnusableParameters
 from registry.jsonschema import schema_check
 
 
-def repair(given: Any) -> dict[str, Any]:
-    before = copy.deepcopy(given)
-    schema, _ = schema_repair.repair_parameters(given)
-    assert given == before
+def repair(parameters: Any) -> dict[str, Any]:
+    before = copy.deepcopy(parameters)
+    schema, _ = schema_repair.repair_parameters(parameters)
+    assert parameters == before
     assert schema_check.find_problems(schema) == []
     return schema
 
@@ -28,7 +28,7 @@ def test_missing_parameters_mean_no_arguments(nothing: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "schema",
     [
         make_schema({"type": "string", "pattern": "(a+)+$"}),
         {"type": "object", "anyOf": [{"required": ["a"]}, {"required": ["b"]}], "properties": {"a": {}, "b": {}}},
@@ -42,13 +42,13 @@ def test_missing_parameters_mean_no_arguments(nothing: Any) -> None:
         make_schema({"properties": {"required": {"type": "string"}, "type": {"enum": ["dict"]}}}),
     ],
 )
-def test_valid_schema_is_unchanged(kept: dict[str, Any]) -> None:
-    assert repair(kept) == kept
-    assert schema_repair.repair_parameters(kept)[1] == []
+def test_valid_schema_is_unchanged(schema: dict[str, Any]) -> None:
+    assert repair(schema) == schema
+    assert schema_repair.repair_parameters(schema)[1] == []
 
 
 @pytest.mark.parametrize(
-    ("given", "schema"),
+    ("parameters", "schema"),
     [
         ({"properties": {"a": {}}}, make_schema({})),
         ({"type": ["object", "null"], "properties": None}, {"type": "object"}),
@@ -89,8 +89,8 @@ def test_valid_schema_is_unchanged(kept: dict[str, Any]) -> None:
         ),
     ],
 )
-def test_invalid_schema_is_repaired(given: Any, schema: dict[str, Any]) -> None:
-    assert repair(given) == schema
+def test_invalid_schema_is_repaired(parameters: Any, schema: dict[str, Any]) -> None:
+    assert repair(parameters) == schema
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def nested(depth: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("given", "reason"),
+    ("parameters", "reason"),
     [
         ("text", "not an object"),
         ([1], "not an object"),
@@ -120,14 +120,14 @@ def nested(depth: int) -> dict[str, Any]:
         (make_schema({}, **{"$schema": "https://acme.com/dialect"}), "dialect"),
     ],
 )
-def test_schema_that_would_break_serving_is_refused(given: Any, reason: str) -> None:
+def test_schema_that_would_break_serving_is_refused(parameters: Any, reason: str) -> None:
     with pytest.raises(UnusableParameters, match=reason):
-        schema_repair.repair_parameters(given)
+        schema_repair.repair_parameters(parameters)
 
 
 def test_each_kind_of_repair_is_reported_once() -> None:
-    given = {"type": "object", "properties": {f"a{n}": {"type": "float"} for n in range(9)}}
+    parameters = {"type": "object", "properties": {f"a{n}": {"type": "float"} for n in range(9)}}
 
-    assert schema_repair.repair_parameters(given)[1] == ["Type names were replaced with those of JSON Schema."]
+    assert schema_repair.repair_parameters(parameters)[1] == ["Type names were replaced with those of JSON Schema."]
     _, text = schema_repair.repair_parameters(make_schema({"pattern": "(?=x)"}))
     assert text == ["An invalid keyword was removed: properties/a/pattern."]

@@ -18,7 +18,7 @@ def make_part(*required: str, **properties: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("schema", "found"),
+    ("schema", "expected"),
     [
         (make_part("b", a=TEXT, b=NUMBER), {"b": "number, required", "a": "string"}),
         ({"$ref": "#/$defs/x", "$defs": {"x": make_part("a", a=TEXT)}}, {"a": "string, required"}),
@@ -41,12 +41,12 @@ def make_part(*required: str, **properties: Any) -> dict[str, Any]:
         ({"anyOf": "nothing", "properties": [], "required": "a"}, {}),
     ],
 )
-def test_arguments_are_found_in_every_part_of_a_schema(schema: dict[str, Any], found: dict[str, str]) -> None:
+def test_arguments_are_found_in_every_part_of_a_schema(schema: dict[str, Any], expected: dict[str, str]) -> None:
     schema = {"type": "object"} | schema
 
-    assert signatures.format_arguments(schema) == found
+    assert signatures.format_arguments(schema) == expected
     assert {name: required for name, _, required in arguments.iter_arguments(schema)} == {
-        name: "required" in text for name, text in found.items()
+        name: "required" in text for name, text in expected.items()
     }
 
 
@@ -130,9 +130,9 @@ def test_unusual_arguments_have_a_signature(argument: dict[str, Any], text: str)
 def test_op_with_a_thousand_arguments_fits_a_budget() -> None:
     wide = {f"a{n}": {"type": "string", "description": "Some words about it"} for n in range(1_000)}
     schema = {"type": "object", "properties": wide, "required": ["a7"]}
-    found = build_catalog(build_op_entry("onto.add", parameters_schema=schema))
+    catalog = build_catalog(build_op_entry("onto.add", parameters_schema=schema))
 
-    body = help_pages.answer_query(found, HelpQuery(path="onto.add", format="full", max_tokens=120)).body
+    body = help_pages.answer_query(catalog, HelpQuery(path="onto.add", format="full", max_tokens=120)).body
 
     assert b'"name":"a7"' in body
     assert b"args.*" in body

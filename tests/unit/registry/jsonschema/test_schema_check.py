@@ -25,10 +25,10 @@ def chain(length: int) -> dict[str, Any]:
 
 
 def make_nested_schema(depth: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "string"}
+    schema: dict[str, Any] = {"type": "string"}
     for _ in range(depth - 1):
-        found = {"type": "object", "properties": {"a": found}}
-    return found
+        schema = {"type": "object", "properties": {"a": schema}}
+    return schema
 
 
 def unevaluated(length: int) -> dict[str, Any]:
@@ -105,14 +105,14 @@ REFUSED = [
 
 @pytest.mark.parametrize(("refused", "sentence"), REFUSED, ids=range(len(REFUSED)))
 def test_find_problems_refuses_with_a_sentence(refused: Any, sentence: str) -> None:
-    found = schema_check.find_problems(refused)
+    problems = schema_check.find_problems(refused)
 
-    assert any(sentence in problem for problem in found), found
-    assert all(problem.endswith(".") for problem in found)
+    assert any(sentence in problem for problem in problems), problems
+    assert all(problem.endswith(".") for problem in problems)
 
 
 @pytest.mark.parametrize(
-    "taken",
+    "schema",
     [
         dialect.build_empty_schema(),
         {"type": "object"},
@@ -135,9 +135,9 @@ def test_find_problems_refuses_with_a_sentence(refused: Any, sentence: str) -> N
     ],
     ids=range(18),
 )
-def test_find_problems_accepts_ordinary_schemas(taken: dict[str, Any]) -> None:
-    assert schema_check.find_problems(taken) == []
-    validator.compile_schema(taken)
+def test_find_problems_accepts_ordinary_schemas(schema: dict[str, Any]) -> None:
+    assert schema_check.find_problems(schema) == []
+    validator.compile_schema(schema)
 
 
 @pytest.fixture
@@ -145,25 +145,25 @@ def canary() -> Any:
     """A loopback server that counts its connections."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.05)
-        seen: list[Any] = []
+        addresses: list[Any] = []
         done = threading.Event()
 
         def accept_connections() -> None:
             while not done.is_set():
                 try:
-                    seen.append(server.accept()[1])
+                    addresses.append(server.accept()[1])
                 except TimeoutError:
                     continue
 
         watcher = threading.Thread(target=accept_connections)
         watcher.start()
-        yield f"http://127.0.0.1:{server.getsockname()[1]}/schema.json", seen
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/schema.json", addresses
         done.set()
         watcher.join()
 
 
 def test_references_are_never_fetched(canary: Any) -> None:
-    url, seen = canary
+    url, addresses = canary
     remote = [
         build_schema(a={"$ref": url}),
         build_schema(a={"allOf": [{"$ref": f"{url}#/a"}]}),
@@ -175,7 +175,7 @@ def test_references_are_never_fetched(canary: Any) -> None:
         with pytest.raises((validator.RemoteReference, jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError)):
             validator.compile_schema(hostile)
 
-    assert seen == []
+    assert addresses == []
 
 
 @given(JSON | SCHEMAS)
@@ -185,19 +185,19 @@ def test_find_problems_never_raises(anything: Any) -> None:
 
 def make_deep_instance(depth: int) -> Any:
     """Return an instance of `depth` levels with every name and a list on each level."""
-    found: Any = "a" * 30
+    instance: Any = "a" * 30
     for _ in range(depth):
-        found = {"a": found, "b": [found, 1], "d": "x"} if depth < 6 else {"a": [found, 1], "b": {}}
-    return found
+        instance = {"a": instance, "b": [instance, 1], "d": "x"} if depth < 6 else {"a": [instance, 1], "b": {}}
+    return instance
 
 
 @settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 @given(SCHEMAS, JSON)
-def test_accepted_schema_compiles_and_validates_any_instance_in_time(made: Any, instance: Any) -> None:
-    assume(schema_check.find_problems(made) == [])
+def test_accepted_schema_compiles_and_validates_any_instance_in_time(schema: Any, instance: Any) -> None:
+    assume(schema_check.find_problems(schema) == [])
 
     def check() -> None:
         for checked in (instance, make_deep_instance(3), make_deep_instance(14), [make_deep_instance(3)] * 50):
-            validator.find_instance_problems(made, checked)
+            validator.find_instance_problems(schema, checked)
 
     assert_cpu_seconds(5, check)  # exponential validation takes minutes

@@ -215,19 +215,19 @@ def test_without_annotations_removes_our_keywords_and_no_argument() -> None:
 
 
 @given(SCHEMAS)
-def test_any_publishable_schema_can_be_rendered(made: Any) -> None:
-    if schema_check.find_problems(made):
+def test_any_publishable_schema_can_be_rendered(schema: Any) -> None:
+    if schema_check.find_problems(schema):
         return
-    required = {name for name, _, needed in iter_arguments(made) if needed}
-    named = {name for name, _, _ in iter_arguments(made)}
+    required = {name for name, _, needed in iter_arguments(schema) if needed}
+    named = {name for name, _, _ in iter_arguments(schema)}
 
-    assert required >= set(made.get("required", []))
-    assert named >= required | set(made.get("properties", {}))
-    assert set(signatures.format_arguments(made)) == set(signatures.format_arguments(made, fold=True)) == named
-    assert {entry["name"] for entry in signatures.describe_arguments(made)} == named
-    assert set(signatures.build_usage_args(made, {})) == required
+    assert required >= set(schema.get("required", []))
+    assert named >= required | set(schema.get("properties", {}))
+    assert set(signatures.format_arguments(schema)) == set(signatures.format_arguments(schema, fold=True)) == named
+    assert {entry["name"] for entry in signatures.describe_arguments(schema)} == named
+    assert set(signatures.build_usage_args(schema, {})) == required
     for name in named:
-        assert signatures.describe_argument(made, name)["name"] == name
+        assert signatures.describe_argument(schema, name)["name"] == name
 
 
 @pytest.mark.parametrize("recursive", [LIST, TREE], ids=["list", "tree"])

@@ -17,22 +17,22 @@ PATTERN = build_schema(a={"type": "string", "pattern": "a[ab]{20}c"})
 
 
 @pytest.mark.parametrize(
-    ("made", "instance"),
+    ("schema", "instance"),
     [
         (ITEMS, {"tasks": [{"title": number} for number in range(1_000)]}),
         (CHOICES, {"a": [-1] * 50}),
         (PATTERN, {"a": "ab" * 1_000}),
     ],
 )
-def test_validator_reports_every_error_of_an_ordinary_instance(made: dict[str, Any], instance: Any) -> None:
+def test_validator_reports_every_error_of_an_ordinary_instance(schema: dict[str, Any], instance: Any) -> None:
     (sent,) = instance.values()
-    errors = list(SchemaValidator(made).iter_errors(instance))
+    errors = list(SchemaValidator(schema).iter_errors(instance))
 
     assert len(errors) == (len(sent) if isinstance(sent, list) else 1)
 
 
 @pytest.mark.parametrize(
-    ("made", "instance", "sentence"),
+    ("schema", "instance", "sentence"),
     [
         (CHOICES, {"a": [-1] * 200}, "does not match its schema and is too large to say where"),
         (PATTERN, {"a": "ab" * 400_000}, "too large to check against its schema"),
@@ -45,10 +45,10 @@ def test_validator_reports_every_error_of_an_ordinary_instance(made: dict[str, A
     ],
 )
 def test_validator_refuses_an_instance_that_would_take_too_long(
-    made: dict[str, Any], instance: Any, sentence: str
+    schema: dict[str, Any], instance: Any, sentence: str
 ) -> None:
     with pytest.raises(validator.ValidationTooExpensive, match=sentence):
-        SchemaValidator(made).iter_errors(instance)
+        SchemaValidator(schema).iter_errors(instance)
 
 
 def test_validator_accepts_a_valid_instance_of_any_size_when_its_schema_is_simple() -> None:

@@ -21,10 +21,10 @@ def test_recursive_schema_validates_its_instances() -> None:
 def test_instance_problems_are_limited_and_name_their_location() -> None:
     many = build_schema(a={"type": "array", "items": {"type": "string"}})
 
-    found = validator.find_instance_problems(many, {"a": list(range(100))})
+    problems = validator.find_instance_problems(many, {"a": list(range(100))})
 
-    assert len(found) == 20
-    assert found[0].startswith("/a/0: ")
+    assert len(problems) == 20
+    assert problems[0].startswith("/a/0: ")
 
 
 def test_instance_problems_cut_long_values_and_refuse_unsendable_text() -> None:

@@ -45,8 +45,12 @@ def test_command_checks_one_op(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "Blocking: 0, warnings: 0.\n"
 
     call_command("check_catalog", op="onto.task.unclear", json=True)
-    (found,) = json.loads(capsys.readouterr().out)
-    assert (found["op"], found["rule"], found["severity"]) == ("onto.task.unclear", "number_without_unit", "warns")
+    (finding,) = json.loads(capsys.readouterr().out)
+    assert (finding["op"], finding["rule"], finding["severity"]) == (
+        "onto.task.unclear",
+        "number_without_unit",
+        "warns",
+    )
 
 
 def test_command_reports_an_unknown_op_with_another_exit_code() -> None:

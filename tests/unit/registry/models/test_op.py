@@ -72,12 +72,12 @@ def test_op_form_accepts_publishable_ops() -> None:
     make_op(contexts=["project"], keywords=["new"], status="retired", successor="x.y").full_clean()
 
 
-@pytest.mark.parametrize("taken", ["onto.task.add", "onto_task_add"])
-def test_alias_form_refuses_the_name_of_an_op(taken: str) -> None:
+@pytest.mark.parametrize("name", ["onto.task.add", "onto_task_add"])
+def test_alias_form_refuses_the_name_of_an_op(name: str) -> None:
     op = make_op()
 
     with pytest.raises(ValidationError, match="has this path or tool name already"):
-        OpAlias(op=op, name=taken).clean()
+        OpAlias(op=op, name=name).clean()
     OpAlias(op=op, name="free").clean()
 
 

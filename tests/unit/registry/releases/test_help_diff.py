@@ -35,10 +35,10 @@ def test_diff_words_marks_words_of_one_text() -> None:
 
 @given(st.text(), st.text())
 def test_diff_words_can_rebuild_both_texts(before: str, after: str) -> None:
-    found = help_diff.diff_words(before, after)
+    pieces = help_diff.diff_words(before, after)
 
-    assert "".join(each.text for each in found if each.side != "after") == before
-    assert "".join(each.text for each in found if each.side != "before") == after
+    assert "".join(each.text for each in pieces if each.side != "after") == before
+    assert "".join(each.text for each in pieces if each.side != "before") == after
 
 
 def test_op_is_compared_as_a_model_reads_it() -> None:
@@ -54,9 +54,9 @@ def test_op_is_compared_as_a_model_reads_it() -> None:
         examples=[{"args": {"title": "x"}}],
     )
 
-    (found,) = help_diff.compare_snapshots(content(before), content(after), editors={("op", "a.b"): ["ann"]})
+    (difference,) = help_diff.compare_snapshots(content(before), content(after), editors={("op", "a.b"): ["ann"]})
 
-    read = {passage.label: passage.words for passage in found.passages}
+    read = {passage.label: passage.words for passage in difference.passages}
     assert list(read) == ["summary", "argument title", "do", "example 1"]
     assert read["summary"] == (
         DiffPiece("both", "Add "),
@@ -65,12 +65,12 @@ def test_op_is_compared_as_a_model_reads_it() -> None:
         DiffPiece("both", " task"),
     )
     assert "".join(each.text for each in read["argument title"] if each.side == "after").strip() == "Short"
-    assert "keywords" in found.change.fields
-    assert found.editors == ("ann",)
-    assert found.before is not None
-    assert found.after is not None
-    assert found.tokens == (found.after[0] - found.before[0], found.after[1] - found.before[1])
-    assert found.tokens[1] > 0
+    assert "keywords" in difference.change.fields
+    assert difference.editors == ("ann",)
+    assert difference.before is not None
+    assert difference.after is not None
+    assert difference.tokens == (difference.after[0] - difference.before[0], difference.after[1] - difference.before[1])
+    assert difference.tokens[1] > 0
 
 
 def test_added_and_removed_entries_have_one_side() -> None:
@@ -84,10 +84,10 @@ def test_added_and_removed_entries_have_one_side() -> None:
 
 
 def test_retired_op_has_no_tokens_and_invalid_op_is_compared_by_fields() -> None:
-    kept, broken = build_op_entry("a.b"), build_op_entry("a.b", parameters_schema={"type": "array"})
+    valid, broken = build_op_entry("a.b"), build_op_entry("a.b", parameters_schema={"type": "array"})
 
-    (retired,) = help_diff.compare_snapshots(content(kept), content({**kept, "status": "retired"}))
-    (wrong,) = help_diff.compare_snapshots(content(kept), content(broken))
+    (retired,) = help_diff.compare_snapshots(content(valid), content({**valid, "status": "retired"}))
+    (wrong,) = help_diff.compare_snapshots(content(valid), content(broken))
 
     assert retired.after is None
     assert wrong.after is None
@@ -98,9 +98,9 @@ def test_groups_and_sections_are_compared() -> None:
     section = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "text": "Whole.", "status": "active"}
     after = content(sections=[{**section, "text": "Whole ids."}]) | {"groups": [{"path": "a", "summary": "Others"}]}
 
-    found = help_diff.compare_snapshots(content(sections=[section]), after)
+    differences = help_diff.compare_snapshots(content(sections=[section]), after)
 
-    assert [(each.change.kind, [passage.label for passage in each.passages]) for each in found] == [
+    assert [(each.change.kind, [passage.label for passage in each.passages]) for each in differences] == [
         ("group", ["summary"]),
         ("section", ["text"]),
     ]
@@ -123,10 +123,10 @@ def test_token_counts_come_from_the_release() -> None:
     Op.objects.update(summary="Add something else")
     second = publishing.publish_draft(note="Test", by="tests", at=AT)
 
-    (found,) = help_diff.compare_snapshots(publishing.load_content(first), publishing.load_content(second))
+    (difference,) = help_diff.compare_snapshots(publishing.load_content(first), publishing.load_content(second))
 
-    assert list(found.before or ()) == first.tokens["onto.task.add"]
-    assert list(found.after or ()) == second.tokens["onto.task.add"]
+    assert list(difference.before or ()) == first.tokens["onto.task.add"]
+    assert list(difference.after or ()) == second.tokens["onto.task.add"]
 
 
 @pytest.mark.django_db
@@ -157,9 +157,9 @@ def test_restore_of_one_op_restores_its_missing_groups() -> None:
     Op.objects.filter(op="onto.task.other").update(op="other")
     Group.objects.filter(path="onto.task").delete()
 
-    found = restore.restore_op(release, "onto.task.add", by="ann", at=AT)
+    changes = restore.restore_op(release, "onto.task.add", by="ann", at=AT)
 
-    assert [change.name for change in found] == ["onto.task", "onto.task.add"]
+    assert [change.name for change in changes] == ["onto.task", "onto.task.add"]
     assert draft.read_entry(Kind.OP, "onto.task.add") in snapshot.snapshot_draft()["ops"]
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
     assert Op.objects.get(op="other").summary == "Other"

@@ -43,18 +43,18 @@ def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
 
 
 def test_preview_equals_the_help_after_publishing() -> None:
-    found = preview_op(ENTRY, argument="limit")
+    op_preview = preview_op(ENTRY, argument="limit")
 
-    assert {form: answer.body for form, answer in found.answers.items()} == {
+    assert {form: answer.body for form, answer in op_preview.answers.items()} == {
         "short": render_live_help(ENTRY),
         "full": render_live_help(ENTRY, format="full"),
         "arg": render_live_help(ENTRY, arg="limit"),
     }
-    assert found.arguments == ("limit", "title")
-    assert found.is_complete
-    assert found.draft_state == DraftState.NEW
-    assert [answer.live_tokens for answer in found.answers.values()] == [None] * 3
-    assert [answer.added_tokens for answer in found.answers.values()] == [None] * 3
+    assert op_preview.arguments == ("limit", "title")
+    assert op_preview.is_complete
+    assert op_preview.draft_state == DraftState.NEW
+    assert [answer.live_tokens for answer in op_preview.answers.values()] == [None] * 3
+    assert [answer.added_tokens for answer in op_preview.answers.values()] == [None] * 3
 
 
 def test_preview_of_shipped_ops_equals_served_help(live_catalog: Catalog) -> None:
@@ -62,27 +62,27 @@ def test_preview_of_shipped_ops_equals_served_help(live_catalog: Catalog) -> Non
     others = build_check_context(*draft["ops"])
 
     for entry in draft["ops"]:
-        found = preview.preview_op(entry, context=others, live=live_catalog)
-        for form, answer in found.answers.items():
-            query: dict[str, Any] = {"arg": found.argument} if form == "arg" else {"format": form}
+        op_preview = preview.preview_op(entry, context=others, live=live_catalog)
+        for form, answer in op_preview.answers.items():
+            query: dict[str, Any] = {"arg": op_preview.argument} if form == "arg" else {"format": form}
             assert answer.body == help_pages.answer_query(live_catalog, HelpQuery(path=entry["op"], **query)).body
             assert answer.added_tokens == 0
-        assert [found.answers[form].tokens for form in ("short", "full")] == live_catalog.tokens[entry["op"]]
-        assert (found.draft_state, found.passages, found.is_complete) == (DraftState.LIVE, (), True)
+        assert [op_preview.answers[form].tokens for form in ("short", "full")] == live_catalog.tokens[entry["op"]]
+        assert (op_preview.draft_state, op_preview.passages, op_preview.is_complete) == (DraftState.LIVE, (), True)
 
 
 def test_preview_compares_tokens_with_the_live_release() -> None:
     before = ENTRY | {"description": "Adds one.", "parameters_schema": build_schema(("title",), title=TITLE)}
 
-    found = preview_op(ENTRY | {"description": "Adds one more."}, op_entries.build_catalog(before))
+    op_preview = preview_op(ENTRY | {"description": "Adds one more."}, op_entries.build_catalog(before))
 
-    assert found.draft_state == DraftState.CHANGED
-    assert {form: answer.added_tokens for form, answer in found.answers.items()} == {
+    assert op_preview.draft_state == DraftState.CHANGED
+    assert {form: answer.added_tokens for form, answer in op_preview.answers.items()} == {
         "short": 11,
         "full": 21,
         "arg": None,
     }
-    assert [passage.label for passage in found.passages] == ["description", "argument limit"]
+    assert [passage.label for passage in op_preview.passages] == ["description", "argument limit"]
 
 
 @pytest.mark.parametrize(
@@ -103,25 +103,27 @@ def test_fields_that_models_do_not_read_count_as_changes(change: dict[str, Any])
 def test_renamed_op_is_compared_with_its_old_path() -> None:
     moved = ENTRY | {"op": "a.put"}
 
-    found = preview.preview_op(
+    op_preview = preview.preview_op(
         moved,
         context=build_check_context(build_op_entry("a.list"), ENTRY),
         live=op_entries.build_catalog(ENTRY),
         was="a.add",
     )
 
-    assert found.draft_state == DraftState.CHANGED
-    assert found.answers["short"].added_tokens == 0
-    assert [finding.rule for finding in found.findings] == ["op_unknown"]  # its summary names the old path
+    assert op_preview.draft_state == DraftState.CHANGED
+    assert op_preview.answers["short"].added_tokens == 0
+    assert [finding.rule for finding in op_preview.findings] == ["op_unknown"]  # its summary names the old path
 
 
 @pytest.mark.parametrize(("before", "now"), [("active", "retired"), ("retired", "active")])
 def test_retired_side_of_a_comparison_is_empty(before: str, now: str) -> None:
-    found = preview_op(ENTRY | {"status": now}, op_entries.build_catalog(ENTRY | {"status": before}))
+    op_preview = preview_op(ENTRY | {"status": now}, op_entries.build_catalog(ENTRY | {"status": before}))
 
-    assert found.draft_state == DraftState.CHANGED
-    assert found.answers["short"].live_tokens == (None if before == "retired" else found.answers["short"].tokens)
-    assert {words.side for passage in found.passages for words in passage.words} == {
+    assert op_preview.draft_state == DraftState.CHANGED
+    assert op_preview.answers["short"].live_tokens == (
+        None if before == "retired" else op_preview.answers["short"].tokens
+    )
+    assert {words.side for passage in op_preview.passages for words in passage.words} == {
         "after" if before == "retired" else "before"
     }
 
@@ -142,18 +144,18 @@ def test_unchanged_retired_op_counts_as_live() -> None:
     ],
 )
 def test_preview_omits_and_reports_unreadable_parts(change: dict[str, Any], rule: str) -> None:
-    found = preview_op(ENTRY | change)
+    op_preview = preview_op(ENTRY | change)
 
-    assert not found.is_complete
-    assert rule in [finding.rule for finding in found.findings]
-    assert orjson.loads(found.answers["full"].body)["description"] == "Adds one."
+    assert not op_preview.is_complete
+    assert rule in [finding.rule for finding in op_preview.findings]
+    assert orjson.loads(op_preview.answers["full"].body)["description"] == "Adds one."
 
 
 def test_preview_reports_only_unstorable_values() -> None:
-    found = preview_op(ENTRY | {"notes": "half \ud800"})
+    op_preview = preview_op(ENTRY | {"notes": "half \ud800"})
 
-    assert found.answers == {}
-    assert [finding.rule for finding in found.findings] == ["unsendable"]
+    assert op_preview.answers == {}
+    assert [finding.rule for finding in op_preview.findings] == ["unsendable"]
 
 
 def test_removed_argument_is_replaced_by_another() -> None:
@@ -167,11 +169,11 @@ def test_removed_argument_is_replaced_by_another() -> None:
 def test_preview_accepts_an_empty_form() -> None:
     blank = {"parameters_schema": build_schema(), "needs_subject": True}
 
-    found = preview.preview_op(
+    op_preview = preview.preview_op(
         blank, context=build_check_context(build_op_entry("a.list")), live=op_entries.build_catalog(ENTRY)
     )
 
-    assert orjson.loads(found.answers["short"].body) == {"type": "op", "args": {}}
+    assert orjson.loads(op_preview.answers["short"].body) == {"type": "op", "args": {}}
 
 
 TEXTS = st.text(max_size=30)
@@ -193,15 +195,15 @@ TYPED = st.fixed_dictionaries(
 
 @given(TYPED, TEXTS)
 def test_preview_accepts_any_input(entry: dict[str, Any], argument: str) -> None:
-    found = preview.preview_op(
+    op_preview = preview.preview_op(
         entry,
         context=build_check_context(build_op_entry("a.list")),
         live=op_entries.build_catalog(ENTRY),
         argument=argument,
     )
 
-    assert found.answers
-    assert found.is_complete or any(finding.is_blocking for finding in found.findings)
+    assert op_preview.answers
+    assert op_preview.is_complete or any(finding.is_blocking for finding in op_preview.findings)
 
 
 GROUP = {"path": "a", "summary": "Things"}
@@ -236,10 +238,12 @@ def test_preview_shows_texts_as_served(kind: Kind, entry: dict[str, Any], was: s
 
 
 def test_renamed_text_is_compared_with_its_old_name() -> None:
-    found = preview.preview_text(Kind.SECTION, SECTION | {"name": "keys"}, live=build_live_catalog(), was="guide/ids")
+    text_preview = preview.preview_text(
+        Kind.SECTION, SECTION | {"name": "keys"}, live=build_live_catalog(), was="guide/ids"
+    )
 
-    assert found.draft_state == DraftState.CHANGED
-    assert found.answer.live_tokens is not None
+    assert text_preview.draft_state == DraftState.CHANGED
+    assert text_preview.answer.live_tokens is not None
 
 
 def test_preview_reports_errors_in_a_text() -> None:

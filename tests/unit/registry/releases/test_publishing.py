@@ -111,7 +111,9 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
         ) as refused:
             publishing.publish_draft(note="Test", by="tests", at=AT, accepted=reason)
 
-    assert [(found.op, found.rule) for found in refused.value.warnings] == [("onto.task.add", "number_without_unit")]
+    assert [(warning.op, warning.rule) for warning in refused.value.warnings] == [
+        ("onto.task.add", "number_without_unit")
+    ]
     assert publishing.get_live_release() == live
     assert Release.objects.count() == 1
 
@@ -151,7 +153,9 @@ def test_warning_worse_than_the_live_one_is_new() -> None:
     with pytest.raises(publishing.ReasonMissing) as refused:
         publish()
 
-    assert [found.message for found in refused.value.warnings] == ["The copy does not give the unit or range of delay."]
+    assert [warning.message for warning in refused.value.warnings] == [
+        "The copy does not give the unit or range of delay."
+    ]
 
 
 @pytest.mark.django_db
@@ -166,7 +170,7 @@ def test_unchanged_text_warns_when_the_op_it_names_was_removed() -> None:
     with pytest.raises(publishing.ReasonMissing) as refused:
         publish()
 
-    assert sorted((found.op, found.rule) for found in refused.value.warnings) == [
+    assert sorted((warning.op, warning.rule) for warning in refused.value.warnings) == [
         ("onto.task.add", "op_unknown"),
         ("onto.task.note", "op_unknown"),
     ]
@@ -297,14 +301,14 @@ def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> Non
 @pytest.mark.django_db
 def test_previous_release_is_the_last_one_that_is_not_live() -> None:
     op = make_op()
-    found = [publish()]
+    releases = [publish()]
     for summary in ("Second", "Third"):
         Op.objects.filter(pk=op.pk).update(summary=summary)
-        found.append(publish())
+        releases.append(publish())
 
-    assert publishing.get_previous_release() == found[1]
-    publishing.withdraw_release(version=found[1].version, reason="Wrong", by="ann", at=AT)
-    assert publishing.get_previous_release() == found[0]
+    assert publishing.get_previous_release() == releases[1]
+    publishing.withdraw_release(version=releases[1].version, reason="Wrong", by="ann", at=AT)
+    assert publishing.get_previous_release() == releases[0]
 
 
 @pytest.mark.django_db

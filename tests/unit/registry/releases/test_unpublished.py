@@ -26,8 +26,8 @@ def compare_completely() -> dict[Kind, frozenset[str]]:
     """Return what pending.names must return, by a complete comparison."""
     live = publishing.get_live_release()
     assert live is not None
-    found = diff.diff_snapshots(publishing.load_content(live), snapshot.snapshot_draft())
-    return {kind: frozenset(change.name for change in found if change.kind == kind) for kind in diff.COPY_KINDS}
+    changes = diff.diff_snapshots(publishing.load_content(live), snapshot.snapshot_draft())
+    return {kind: frozenset(change.name for change in changes if change.kind == kind) for kind in diff.COPY_KINDS}
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
     section.name = "names"
     section.save()
 
-    found = unpublished.find_unpublished_names()
+    names = unpublished.find_unpublished_names()
 
-    assert found == compare_completely()
-    assert found[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c", "onto.task.d"}
-    assert found[Kind.SECTION] == {"guide/ids", "guide/names"}
+    assert names == compare_completely()
+    assert names[Kind.OP] == {"onto.task.a", "onto.task.b", "onto.task.c", "onto.task.d"}
+    assert names[Kind.SECTION] == {"guide/ids", "guide/names"}
 
 
 def test_pending_finds_more_rows_than_one_batch(published: None, monkeypatch: pytest.MonkeyPatch) -> None:

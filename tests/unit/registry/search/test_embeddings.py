@@ -15,10 +15,10 @@ from tests.support.op_entries import build_catalog, build_op_entry
 
 @pytest.fixture(scope="module")
 def vectors() -> WordVectors:
-    found = embeddings.load_vectors()
-    if found is None:
+    word_vectors = embeddings.load_vectors()
+    if word_vectors is None:
         pytest.skip("by design: this machine has no wheel of the vectors")
-    return found
+    return word_vectors
 
 
 def test_words_with_similar_meaning_are_closer(vectors: WordVectors) -> None:
@@ -28,10 +28,10 @@ def test_words_with_similar_meaning_are_closer(vectors: WordVectors) -> None:
 
 
 def test_vector_sums_pieces_without_byte_pieces(vectors: WordVectors) -> None:
-    found = vectors.embed_words(["task", "", "zzqxv", "\U00013000"])  # the last one is tokenized into bytes
+    matrix = vectors.embed_words(["task", "", "zzqxv", "\U00013000"])  # the last one is tokenized into bytes
 
-    assert found.shape == (4, vectors.size)
-    assert [bool(each.any()) for each in found] == [True, False, True, False]
+    assert matrix.shape == (4, vectors.size)
+    assert [bool(each.any()) for each in matrix] == [True, False, True, False]
 
 
 def test_unknown_word_starts_with_its_longest_piece(vectors: WordVectors) -> None:
@@ -66,12 +66,12 @@ def test_normalisation_keeps_zero_vectors() -> None:
 
 def test_search_uses_words_only_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embeddings, "load_vectors", lambda: None)
-    found = build_catalog(
+    catalog = build_catalog(
         build_op_entry("onto.task.create", kind="write", summary="Create a task"), build_op_entry("cal.event.list")
     )
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "create taks", limit=1) == ["onto.task.create"]
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "weather", limit=1) == []
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "create taks", limit=1) == ["onto.task.create"]
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "weather", limit=1) == []
 
 
 def test_loading_vectors_does_not_import_wordllama() -> None:

@@ -22,10 +22,10 @@ ENTRY = build_op_entry(
 
 def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, list[str]]]:
     read = fields.read_op_words(list(build_catalog(*ops).ops.values()), former)
-    found: list[dict[str, list[str]]] = [{} for _ in ops]
+    words_by_op: list[dict[str, list[str]]] = [{} for _ in ops]
     for word, at, field in zip(read.word_ids, read.op_ids, read.field_ids, strict=True):
-        found[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
-    return found
+        words_by_op[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
+    return words_by_op
 
 
 def test_every_text_is_indexed_in_its_field() -> None:

@@ -11,12 +11,12 @@ from tests.support.op_entries import build_catalog, build_op_entry
 
 
 def build(*ops: dict) -> postings.Postings:
-    found = list(build_catalog(*ops).ops.values())
-    return postings.build_postings(fields.read_op_words(found, [[]] * len(found)), len(found))
+    catalog_ops = list(build_catalog(*ops).ops.values())
+    return postings.build_postings(fields.read_op_words(catalog_ops, [[]] * len(catalog_ops)), len(catalog_ops))
 
 
 def test_covered_is_bm25f() -> None:
-    found = build(
+    index = build(
         build_op_entry("a.one", summary="alpha alpha beta"),
         build_op_entry("b.two", summary="gamma"),
         build_op_entry("c.three", summary="alpha beta gamma"),
@@ -28,12 +28,12 @@ def test_covered_is_bm25f() -> None:
     rare = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
     unknown = math.log(1 + 3.5 / 0.5)
     share = rare * frequency / (frequency + SATURATION) / (rare + unknown)
-    assert found.score_coverage(["alpha", "nowhere", "alpha"])[0] == pytest.approx(share, rel=1e-5)
-    assert found.score_coverage(["alpha"])[1] == 0
+    assert index.score_coverage(["alpha", "nowhere", "alpha"])[0] == pytest.approx(share, rel=1e-5)
+    assert index.score_coverage(["alpha"])[1] == 0
 
 
 def test_word_weight_depends_on_its_field() -> None:
-    found = build(
+    index = build(
         build_op_entry("x.alpha", summary="one"),
         build_op_entry("x.b", summary="one", aliases=["alpha"]),
         build_op_entry("x.c", summary="alpha"),
@@ -41,22 +41,22 @@ def test_word_weight_depends_on_its_field() -> None:
         build_op_entry("x.e", summary="one", notes="alpha"),
     )
 
-    scores = list(found.score_coverage(["alpha"]))
+    scores = list(index.score_coverage(["alpha"]))
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == len(scores)
 
 
 def test_word_in_path_and_tool_name_counts_once() -> None:
-    found = build(build_op_entry("x.alpha", tool_name="alpha_one"), build_op_entry("y.alpha", tool_name="two_three"))
+    index = build(build_op_entry("x.alpha", tool_name="alpha_one"), build_op_entry("y.alpha", tool_name="two_three"))
 
-    twice, once = found.score_coverage(["alpha"])
+    twice, once = index.score_coverage(["alpha"])
     assert twice == once
 
 
 def test_rare_word_weighs_more_than_a_common_one() -> None:
-    found = build(*(build_op_entry(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
+    index = build(*(build_op_entry(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
 
-    assert found.score_coverage(["rare", "common"])[1] < 0.2
+    assert index.score_coverage(["rare", "common"])[1] < 0.2
 
 
 @pytest.mark.parametrize("stems", [[], ["nowhere"]])

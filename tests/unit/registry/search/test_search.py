@@ -24,7 +24,7 @@ OPS = [
 
 
 @pytest.fixture(scope="module")
-def found() -> Catalog:
+def catalog() -> Catalog:
     return build_catalog(*OPS)
 
 
@@ -47,22 +47,22 @@ def found() -> Catalog:
         ("make a new to-do please", "onto.task.create"),  # by meaning: no op has the words make or new
     ],
 )
-def test_find_ranks_the_intended_op_first(found: Catalog, query: str, best: str) -> None:
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)[0] == best
+def test_find_ranks_the_intended_op_first(catalog: Catalog, query: str, best: str) -> None:
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), query, limit=5)[0] == best
 
 
 @pytest.mark.parametrize("query", ["", "the of to", "zzz", "?!", "old.task"])
-def test_find_returns_nothing_without_matching_active_ops(found: Catalog, query: str) -> None:
-    assert "old.task" not in search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)
+def test_find_returns_nothing_without_matching_active_ops(catalog: Catalog, query: str) -> None:
+    assert "old.task" not in search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), query, limit=5)
     if query != "old.task":
-        assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5) == []
+        assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), query, limit=5) == []
 
 
-def test_find_returns_only_visible_ops_up_to_the_limit(found: Catalog) -> None:
-    reader = found.view_for(Visibility(kinds=frozenset(["read"])))
+def test_find_returns_only_visible_ops_up_to_the_limit(catalog: Catalog) -> None:
+    reader = catalog.view_for(Visibility(kinds=frozenset(["read"])))
 
-    assert set(search.find_ops(found, reader, "create task", limit=5)) <= reader.ops
-    assert len(search.find_ops(found, found.view_for(FULL_VISIBILITY), "onto task list create", limit=2)) == 2
+    assert set(search.find_ops(catalog, reader, "create task", limit=5)) <= reader.ops
+    assert len(search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "onto task list create", limit=2)) == 2
 
 
 @pytest.mark.parametrize(
@@ -73,57 +73,57 @@ def test_find_returns_only_visible_ops_up_to_the_limit(found: Catalog) -> None:
         ("nothing at all", ["cal", "onto"]),  # groups of the root
     ],
 )
-def test_find_suggests_the_nearest_groups(found: Catalog, query: str, groups: list[str]) -> None:
-    assert search.find_nearest_groups(found, found.view_for(FULL_VISIBILITY), query) == groups
+def test_find_suggests_the_nearest_groups(catalog: Catalog, query: str, groups: list[str]) -> None:
+    assert search.find_nearest_groups(catalog, catalog.view_for(FULL_VISIBILITY), query) == groups
 
 
 @pytest.mark.parametrize("query", ["oldTask", "old_task", "old.task", "former_name"])
 def test_find_returns_the_successor_of_a_retired_op(query: str) -> None:
-    found = build_catalog(
+    catalog = build_catalog(
         build_op_entry("old.task", status="retired", successor="older.task", aliases=["former_name"]),
         build_op_entry("older.task", status="retired", successor="onto.task.create"),
         *OPS[:3],
     )
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), query, limit=5)[0] == "onto.task.create"
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), query, limit=5)[0] == "onto.task.create"
 
 
 def test_find_ignores_a_circle_of_retired_ops() -> None:
-    found = build_catalog(
+    catalog = build_catalog(
         build_op_entry("a.one", status="retired", successor="a.two"),
         build_op_entry("a.two", status="retired", successor="a.one"),
         *OPS[:2],
     )
 
-    assert not {"a.one", "a.two"} & set(search.find_ops(found, found.view_for(FULL_VISIBILITY), "a.one", limit=5))
+    assert not {"a.one", "a.two"} & set(search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "a.one", limit=5))
 
 
 def test_find_prefers_the_exact_spelling_of_an_ambiguous_name() -> None:
-    found = build_catalog(build_op_entry("a.bc"), build_op_entry("ab.c", tool_name="another"), build_op_entry("x.y"))
+    catalog = build_catalog(build_op_entry("a.bc"), build_op_entry("ab.c", tool_name="another"), build_op_entry("x.y"))
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "ab.c", limit=5)[0] == "ab.c"
-    assert "x.y" not in search.find_ops(found, found.view_for(FULL_VISIBILITY), "ABC", limit=5)
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "ab.c", limit=5)[0] == "ab.c"
+    assert "x.y" not in search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "ABC", limit=5)
 
 
-def test_find_hides_forbidden_ops_even_by_name(found: Catalog) -> None:
-    reader = found.view_for(Visibility(kinds=frozenset(["read"])))
+def test_find_hides_forbidden_ops_even_by_name(catalog: Catalog) -> None:
+    reader = catalog.view_for(Visibility(kinds=frozenset(["read"])))
 
-    assert "onto.task.create" not in search.find_ops(found, reader, "onto.task.create", limit=5)
+    assert "onto.task.create" not in search.find_ops(catalog, reader, "onto.task.create", limit=5)
 
 
 def test_warm_builds_the_whole_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = build_catalog(*OPS)
-    search.warm(found)
+    catalog = build_catalog(*OPS)
+    search.warm(catalog)
     monkeypatch.setattr(fields, "read_op_words", None)  # would be called
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "create task", limit=1) == ["onto.task.create"]
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "create task", limit=1) == ["onto.task.create"]
 
 
 @given(st.text(max_size=5000))
-def test_any_query_finds_only_visible_ops_or_groups(found: Catalog, text: str) -> None:
-    view = found.view_for(FULL_VISIBILITY)
+def test_any_query_finds_only_visible_ops_or_groups(catalog: Catalog, text: str) -> None:
+    view = catalog.view_for(FULL_VISIBILITY)
 
-    ops, groups = search.find_ops(found, view, text, limit=3), search.find_nearest_groups(found, view, text)
+    ops, groups = search.find_ops(catalog, view, text, limit=3), search.find_nearest_groups(catalog, view, text)
 
     assert set(ops) <= view.ops
     assert groups
@@ -132,28 +132,28 @@ def test_any_query_finds_only_visible_ops_or_groups(found: Catalog, text: str) -
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_op_with_any_text_is_found_by_its_name(summary: str, keyword: str) -> None:
-    found = build_catalog(
+    catalog = build_catalog(
         build_op_entry("onto.task.list", summary=summary, description=keyword, keywords=[keyword]), *OPS[2:]
     )
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "onto task list", limit=1) == ["onto.task.list"]
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "onto task list", limit=1) == ["onto.task.list"]
 
 
 def test_any_query_is_fast() -> None:
-    found = build_catalog(
+    catalog = build_catalog(
         *(build_op_entry(f"g{number}.record.get", summary="Get the record of a worker") for number in range(500))
     )
     hostile = ["a" * 100_000, "wrkr " * 20_000, "a, b c. " * 20_000, "Ab" * 50_000, "'" * 100_000, "日" * 100_000]
-    search.warm(found)
+    search.warm(catalog)
 
     def find_all() -> None:
         for text in hostile:
-            search.find_ops(found, found.view_for(FULL_VISIBILITY), text, limit=8)
+            search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), text, limit=8)
 
     assert_cpu_seconds(2, find_all)
 
 
 def test_find_in_an_empty_catalog_returns_nothing() -> None:
-    found = build_catalog()
+    catalog = build_catalog()
 
-    assert search.find_ops(found, found.view_for(FULL_VISIBILITY), "anything", limit=5) == []
+    assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "anything", limit=5) == []

@@ -8,7 +8,7 @@ from registry.search import tokenizer
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "words"),
     [
         ("dueAt due_at due-at DUE.AT", ["due", "at"] * 4),
         ("getHTTPResponse", ["get", "http", "response"]),
@@ -29,8 +29,8 @@ from registry.search import tokenizer
         ("", []),
     ],
 )
-def test_split_folds_case_and_accents(text: str, found: list[str]) -> None:
-    assert tokenizer.split_words(text) == found
+def test_split_folds_case_and_accents(text: str, words: list[str]) -> None:
+    assert tokenizer.split_words(text) == words
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_stem_of_a_stop_word_is_empty() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "wanted"),
+    ("request_", "expected"),
     [
         ("Could you please list my tasks?", "list my tasks?"),
         ("Hi, can you help me to move a deadline", "move a deadline"),
@@ -58,8 +58,8 @@ def test_stem_of_a_stop_word_is_empty() -> None:
         ("please", "please"),
     ],
 )
-def test_query_words_leave_out_polite_words_and_values(request_: str, wanted: str) -> None:
-    assert tokenizer.extract_request(request_) == wanted
+def test_query_words_leave_out_polite_words_and_values(request_: str, expected: str) -> None:
+    assert tokenizer.extract_request(request_) == expected
 
 
 @pytest.mark.parametrize(

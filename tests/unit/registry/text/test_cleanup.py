@@ -91,9 +91,9 @@ def test_hostile_text_is_cleaned_in_time(evil: str) -> None:
     ],
 )
 def test_suspicious_text_gets_a_remark(text: str, remark: str) -> None:
-    (found,) = cleanup.find_remarks({"name": "a", "parameters": {"properties": {"x": {"description": text}}}})
+    (actual,) = cleanup.find_remarks({"name": "a", "parameters": {"properties": {"x": {"description": text}}}})
 
-    assert remark in found
+    assert remark in actual
 
 
 @pytest.mark.parametrize(

@@ -228,8 +228,8 @@ def test_lists_reveal_nothing_about_foreign_rows(task: Task, tool: str, subject:
 def test_lists_show_rows_to_members_of_every_role(task: Task) -> None:
     for subject in ("owner", "editor", "viewer"):
         for tool in LISTS:
-            found = call_handler(tool, subject=subject, query="canary").result[tool.rpartition("_")[2]]
-            assert sum("canary" in str(row) for row in found) == 1
+            matches = call_handler(tool, subject=subject, query="canary").result[tool.rpartition("_")[2]]
+            assert sum("canary" in str(row) for row in matches) == 1
         for query in ("canary", "canarry"):
             assert call_handler("search_ontology", subject=subject, query=query).result["total"] == len(ROWS)
 

@@ -116,6 +116,6 @@ def test_search_covers_names_and_descriptions_only(project: Project) -> None:
     GoalFactory(project=project, name="Traffic", description="as many VISITS as before")
     GoalFactory(project=project, name="Speed", measurement_criteria="visits in two seconds")
 
-    found = call_handler("search_onto_goals", query="visits").result["goals"]
+    goals = call_handler("search_onto_goals", query="visits").result["goals"]
 
-    assert sorted(row["name"] for row in found) == ["Keep the visits", "Traffic"]
+    assert sorted(row["name"] for row in goals) == ["Keep the visits", "Traffic"]

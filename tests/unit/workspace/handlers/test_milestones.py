@@ -74,9 +74,9 @@ def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:
     def read_is_missed(after: timedelta) -> set[bool]:
         at = AT + after
         [listed] = call_handler("list_onto_milestones", at=at).result["milestones"]
-        [found] = call_handler("search_onto_milestones", at=at, query="milestone").result["milestones"]
-        got = call_handler("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
-        return {row["is_missed"] for row in (listed, found, got)}
+        [hit] = call_handler("search_onto_milestones", at=at, query="milestone").result["milestones"]
+        detail = call_handler("get_onto_milestone_details", at=at, milestone_id=id).result["milestone"]
+        return {row["is_missed"] for row in (listed, hit, detail)}
 
     assert read_is_missed(timedelta(0)) == {False}
     assert read_is_missed(timedelta(seconds=1)) == {True}

@@ -102,7 +102,7 @@ def test_search_covers_names_and_descriptions_and_search_all_the_steps(project: 
     PlanFactory(project=project, name="Beta", plan="1. Invite the customers")
     PlanFactory(project=project, name="Customers first")
 
-    found = call_handler("search_onto_plans", query="customers").result["plans"]
+    plans = call_handler("search_onto_plans", query="customers").result["plans"]
 
-    assert [row["name"] for row in found] == ["Customers first"]
+    assert [row["name"] for row in plans] == ["Customers first"]
     assert call_handler("search_ontology", query="customers").result["total"] == 2

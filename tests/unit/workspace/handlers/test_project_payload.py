@@ -413,15 +413,15 @@ def test_any_relationships_give_one_parent_per_row_and_valid_edges(related: list
     project = Project(**PROJECT)
     first = new_entities.build_entities(ONE_OF_EACH, project=project, by="s", at=project_graph.MADE_AT)
 
-    found = new_relationships.parse_relationships(related, first.rows)
-    made = new_relationships.build_edges(found, first.rows, by="s", at=project_graph.MADE_AT)
+    relationships = new_relationships.parse_relationships(related, first.rows)
+    edges = new_relationships.build_edges(relationships, first.rows, by="s", at=project_graph.MADE_AT)
 
-    parents = [edge.dst_id for edge in made if edge.rel == PARENT_RELATIONS.get(EdgeKind(edge.dst_kind))]
+    parents = [edge.dst_id for edge in edges if edge.rel == PARENT_RELATIONS.get(EdgeKind(edge.dst_kind))]
     assert len(parents) == len(set(parents))
     kinds = {row.pk: str(row._meta.model_name) for row in first.rows.values()}
-    for edge in made:
+    for edge in edges:
         assert (kinds[edge.src_id], kinds[edge.dst_id]) == (edge.src_kind, edge.dst_kind)
         assert (edge.src_kind, edge.dst_kind) in relations.KINDS_BY_RELATION[relations.Rel(edge.rel)]
         if edge.props.get(IS_PRIMARY):
             assert EdgeKind(edge.src_kind) in ALLOWED_PARENTS[EdgeKind(edge.dst_kind)]
-    assert len({(edge.src_id, edge.rel, edge.dst_id) for edge in made}) == len(made)
+    assert len({(edge.src_id, edge.rel, edge.dst_id) for edge in edges}) == len(edges)

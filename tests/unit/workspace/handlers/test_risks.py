@@ -29,7 +29,7 @@ def test_create_returns_the_stored_row(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "found"),
+    ("args", "expected"),
     [
         ({}, {"A", "B", "C"}),
         ({"impact": "high"}, {"A", "B"}),
@@ -41,7 +41,7 @@ def test_create_returns_the_stored_row(project: Project) -> None:
 )
 @pytest.mark.parametrize("tool", ["list_onto_risks", "search_onto_risks"])
 def test_lists_filter_by_state_impact_and_type(
-    project: Project, tool: str, args: dict[str, Any], found: set[str]
+    project: Project, tool: str, args: dict[str, Any], expected: set[str]
 ) -> None:
     for title, fields in {
         "A": {"impact": "high"},
@@ -52,8 +52,8 @@ def test_lists_filter_by_state_impact_and_type(
 
     result = call_handler(tool, query="word", project_id=str(project.pk), **args).result
 
-    assert {row["title"] for row in result["risks"]} == found
-    assert result["total"] == len(found)
+    assert {row["title"] for row in result["risks"]} == expected
+    assert result["total"] == len(expected)
 
 
 def test_list_rows_are_abbreviated(project: Project) -> None:

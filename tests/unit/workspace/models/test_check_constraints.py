@@ -120,10 +120,10 @@ def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], 
 
 
 def test_membership_is_unique_per_subject_even_after_leaving(db: None) -> None:
-    left = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
+    membership = MembershipFactory(subject="s", role=MemberRole.VIEWER, deleted_at=MADE_AT)
 
     with pytest.raises(IntegrityError) as refused, transaction.atomic():
-        MembershipFactory(subject="s", project=left.project, role=MemberRole.EDITOR)
+        MembershipFactory(subject="s", project=membership.project, role=MemberRole.EDITOR)
 
     # SQLite names the columns of a unique constraint, PostgreSQL the constraint.
     sqlite = "workspace_membership.subject, workspace_membership.project_id"

@@ -94,13 +94,13 @@ def test_times_are_in_the_subjects_zone_with_the_offset_of_that_day(db: None) ->
 
 
 def test_new_event_belongs_to_the_subject_and_lasts_half_an_hour(db: None) -> None:
-    made = create(description="", location="Café", attendees=["Ines", "Ines"])
+    outcome = create(description="", location="Café", attendees=["Ines", "Ines"])
 
     event = CalendarEvent.objects.get()
     assert (event.subject, event.project, event.start_at, event.end_at) == ("owner", None, NOON, NOON + HALF)
     assert (event.location, event.attendees, event.created_by, event.created_at) == ("Café", ["Ines"], "owner", AT)
-    assert made.result["message"] == "Created the event in the user's own calendar."
-    assert (made.entity_id, made.entity_name) == (str(event.pk), "Lunch")
+    assert outcome.result["message"] == "Created the event in the user's own calendar."
+    assert (outcome.entity_id, outcome.entity_name) == (str(event.pk), "Lunch")
 
 
 def test_time_without_offset_is_local_to_the_subject_or_the_sent_zone(db: None) -> None:
@@ -121,11 +121,11 @@ def test_time_without_offset_is_local_to_the_subject_or_the_sent_zone(db: None) 
     ],
 )
 def test_skipped_or_repeated_local_time_causes_a_warning(db: None, local: str, expected: str, word: str) -> None:
-    made = create(start_at=local, time_zone="Europe/Berlin")
+    outcome = create(start_at=local, time_zone="Europe/Berlin")
 
-    assert made.result["event"]["start_at"] == expected
-    assert word in made.warnings[0]
-    assert expected in made.warnings[0]
+    assert outcome.result["event"]["start_at"] == expected
+    assert word in outcome.warnings[0]
+    assert expected in outcome.warnings[0]
 
 
 def test_dates_create_a_whole_day_event_including_the_last_day(db: None) -> None:
@@ -152,21 +152,21 @@ def test_event_of_a_project_or_task_is_in_the_project(db: None) -> None:
     assert (task.start_at, task.due_at) == (None, None)  # time for a task is not its start or due date
 
 
-@pytest.mark.parametrize("asked", [{"calendar_scope": "user"}, {"calendar_id": "primary"}])
-def test_requested_own_calendar_overrides_the_context_project(db: None, asked: dict[str, str]) -> None:
-    made = create(project_id=str(uuid4()), **asked)
+@pytest.mark.parametrize("args", [{"calendar_scope": "user"}, {"calendar_id": "primary"}])
+def test_requested_own_calendar_overrides_the_context_project(db: None, args: dict[str, str]) -> None:
+    outcome = create(project_id=str(uuid4()), **args)
 
-    assert made.result["event"]["calendar_scope"] == "user"
-    assert "project_id" in made.warnings[0]
+    assert outcome.result["event"]["calendar_scope"] == "user"
+    assert "project_id" in outcome.warnings[0]
 
 
 def test_task_overrides_the_context_project(db: None) -> None:
     task, project = TaskFactory(), ProjectFactory()
 
-    made = create(task_id=str(task.pk), project_id=str(project.pk))
+    outcome = create(task_id=str(task.pk), project_id=str(project.pk))
 
-    assert made.result["event"]["project_id"] == str(task.project_id)
-    assert "Ignored project_id" in made.warnings[0]
+    assert outcome.result["event"]["project_id"] == str(task.project_id)
+    assert "Ignored project_id" in outcome.warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_create_refuses_an_invalid_event(db: None, args: dict[str, str], expecte
 
 
 def test_recurrence_until_a_day_includes_the_whole_day(db: None) -> None:
-    made = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
+    event = create(recurrence="daily", recurrence_until="2026-03-06", time_zone="Europe/Berlin").result["event"]
 
-    assert made["recurrence_until"] == "2026-03-06T23:59:59+01:00"
+    assert event["recurrence_until"] == "2026-03-06T23:59:59+01:00"
 
 
 def test_recurrence_of_whole_days_ends_on_that_day_in_any_zone(db: None) -> None:
@@ -342,12 +342,12 @@ def test_update_clears_with_null_and_names_changed_fields(db: None) -> None:
     event = make_own_event(description="d", location="l", attendees=["a"], recurrence="daily", recurrence_until=NOON)
 
     cleared = {"description": None, "location": None, "attendees": None, "recurrence": None}
-    made = update(event, **cleared)
+    outcome = update(event, **cleared)
 
     event.refresh_from_db()
     assert (event.description, event.location, event.attendees, event.recurrence) == ("", "", [], "")
     assert event.recurrence_until is None
-    assert made.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
+    assert outcome.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
 
 
 def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> None:
@@ -375,19 +375,19 @@ def test_weekday_recurrence_cannot_start_on_a_weekend(db: None) -> None:
 def test_update_with_equal_values_changes_nothing_and_warns(db: None) -> None:
     event = make_own_event(attendees=["a"])
 
-    made = update(event, title=event.title, start_at="2026-03-04T12:00:00Z", attendees=[])
+    outcome = update(event, title=event.title, start_at="2026-03-04T12:00:00Z", attendees=[])
 
-    assert made.warnings == ("unchanged",)
-    assert made.result["event"]["updated_at"] == "2026-03-01T09:00:00Z"
+    assert outcome.warnings == ("unchanged",)
+    assert outcome.result["event"]["updated_at"] == "2026-03-01T09:00:00Z"
 
 
 def test_delete_removes_the_event_from_every_op(db: None) -> None:
     event = make_own_event(recurrence="weekly")
 
-    made = call_handler("delete_calendar_event", event_id=str(event.pk))
+    outcome = call_handler("delete_calendar_event", event_id=str(event.pk))
 
     message = "Deleted the event and all its repeats; ops no longer find it."
-    assert made.result == {"event": {"id": str(event.pk)}, "message": message}
+    assert outcome.result == {"event": {"id": str(event.pk)}, "message": message}
     event.refresh_from_db()
     assert event.deleted_at == AT
 
@@ -421,14 +421,14 @@ def test_moving_a_task_date_event_moves_the_task_date(
 ) -> None:
     task, event = make_task_event(kind, **dates)
 
-    made = update(event, **args)
+    outcome = update(event, **args)
 
     task.refresh_from_db()
     assert {name: getattr(task, name) for name in expected} == expected
     assert task.updated_at == AT
-    assert "of its task" in made.result["message"]
-    assert made.warnings == ()
-    shown = made.result["event"]
+    assert "of its task" in outcome.result["message"]
+    assert outcome.warnings == ()
+    shown = outcome.result["event"]
     assert (shown["id"], shown["task_event_kind"]) == (str(event.pk), kind)
     assert task.events.filter(deleted_at=None).count() == 1
 
@@ -436,21 +436,25 @@ def test_moving_a_task_date_event_moves_the_task_date(
 def test_task_date_event_keeps_its_half_hour_and_warns(db: None) -> None:
     _, event = make_task_event("due", due_at=NOON)
 
-    made = update(event, start_at="2026-03-05T08:00:00Z", end_at="2026-03-05T12:00:00Z")
+    outcome = update(event, start_at="2026-03-05T08:00:00Z", end_at="2026-03-05T12:00:00Z")
 
-    assert made.result["event"]["start_at"] == "2026-03-05T11:30:00Z"
-    assert "Ignored start_at" in made.warnings[0]
+    assert outcome.result["event"]["start_at"] == "2026-03-05T11:30:00Z"
+    assert "Ignored start_at" in outcome.warnings[0]
 
 
 def test_close_start_and_due_events_become_one(db: None) -> None:
     task, event = make_task_event("due", start_at=NOON, due_at=NOON + timedelta(days=3))
 
-    made = update(event, end_at="2026-03-04T16:00:00Z")
+    outcome = update(event, end_at="2026-03-04T16:00:00Z")
 
-    [left] = task.events.filter(deleted_at=None)
-    assert made.result["event"]["id"] == str(left.pk) == made.entity_id
-    assert (left.task_event_kind, left.start_at, left.end_at) == ("range", NOON, NOON + timedelta(hours=4))
-    assert made.warnings == () if left.pk == event.pk else "one event shows both" in made.warnings[0]
+    [range_event] = task.events.filter(deleted_at=None)
+    assert outcome.result["event"]["id"] == str(range_event.pk) == outcome.entity_id
+    assert (range_event.task_event_kind, range_event.start_at, range_event.end_at) == (
+        "range",
+        NOON,
+        NOON + timedelta(hours=4),
+    )
+    assert outcome.warnings == () if range_event.pk == event.pk else "one event shows both" in outcome.warnings[0]
 
 
 def test_task_checks_apply_to_its_event(db: None) -> None:
@@ -499,33 +503,33 @@ def test_update_refuses_fields_that_belong_to_the_task(db: None, args: dict[str,
 def test_task_date_event_has_its_own_location_and_description(db: None) -> None:
     task, event = make_task_event("due", due_at=NOON)
 
-    made = update(event, location="Library", description="Bring the charger")
+    outcome = update(event, location="Library", description="Bring the charger")
     call_handler("update_onto_task", task_id=str(task.pk), title="Rewrite")
 
     event.refresh_from_db()
     task.refresh_from_db()
-    assert made.result["message"] == "Changed description, location."
+    assert outcome.result["message"] == "Changed description, location."
     assert (event.title, event.location, event.description) == ("Due: Rewrite", "Library", "Bring the charger")
 
 
 @pytest.mark.parametrize(
-    ("kind", "dates", "left"),
+    ("kind", "dates", "expected"),
     [
         ("start", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (None, NOON + timedelta(days=3))),
         ("due", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (NOON, None)),
         ("range", {"start_at": NOON, "due_at": NOON + HALF}, (None, None)),
     ],
 )
-def test_deleting_a_task_date_event_clears_the_date(db: None, kind: str, dates: Any, left: Any) -> None:
+def test_deleting_a_task_date_event_clears_the_date(db: None, kind: str, dates: Any, expected: Any) -> None:
     task, event = make_task_event(kind, **dates)
 
-    made = call_handler("delete_calendar_event", event_id=str(event.pk))
+    outcome = call_handler("delete_calendar_event", event_id=str(event.pk))
 
     task.refresh_from_db()
     event.refresh_from_db()
-    assert (task.start_at, task.due_at) == left
+    assert (task.start_at, task.due_at) == expected
     assert event.deleted_at == AT
-    assert "of its task" in made.result["message"]
+    assert "of its task" in outcome.result["message"]
 
 
 def test_deleting_other_task_events_keeps_the_task_dates(db: None) -> None:

@@ -50,9 +50,9 @@ def test_list_covers_the_next_seven_local_days(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
     before_the_change = datetime(2026, 3, 27, 12, 0, tzinfo=UTC)
 
-    answer = list_events(at=before_the_change)
+    result = list_events(at=before_the_change)
 
-    assert answer == {
+    assert result == {
         "events": [],
         "total": 0,
         "has_more": False,
@@ -241,16 +241,16 @@ def test_pages_list_every_event_once_while_time_passes(db: None) -> None:
     days("whole", date(2026, 3, 1), recurrence="daily")
 
     first = list_events(limit=4)
-    seen, later, cursor = first["events"], AT, first["next_cursor"]
+    rows, later, cursor = first["events"], AT, first["next_cursor"]
     make_own_event("meanwhile", start_at=AT - timedelta(minutes=10))
     while cursor:
         later += timedelta(hours=7)
         page = list_events(limit=4, cursor=cursor, at=later)
         assert page["time_range"] == first["time_range"]
-        seen += page["events"]
+        rows += page["events"]
         cursor = page.get("next_cursor")
 
-    instances = [(row["id"], row["start_at"]) for row in seen]
+    instances = [(row["id"], row["start_at"]) for row in rows]
     assert len(instances) == len(set(instances)) == first["total"] == 21
     assert not page["has_more"]
 

@@ -24,10 +24,10 @@ def test_first_set_creates_a_calendar_named_after_its_project(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
     project = ProjectFactory(name="Garden")
 
-    made = call_handler("set_project_calendar", project_id=str(project.pk))
+    outcome = call_handler("set_project_calendar", project_id=str(project.pk))
 
     calendar = ProjectCalendar.objects.get()
-    assert made.result == {
+    assert outcome.result == {
         "calendar": {
             "id": str(calendar.pk),
             "project_id": str(project.pk),
@@ -43,9 +43,10 @@ def test_first_set_creates_a_calendar_named_after_its_project(db: None) -> None:
         },
         "message": "Created the project's calendar.",
     }
-    assert (made.entity_id, made.entity_name) == (str(calendar.pk), "Garden - Tasks")
+    assert (outcome.entity_id, outcome.entity_name) == (str(calendar.pk), "Garden - Tasks")
     assert (
-        call_handler("get_project_calendar", project_id=str(project.pk)).result["calendar"] == made.result["calendar"]
+        call_handler("get_project_calendar", project_id=str(project.pk)).result["calendar"]
+        == outcome.result["calendar"]
     )
 
 
@@ -65,9 +66,9 @@ def test_next_set_changes_the_sent_fields(db: None) -> None:
 def test_enabled_sync_reports_that_nothing_is_connected(db: None) -> None:
     id = str(ProjectFactory().pk)
 
-    made = call_handler("set_project_calendar", project_id=id, sync_enabled=True)
+    outcome = call_handler("set_project_calendar", project_id=id, sync_enabled=True)
 
-    assert made.result["sync"]["state"] == "not_connected"
+    assert outcome.result["sync"]["state"] == "not_connected"
     assert call_handler("get_project_calendar", project_id=id).result["sync"]["state"] == "not_connected"
     assert "sync" not in call_handler("set_project_calendar", project_id=id, sync_enabled=False).result
 

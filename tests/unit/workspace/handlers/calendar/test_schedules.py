@@ -134,10 +134,10 @@ def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
 def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:
     schedule(task, recurrence="weekly", recurrence_count=5)
 
-    kept = schedule(task, "2026-03-10T09:00").result["task"]
+    weekly = schedule(task, "2026-03-10T09:00").result["task"]
     once = schedule(task, "2026-03-10T09:00", recurrence=None).result["task"]
 
-    assert (kept["recurrence"], kept["recurrence_until"]) == ("weekly", "2026-04-06T07:00:00Z")
+    assert (weekly["recurrence"], weekly["recurrence_until"]) == ("weekly", "2026-04-06T07:00:00Z")
     assert (once["recurrence"], once["recurrence_until"]) == (None, None)
     assert CalendarEvent.objects.get().recurrence_until is None
 
@@ -158,8 +158,8 @@ def test_schedule_recurs_in_the_time_zone_of_the_subject(task: Task) -> None:
 
     schedule(task, "2026-03-07T09:00", subject="editor")
 
-    found = list_starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
-    assert found == ["2026-03-07T09:00:00-05:00", "2026-03-08T09:00:00-04:00"]
+    starts = list_starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
+    assert starts == ["2026-03-07T09:00:00-05:00", "2026-03-08T09:00:00-04:00"]
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[str, str]]] = [

@@ -52,9 +52,9 @@ def test_find_returns_working_hours_minus_events(db: None) -> None:
     make_busy_event("2026-03-02T09:00")
     make_busy_event("2026-03-02T11:30", 30)
 
-    found = find(**MONDAY)
+    result = find(**MONDAY)
 
-    assert found["slots"] == [
+    assert result["slots"] == [
         {
             "start": "2026-03-02T09:00:00+01:00",
             "end": "2026-03-02T10:00:00+01:00",
@@ -74,8 +74,8 @@ def test_find_returns_working_hours_minus_events(db: None) -> None:
             "duration_minutes": 240,
         },
     ]
-    assert (found["total"], found["has_more"]) == (3, False)
-    assert found["time_range"] == {
+    assert (result["total"], result["has_more"]) == (3, False)
+    assert result["time_range"] == {
         "time_min": "2026-03-02T00:00:00+01:00",
         "time_max": "2026-03-03T00:00:00+01:00",
         "time_zone": "Europe/Berlin",
@@ -89,11 +89,11 @@ def test_find_omits_slots_that_are_too_short(db: None) -> None:
 
 
 def test_find_searches_a_week_ahead_on_quarter_hours(db: None) -> None:
-    found = find(datetime(2026, 3, 2, 9, 7, 23, 5, tzinfo=UTC))
+    result = find(datetime(2026, 3, 2, 9, 7, 23, 5, tzinfo=UTC))
 
-    assert found["slots"][0]["start"] == "2026-03-02T10:15:00+01:00"
-    assert found["slots"][-1]["end"] == "2026-03-09T10:00:00+01:00"
-    assert found["total"] == 6
+    assert result["slots"][0]["start"] == "2026-03-02T10:15:00+01:00"
+    assert result["slots"][-1]["end"] == "2026-03-09T10:00:00+01:00"
+    assert result["total"] == 6
     assert find(datetime(2026, 3, 2, 9, 15, tzinfo=UTC))["slots"][0]["start"] == "2026-03-02T10:15:00+01:00"
 
 
@@ -158,10 +158,10 @@ def test_find_includes_days_off_on_request(db: None) -> None:
 def test_find_says_what_to_send_when_nothing_is_free(db: None) -> None:
     make_busy_event("2026-03-02T00:00", 24 * 60)
 
-    found = find(**MONDAY)
+    result = find(**MONDAY)
 
-    assert (found["slots"], found["total"], found["has_more"]) == ([], 0, False)
-    assert "later time_max" in found["message"]
+    assert (result["slots"], result["total"], result["has_more"]) == ([], 0, False)
+    assert "later time_max" in result["message"]
 
 
 def test_find_is_limited_and_continues_after_the_last_slot(db: None) -> None:

@@ -47,9 +47,9 @@ def get_section(document: Document, **args: Any) -> dict[str, Any]:
 
 
 def get_refusal(document: Document, **args: Any) -> Any:
-    with pytest.raises(InvalidArgs) as found:
+    with pytest.raises(InvalidArgs) as refused:
         get_section(document, **args)
-    [error] = found.value.field_errors
+    [error] = refused.value.field_errors
     return error
 
 
@@ -129,10 +129,10 @@ def test_section_is_found_by_heading_as_in_the_outline_or_the_text(document: Doc
 
 
 def test_section_without_subsections_ends_at_the_first_one(document: Document) -> None:
-    found = get_section(document, heading="Launch", include_subsections=False)["section"]
+    section = get_section(document, heading="Launch", include_subsections=False)["section"]
 
-    assert found["content"] == "# Launch\n\nText.\n\n"
-    assert found["length"] == len(found["content"])
+    assert section["content"] == "# Launch\n\nText.\n\n"
+    assert section["length"] == len(section["content"])
 
 
 def test_long_section_is_cut_and_can_be_read_to_its_end(document: Document) -> None:

@@ -46,8 +46,8 @@ def list_titles(nodes: list[dict[str, Any]]) -> Titles:
     return {node["title"]: list_titles(node.get("children", [])) for node in nodes}
 
 
-def get_error(found: pytest.ExceptionInfo[InvalidArgs]) -> tuple[str, str]:
-    [error] = found.value.field_errors
+def get_error(refused: pytest.ExceptionInfo[InvalidArgs]) -> tuple[str, str]:
+    [error] = refused.value.field_errors
     return error.path, error.code
 
 
@@ -138,7 +138,7 @@ def test_get_continues_below_a_node(project: Project, documents: dict[str, Docum
 
 @pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])
 def test_get_below_a_document_of_another_project_is_not_found(project: Project, of: str) -> None:
-    made = {
+    makers = {
         "elsewhere": lambda: DocumentFactory().pk,
         "foreign": lambda: DocumentFactory(project__created_by="someone else").pk,
         "deleted": lambda: DocumentFactory(project=project, deleted_at=MADE_AT).pk,
@@ -146,7 +146,7 @@ def test_get_below_a_document_of_another_project_is_not_found(project: Project, 
     }
 
     with pytest.raises(NotFound, match=r"^No document of this project that you can see has this document_id"):
-        read(project, document_id=str(made[of]()))
+        read(project, document_id=str(makers[of]()))
 
 
 def test_get_includes_rows_and_texts_on_request(project: Project, documents: dict[str, Document]) -> None:
@@ -237,11 +237,11 @@ def test_move_lists_documents_with_an_ambiguous_title(project: Project, document
     other = DocumentFactory(project=project, title="F")
     DocumentFactory(title="F")  # of another project
 
-    with pytest.raises(InvalidArgs) as found:
+    with pytest.raises(InvalidArgs) as refused:
         move(documents["C"], new_parent_title="F")
 
-    assert get_error(found) == ("/new_parent_title", "ambiguous_title")
-    assert {each["id"] for each in found.value.field_errors[0].expected} == {str(documents["F"].pk), str(other.pk)}
+    assert get_error(refused) == ("/new_parent_title", "ambiguous_title")
+    assert {each["id"] for each in refused.value.field_errors[0].expected} == {str(documents["F"].pk), str(other.pk)}
 
 
 @pytest.mark.parametrize("under", ["A", "B", "C"])
@@ -249,10 +249,10 @@ def test_move_lists_documents_with_an_ambiguous_title(project: Project, document
 def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
     project: Project, documents: dict[str, Document], under: str, argument: str
 ) -> None:
-    with pytest.raises(InvalidArgs) as found:
+    with pytest.raises(InvalidArgs) as refused:
         move(documents["A"], **{argument: str(documents[under].pk) if argument == "new_parent_id" else under})
 
-    assert get_error(found) == (f"/{argument}", "circle")
+    assert get_error(refused) == (f"/{argument}", "circle")
     assert read_dense_titles(project) == TREE
 
 
@@ -260,17 +260,17 @@ def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
 def test_move_refuses_missing_and_foreign_parents_alike(
     project: Project, documents: dict[str, Document], of: str
 ) -> None:
-    made = {
+    makers = {
         "elsewhere": lambda: DocumentFactory().pk,
         "foreign": lambda: DocumentFactory(project__created_by="someone else").pk,
         "deleted": lambda: DocumentFactory(project=project, deleted_at=MADE_AT).pk,
         "never": uuid.uuid4,
     }
 
-    with pytest.raises(NotFound) as found:
-        move(documents["F"], new_parent_id=str(made[of]()))
+    with pytest.raises(NotFound) as refused:
+        move(documents["F"], new_parent_id=str(makers[of]()))
 
-    assert found.value.message == (
+    assert refused.value.message == (
         "No document of this project that you can see has this new_parent_id; find its id with onto.document.list or "
         "onto.document.search."
     )
@@ -280,10 +280,10 @@ def test_move_with_an_outdated_version_is_a_conflict(project: Project, documents
     version = read(project)["structure"]["version"]
     moved = move(documents["F"], new_parent_id=str(documents["A"].pk), expected_version=version)
 
-    with pytest.raises(StateConflict, match="it is now version 1,") as found:
+    with pytest.raises(StateConflict, match="it is now version 1,") as refused:
         move(documents["F"], expected_version=version)
 
-    assert found.value.reason == "stale_version"
+    assert refused.value.reason == "stale_version"
     assert (
         move(documents["F"], expected_version=moved.result["structure"]["version"]).result["structure"]["version"] == 2
     )
@@ -307,9 +307,9 @@ def test_move_checks_the_sent_project(project: Project, documents: dict[str, Doc
     move(documents["F"], project_id=str(project.pk).upper())
 
     for other in (ProjectFactory().pk, ProjectFactory(created_by="someone else").pk, uuid.uuid4()):
-        with pytest.raises(InvalidArgs) as found:
+        with pytest.raises(InvalidArgs) as refused:
             move(documents["F"], project_id=str(other))
-        assert get_error(found) == ("/project_id", "other_project")
+        assert get_error(refused) == ("/project_id", "other_project")
 
 
 def test_viewer_cannot_move_documents(project: Project, documents: dict[str, Document]) -> None:
@@ -368,10 +368,10 @@ def test_create_under_a_missing_parent_creates_nothing(project: Project, documen
     for id in (DocumentFactory().pk, uuid.uuid4()):
         with pytest.raises(NotFound, match="of this project that you can see has this parent_id;"):
             create(project, parent_id=str(id))
-    with pytest.raises(InvalidArgs) as found:
+    with pytest.raises(InvalidArgs) as refused:
         create(project, parent_title="Nothing")
 
-    assert get_error(found) == ("/parent_title", "no_such_title")
+    assert get_error(refused) == ("/parent_title", "no_such_title")
     assert read_dense_titles(project) == TREE
 
 

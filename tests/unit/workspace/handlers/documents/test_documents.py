@@ -149,8 +149,8 @@ def test_list_filters_by_state_type_and_project(document: Document) -> None:
 
 def test_search_covers_titles_descriptions_and_content(document: Document) -> None:
     def count_matches(query: str) -> int:
-        found: int = call_handler("search_onto_documents", query=query).result["total"]
-        return found
+        total: int = call_handler("search_onto_documents", query=query).result["total"]
+        return total
 
     Document.objects.update(content="canary")
     assert (count_matches("old"), count_matches("text"), count_matches("old canary"), count_matches("other")) == (

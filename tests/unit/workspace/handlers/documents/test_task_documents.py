@@ -137,17 +137,17 @@ def test_list_returns_documents_in_the_order_of_attaching(task: Task) -> None:
     edge = project_graph.create_edge(task, "task_has_document", first)
     project_graph.create_edge(first, "references", task)
 
-    found = documents(task)
+    result = documents(task)
 
-    assert [each["document"]["title"] for each in found["documents"]] == ["First", "Later"]
-    assert found["documents"][0]["edge"] == {
+    assert [each["document"]["title"] for each in result["documents"]] == ["First", "Later"]
+    assert result["documents"][0]["edge"] == {
         "id": str(edge.pk),
         "role": "deliverable",
         "created_at": "2026-03-01T09:00:00Z",
     }
-    assert found["scratch_pad"] == found["documents"][1]
-    assert (found["total"], found["has_more"]) == (2, False)
-    assert found["message"] == (
+    assert result["scratch_pad"] == result["documents"][1]
+    assert (result["total"], result["has_more"]) == (2, False)
+    assert result["message"] == (
         "2 of 2 documents of this task, in the order they were attached. onto.document.get returns the content."
     )
 
@@ -166,9 +166,9 @@ def test_list_shows_at_most_fifty_and_counts_all(task: Task, django_assert_num_q
         project_graph.create_edge(task, "task_has_document", DocumentFactory(project=task.project))
 
     with django_assert_num_queries(4):
-        found = documents(task)
+        result = documents(task)
 
-    assert (len(found["documents"]), found["total"], found["has_more"]) == (50, 51, True)
+    assert (len(result["documents"]), result["total"], result["has_more"]) == (50, 51, True)
 
 
 def test_documents_of_a_missing_task_are_not_found(task: Task) -> None:

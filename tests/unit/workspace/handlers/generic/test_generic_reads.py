@@ -108,7 +108,7 @@ def test_list_shows_only_own_and_shared_rows(project: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ({}, ["blocked", "todo"]),
         ({"state_key": "blocked"}, ["blocked"]),
@@ -116,15 +116,15 @@ def test_list_shows_only_own_and_shared_rows(project: Project) -> None:
         ({"state_key": None}, ["blocked", "todo"]),  # null means no filter
     ],
 )
-def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], found: list[str]) -> None:
+def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], expected: list[str]) -> None:
     for state in ("todo", "blocked"):
         TaskFactory(project=project, title=state, state_key=state)
 
-    assert titles(call_handler("list_onto_tasks", **filters).result) == found
+    assert titles(call_handler("list_onto_tasks", **filters).result) == expected
 
 
 @pytest.mark.parametrize(
-    ("filters", "found"),
+    ("filters", "expected"),
     [
         ({"state_key": ["todo", "done"]}, ["1 todo", "3 done"]),
         ({"state_key": ["blocked"], "priority": [3]}, []),
@@ -136,13 +136,13 @@ def test_task_list_filters_by_state(project: Project, filters: dict[str, Any], f
     ],
 )
 def test_task_list_filters_by_one_or_several_values(
-    project: Project, filters: dict[str, Any], found: list[str]
+    project: Project, filters: dict[str, Any], expected: list[str]
 ) -> None:
     TaskFactory(project=project, title="1 todo", priority=1)
     TaskFactory(project=project, title="2 blocked", priority=2, state_key="blocked", start_at=MADE_AT)
     TaskFactory(project=project, title="3 done", priority=3, state_key="done", due_at=MADE_AT)
 
-    assert titles(call_handler("list_onto_tasks", **filters).result) == found
+    assert titles(call_handler("list_onto_tasks", **filters).result) == expected
 
 
 @pytest.mark.parametrize(
@@ -191,8 +191,8 @@ def make_dependency(task: Task, on: Any, *, kind: str = EdgeKind.TASK, rel: str 
 
 def test_task_rows_show_subtasks_and_dependencies(project: Project) -> None:
     def task(title: str, **more: Any) -> Task:
-        made: Task = TaskFactory(project=project, title=title, **more)
-        return made
+        new_task: Task = TaskFactory(project=project, title=title, **more)
+        return new_task
 
     gone = task("gone", deleted_at=MADE_AT)
     whole = task("whole")
@@ -237,8 +237,8 @@ def test_document_list_filters_by_category_case_insensitively(project: Project) 
     DocumentFactory(project=project, title="Other", type_key="document.note", category="Calls to make")
 
     for tool in ("list_onto_documents", "search_onto_documents"):
-        found = call_handler(tool, query="note other", category="calls").result["documents"]
-        assert [(row["title"], row["category"]) for row in found] == [("Note", "Calls")]
+        rows = call_handler(tool, query="note other", category="calls").result["documents"]
+        assert [(row["title"], row["category"]) for row in rows] == [("Note", "Calls")]
 
 
 def test_requirements_are_listed_newest_first(project: Project) -> None:

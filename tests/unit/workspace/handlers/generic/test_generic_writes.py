@@ -135,9 +135,9 @@ def test_update_stores_numbers_as_sent(task: Task) -> None:
 
     assert update(task, props=props).result["task"]["props"] == {"a": 1} | props
 
-    got = call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"]["props"]
-    assert got == {"a": 1} | props
-    assert {name: type(value) for name, value in got.items()} == {
+    stored_props = call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"]["props"]
+    assert stored_props == {"a": 1} | props
+    assert {name: type(value) for name, value in stored_props.items()} == {
         name: type(value) for name, value in ({"a": 1} | props).items()
     }
     assert update(task, props=props).warnings == ("unchanged",)

@@ -318,12 +318,12 @@ def test_unlink_refuses_missing_and_foreign_edges_alike(project: Project) -> Non
 def test_concurrent_equal_links_create_one_edge() -> None:
     project = ProjectFactory()
     plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
-    together, made = threading.Barrier(4), []
+    together, outcomes = threading.Barrier(4), []
 
     def join(number: int) -> None:
         together.wait()
         with transaction.atomic():
-            made.append(link(plan, "has_task", task) if number % 2 else link(task, "belongs_to_plan", plan))
+            outcomes.append(link(plan, "has_task", task) if number % 2 else link(task, "belongs_to_plan", plan))
         connection.close()
 
     threads = [threading.Thread(target=join, args=[number]) for number in range(4)]
@@ -332,5 +332,5 @@ def test_concurrent_equal_links_create_one_edge() -> None:
     for thread in threads:
         thread.join()
 
-    assert sorted(outcome.result["created"] for outcome in made) == [0, 0, 0, 1]
-    assert {outcome.entity_id for outcome in made} == {str(Edge.objects.get().pk)}
+    assert sorted(outcome.result["created"] for outcome in outcomes) == [0, 0, 0, 1]
+    assert {outcome.entity_id for outcome in outcomes} == {str(Edge.objects.get().pk)}

@@ -180,9 +180,9 @@ def test_edge_deleted_after_reading_is_a_conflict(project: Project, monkeypatch:
     read = graph_reorganize.list_visible_edges
 
     def read_then_unlink(*args: Any, **named: Any) -> list[Edge]:
-        found = read(*args, **named)
+        edges = read(*args, **named)
         call_handler("unlink_onto_edge", edge_id=str(edge.pk))
-        return found
+        return edges
 
     monkeypatch.setattr(graph_reorganize, "list_visible_edges", read_then_unlink)
     with pytest.raises(StateConflict) as refused:

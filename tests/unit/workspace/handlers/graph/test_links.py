@@ -34,13 +34,13 @@ def test_relationships_return_edges_by_direction(project: Project) -> None:
     incoming = project_graph.create_edge(plan, "has_task", task, props={"is_primary": True})
     outgoing = project_graph.create_edge(task, "supports_goal", goal)
 
-    found = get_relationships(task)
+    result = get_relationships(task)
 
-    assert [(each["id"], each["direction"]) for each in found["relationships"]] == [
+    assert [(each["id"], each["direction"]) for each in result["relationships"]] == [
         (str(outgoing.pk), "outgoing"),
         (str(incoming.pk), "incoming"),
     ]
-    assert found["relationships"][1] == {
+    assert result["relationships"][1] == {
         "id": str(incoming.pk),
         "src_kind": "plan",
         "src_id": str(plan.pk),
@@ -51,8 +51,8 @@ def test_relationships_return_edges_by_direction(project: Project) -> None:
         "created_at": "2026-03-01T09:00:00Z",
         "direction": "incoming",
     }
-    assert (found["total"], found["has_more"]) == (2, False)
-    assert found["message"] == "2 of 2 edges of this task. onto.entity.links.get returns the linked rows."
+    assert (result["total"], result["has_more"]) == (2, False)
+    assert result["message"] == "2 of 2 edges of this task. onto.entity.links.get returns the linked rows."
 
 
 @pytest.mark.parametrize("direction", ["outgoing", "incoming"])
@@ -61,10 +61,10 @@ def test_relationships_filter_by_direction(project: Project, direction: str) -> 
     project_graph.create_edge(task, "supports_goal", project_graph.create_row("goal", project))
     project_graph.create_edge(project_graph.create_row("plan", project), "has_task", task)
 
-    found = get_relationships(task, direction=direction)
+    result = get_relationships(task, direction=direction)
 
-    assert [each["direction"] for each in found["relationships"]] == [direction]
-    assert found["total"] == 1
+    assert [each["direction"] for each in result["relationships"]] == [direction]
+    assert result["total"] == 1
 
 
 @pytest.mark.parametrize("kind", EdgeKind.values)
@@ -79,7 +79,7 @@ def test_every_kind_has_relationships_and_links(project: Project, kind: str) -> 
 
 def test_relationships_return_the_oldest_fifty_per_direction(project: Project) -> None:
     goal = project_graph.create_row("goal", project)
-    made = [
+    edges = [
         project_graph.create_edge(
             project_graph.create_row("task", project),
             "supports_goal",
@@ -89,10 +89,10 @@ def test_relationships_return_the_oldest_fifty_per_direction(project: Project) -
         for number in range(51)
     ]
 
-    found = get_relationships(goal)
+    result = get_relationships(goal)
 
-    assert [each["id"] for each in found["relationships"]] == [str(edge.pk) for edge in made[:50]]
-    assert (found["total"], found["has_more"]) == (51, True)
+    assert [each["id"] for each in result["relationships"]] == [str(edge.pk) for edge in edges[:50]]
+    assert (result["total"], result["has_more"]) == (51, True)
     assert get_links(goal)["has_more"] is True
     assert (len(get_links(goal)["linked_entities"]["tasks"]), get_links(goal)["counts"]) == (50, {"tasks": 51})
 
@@ -160,10 +160,10 @@ def test_links_of_a_kind_list_unfinished_rows_first_then_newest(project: Project
     for row in (*rows, project_graph.create_row("plan", project)):
         project_graph.create_edge(row, "supports_goal", goal)
 
-    found = get_links(goal, filter_kind="task")
+    result = get_links(goal, filter_kind="task")
 
-    assert [each["state_key"] for each in found["linked_entities"]["tasks"]] == ["blocked", "todo", "done"]
-    assert (found["counts"], found["total"]) == ({"tasks": 3}, 3)
+    assert [each["state_key"] for each in result["linked_entities"]["tasks"]] == ["blocked", "todo", "done"]
+    assert (result["counts"], result["total"]) == ({"tasks": 3}, 3)
     assert get_links(goal, filter_kind="all")["counts"] == {"tasks": 3, "plans": 1}
     assert get_links(goal, filter_kind="risk")["message"] == "No risk is linked to this goal."
 

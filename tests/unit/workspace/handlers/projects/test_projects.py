@@ -285,12 +285,12 @@ def test_get_includes_parts_of_the_project_on_request(db: None, argument: str, n
     DocumentFactory.create_batch(11, project=project, type_key="document.brain_dump.voice")
     DocumentFactory(project=project)
 
-    found = get_parts(project, **{argument: True})
+    parts = get_parts(project, **{argument: True})
 
-    assert found.keys() == {name}
-    assert len(found[name]) == most
+    assert parts.keys() == {name}
+    assert len(parts[name]) == most
     prefix = {"notes": "document.note", "brain_dumps": "document.brain_dump"}.get(name)
-    assert all(row["type_key"].startswith(prefix) for row in found[name] if prefix)
+    assert all(row["type_key"].startswith(prefix) for row in parts[name] if prefix)
 
 
 def test_get_orders_phases_by_date_and_tasks_by_urgency(db: None) -> None:
@@ -301,11 +301,11 @@ def test_get_orders_phases_by_date_and_tasks_by_urgency(db: None) -> None:
     for priority in (3, 1, 2):
         TaskFactory(project=project, title=str(priority), priority=priority)
 
-    found = get_parts(project, include_phases=True, include_tasks=True)
+    parts = get_parts(project, include_phases=True, include_tasks=True)
 
-    assert [row["name"] for row in found["phases"]] == ["first", "second", "undated"]
-    assert found["phases"][0]["plan_preview"] == "p" * 200 + "…"
-    assert [row["title"] for row in found["tasks"]] == ["1", "2", "3"]
+    assert [row["name"] for row in parts["phases"]] == ["first", "second", "undated"]
+    assert parts["phases"][0]["plan_preview"] == "p" * 200 + "…"
+    assert [row["title"] for row in parts["tasks"]] == ["1", "2", "3"]
 
 
 def test_get_says_which_parts_have_more_rows(db: None) -> None:
@@ -332,10 +332,10 @@ def test_get_costs_one_query_per_part(db: None, django_assert_num_queries: Djang
     TaskFactory.create_batch(5, project=project)
 
     with django_assert_num_queries(5):
-        found = get_parts(
+        parts = get_parts(
             project, include_phases=True, include_tasks=True, include_notes=True, include_brain_dumps=True
         )
-    assert [len(rows) for rows in found.values()] == [0, 5, 0, 0]
+    assert [len(rows) for rows in parts.values()] == [0, 5, 0, 0]
 
 
 def test_project_row_counts_its_contents(db: None) -> None:

@@ -267,10 +267,10 @@ def test_clearing_recurrence_clears_its_end(project: Project) -> None:
     end = MADE_AT + timedelta(days=90)
     task = TaskFactory(project=project, recurrence="weekly", recurrence_until=end)
 
-    kept = call_handler("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
+    daily = call_handler("update_onto_task", task_id=str(task.pk), recurrence="daily").result["task"]
     once = call_handler("update_onto_task", task_id=str(task.pk), recurrence=None)
 
-    assert kept["recurrence_until"] == "2026-05-30T09:00:00Z"
+    assert daily["recurrence_until"] == "2026-05-30T09:00:00Z"
     assert once.result["task"]["recurrence_until"] is None
     assert "recurrence_until" in once.result["message"]
 

@@ -41,20 +41,20 @@ some_spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(la
 def test_free_time_is_all_long_enough_time_in_the_hours_that_is_not_busy(
     hours: list[MomentSpan], busy: list[MomentSpan], least: timedelta
 ) -> None:
-    found = free_slots.find_free_slots(hours, busy, min_length=least)
+    slots = free_slots.find_free_slots(hours, busy, min_length=least)
 
-    open_, taken = minutes(free_slots.merge_spans(hours)), minutes(free_slots.merge_spans(busy))
+    open_, busy_minutes = minutes(free_slots.merge_spans(hours)), minutes(free_slots.merge_spans(busy))
     assert open_ == minutes([each for each in hours if each[0] < each[1]])
-    assert minutes(found) <= open_ - taken
-    assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in found)
-    assert found == sorted(found)
-    for begin, end in found:  # no slot could start earlier or end later
+    assert minutes(slots) <= open_ - busy_minutes
+    assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in slots)
+    assert slots == sorted(slots)
+    for begin, end in slots:  # no slot could start earlier or end later
         before, after = (begin - ZERO) // timedelta(minutes=1) - 1, (end - ZERO) // timedelta(minutes=1)
-        assert before not in open_ - taken
-        assert after not in open_ - taken
+        assert before not in open_ - busy_minutes
+        assert after not in open_ - busy_minutes
     every = free_slots.find_free_slots(hours, busy, min_length=timedelta())  # only slots that are too short are omitted
-    assert minutes(every) == open_ - taken
-    assert found == [each for each in every if each[1] - each[0] >= least]
+    assert minutes(every) == open_ - busy_minutes
+    assert slots == [each for each in every if each[1] - each[0] >= least]
 
 
 def test_touching_spans_are_merged_and_empty_ones_dropped() -> None:
@@ -64,8 +64,8 @@ def test_touching_spans_are_merged_and_empty_ones_dropped() -> None:
 def local(hours: working_week.Week, first: str, last: str, *, zone: ZoneInfo = BERLIN) -> list[str]:
     """Return the working hours of these days in local time."""
     after, before = (times.parse_time(f"{day}T00:00", zone=zone) for day in (first, last))
-    found = free_slots.merge_spans(free_slots.iter_working_spans(hours, zone=zone, after=after, before=before))
-    return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in found]
+    spans = free_slots.merge_spans(free_slots.iter_working_spans(hours, zone=zone, after=after, before=before))
+    return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in spans]
 
 
 def test_working_hours_keep_local_time_when_the_clocks_change() -> None:
@@ -104,18 +104,18 @@ def test_overnight_working_hours_are_one_span() -> None:
 def test_working_hours_are_cut_to_the_range() -> None:
     after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
 
-    found = free_slots.merge_spans(
+    spans = free_slots.merge_spans(
         free_slots.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before)
     )
 
-    assert [end - begin for begin, end in found] == [timedelta(hours=6, minutes=45), HOUR]
+    assert [end - begin for begin, end in spans] == [timedelta(hours=6, minutes=45), HOUR]
 
 
 def test_working_days_are_those_of_the_time_zone() -> None:
     # All of Monday in Auckland, which starts on Sunday in UTC.
-    found = local({"monday": ["00:00-24:00"]}, "2026-06-01", "2026-06-08", zone=ZoneInfo("Pacific/Auckland"))
+    spans = local({"monday": ["00:00-24:00"]}, "2026-06-01", "2026-06-08", zone=ZoneInfo("Pacific/Auckland"))
 
-    assert found == ["2026-06-01T00:00:00+12:00 to 2026-06-02T00:00:00+12:00"]
+    assert spans == ["2026-06-01T00:00:00+12:00 to 2026-06-02T00:00:00+12:00"]
 
 
 @pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])

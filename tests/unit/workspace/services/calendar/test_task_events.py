@@ -26,8 +26,8 @@ HALF = timedelta(minutes=30)
 
 def list_events() -> list[tuple[str, datetime | None, datetime | None]]:
     """Return title, start and end of all events, earliest first."""
-    found = CalendarEvent.objects.alive().order_by("start_at")
-    return [(event.title, event.start_at, event.end_at) for event in found]
+    events = CalendarEvent.objects.alive().order_by("start_at")
+    return [(event.title, event.start_at, event.end_at) for event in events]
 
 
 def format_times(**moments: datetime | None) -> dict[str, str | None]:

@@ -32,7 +32,7 @@ def test_descendants_are_listed_level_by_level() -> None:
 
 
 @pytest.mark.parametrize(
-    ("id", "asked", "shown"),
+    ("id", "limits", "shown"),
     [
         (None, {"levels": 9, "limit": 9}, [A, B, C, D, E]),
         (None, {"levels": 2, "limit": 9}, [A, B, C, D]),
@@ -43,8 +43,8 @@ def test_descendants_are_listed_level_by_level() -> None:
         (A, {"levels": 9, "limit": 9, "offset": 1}, [D]),
     ],
 )
-def test_top_is_limited_by_level_count_and_offset(id: UUID | None, asked: dict[str, int], shown: list[UUID]) -> None:
-    assert FOREST.list_descendants(id, **asked) == shown
+def test_top_is_limited_by_level_count_and_offset(id: UUID | None, limits: dict[str, int], shown: list[UUID]) -> None:
+    assert FOREST.list_descendants(id, **limits) == shown
 
 
 def test_document_with_a_missing_parent_is_at_the_root() -> None:

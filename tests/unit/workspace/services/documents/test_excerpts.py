@@ -14,35 +14,35 @@ def task(description: str | None = None, details: str | None = None) -> dict[str
 
 
 def test_short_row_is_complete_and_not_marked_as_truncated() -> None:
-    found = excerpts.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
+    excerpt = excerpts.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
 
-    assert (found.row, found.truncated_fields) == (task("d" * 400, None), ())
+    assert (excerpt.row, excerpt.truncated_fields) == (task("d" * 400, None), ())
 
 
 def test_last_text_is_cut_first_and_says_how_to_continue() -> None:
-    found = excerpts.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
+    excerpt = excerpts.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
 
-    assert found.row["description"] == "d" * 350
-    assert found.row["details"] == "e" * 150
-    assert found.row["truncated"] == {"details": {"shown": 150, "length": 300, "next_offset": 150}}
-    assert found.truncated_fields == ("details",)
+    assert excerpt.row["description"] == "d" * 350
+    assert excerpt.row["details"] == "e" * 150
+    assert excerpt.row["truncated"] == {"details": {"shown": 150, "length": 300, "next_offset": 150}}
+    assert excerpt.truncated_fields == ("details",)
 
 
 def test_every_text_shows_its_beginning_even_after_a_long_first_one() -> None:
     row = {"content": "c" * 200_000, "ai_summary": "a" * 50, "description": "d" * 300}
 
-    found = excerpts.truncate_row(row, kind=DOCUMENT)
+    excerpt = excerpts.truncate_row(row, kind=DOCUMENT)
 
-    shown = {name: len(found.row[name]) for name in row}
+    shown = {name: len(excerpt.row[name]) for name in row}
     assert shown == {"content": 20_000 - 150, "ai_summary": 50, "description": 100}
-    assert found.truncated_fields == ("content", "description")
+    assert excerpt.truncated_fields == ("content", "description")
 
 
-@pytest.mark.parametrize(("asked", "given"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
-def test_max_chars_is_limited_regardless_of_the_schema(asked: int, given: int) -> None:
-    found = excerpts.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=asked)
+@pytest.mark.parametrize(("max_chars", "length"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
+def test_max_chars_is_limited_regardless_of_the_schema(max_chars: int, length: int) -> None:
+    excerpt = excerpts.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=max_chars)
 
-    assert len(found.row["context"]) == given
+    assert len(excerpt.row["context"]) == length
 
 
 @given(
@@ -51,13 +51,13 @@ def test_max_chars_is_limited_regardless_of_the_schema(asked: int, given: int) -
 )
 def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any], max_chars: int) -> None:
     row = {"id": "1", "title": "T"} | row
-    found = excerpts.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
+    excerpt = excerpts.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
 
-    texts = {name: found.row[name] or "" for name in row if name in DOCUMENT.long_texts}
+    texts = {name: excerpt.row[name] or "" for name in row if name in DOCUMENT.long_texts}
     assert sum(map(len, texts.values())) <= max_chars
-    assert set(found.row.get("truncated", {})) == set(found.truncated_fields)
-    for name in found.truncated_fields:
-        cut = found.row["truncated"][name]
+    assert set(excerpt.row.get("truncated", {})) == set(excerpt.truncated_fields)
+    for name in excerpt.truncated_fields:
+        cut = excerpt.row["truncated"][name]
         assert (cut["shown"], cut["length"]) == (len(texts[name]), len(row[name]))
         read = texts[name]
         while True:
@@ -67,14 +67,14 @@ def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str
                 break
             assert part.row["truncated"][name]["next_offset"] == len(read)
         assert read == row[name]
-    for name in texts.keys() - set(found.truncated_fields):
-        assert found.row[name] == row[name]
+    for name in texts.keys() - set(excerpt.truncated_fields):
+        assert excerpt.row[name] == row[name]
 
 
 def test_field_is_returned_only_with_the_name_of_the_row() -> None:
-    found = excerpts.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
+    excerpt = excerpts.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
 
-    assert found.row == {
+    assert excerpt.row == {
         "id": "1",
         "title": "Write",
         "details": "e" * 500,

@@ -34,19 +34,19 @@ def list_headings(text: str) -> list[tuple[int, str]]:
 
 
 def test_sections_have_levels_anchors_lines_and_ends() -> None:
-    found = parse_sections(TEXT)
+    sections = parse_sections(TEXT)
 
-    assert [(each.index, each.level, each.heading, each.anchor, each.line) for each in found] == [
+    assert [(each.index, each.level, each.heading, each.anchor, each.line) for each in sections] == [
         (0, 1, "Launch", "launch", 3),
         (1, 2, "Day one", "day-one", 7),
         (2, 3, "Morning", "morning", 11),
         (3, 2, "Day two", "day-two", 15),
         (4, 1, "After", "after", 19),
     ]
-    assert TEXT[found[1].start : found[1].end] == "## Day one\n\nOne.\n\n### Morning\n\nEarly.\n\n"
-    assert TEXT[found[1].start : found[1].own_end] == "## Day one\n\nOne.\n\n"
-    assert TEXT[found[0].start : found[0].end].endswith("Two.\n\n")
-    assert TEXT[found[4].start : found[4].end] == "# After\n"
+    assert TEXT[sections[1].start : sections[1].end] == "## Day one\n\nOne.\n\n### Morning\n\nEarly.\n\n"
+    assert TEXT[sections[1].start : sections[1].own_end] == "## Day one\n\nOne.\n\n"
+    assert TEXT[sections[0].start : sections[0].end].endswith("Two.\n\n")
+    assert TEXT[sections[4].start : sections[4].end] == "# After\n"
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,19 @@ def test_anchors_follow_github_and_are_unique() -> None:
 
 
 def test_long_heading_is_cut() -> None:
-    [found] = parse_sections("# " + "[" * 10_000)
+    [section] = parse_sections("# " + "[" * 10_000)
 
-    assert found.heading == "[" * MAX_HEADING_LENGTH
+    assert section.heading == "[" * MAX_HEADING_LENGTH
 
 
 @given(st.text(alphabet="#ab \n\r`>-=*[]", max_size=80))
 def test_sections_nest_and_cover_the_text_after_the_first_heading(text: str) -> None:
-    found = parse_sections(text)
+    sections = parse_sections(text)
 
-    assert len({each.anchor for each in found}) == len(found)
-    for each, after in pairwise(found):
+    assert len({each.anchor for each in sections}) == len(sections)
+    for each, after in pairwise(sections):
         assert each.start < each.own_end == after.start <= each.end
         assert after.end <= each.end or after.start == each.end
-    if found:
-        assert max(each.end for each in found) == len(text)
-        assert found[-1].own_end == len(text)
+    if sections:
+        assert max(each.end for each in sections) == len(text)
+        assert sections[-1].own_end == len(text)

@@ -65,7 +65,7 @@ def test_insert_shifts_later_siblings(project: Project, position: int | None, or
 
 
 @pytest.mark.parametrize(
-    ("what", "under", "position", "found"),
+    ("what", "under", "position", "expected"),
     [
         ("D", None, 0, {"D": {}, "A": {"B": {"C": {}}, "E": {}}, "F": {}}),
         ("B", "F", 9, {"A": {"D": {}, "E": {}}, "F": {"B": {"C": {}}}}),
@@ -76,12 +76,12 @@ def test_insert_shifts_later_siblings(project: Project, position: int | None, or
     ],
 )
 def test_move_includes_descendants_and_closes_the_gap(
-    project: Project, documents: dict[str, Document], what: str, under: str | None, position: int, found: Titles
+    project: Project, documents: dict[str, Document], what: str, under: str | None, position: int, expected: Titles
 ) -> None:
     assert move(documents[what], under and documents[under], position)
 
-    assert read_dense_titles(project) == found
-    assert list(read_dense_titles(project)) == list(found)
+    assert read_dense_titles(project) == expected
+    assert list(read_dense_titles(project)) == list(expected)
     assert version(project) == 1
     assert [each.title for each in Document.objects.filter(updated_at=AT)] == [what]
 
@@ -98,7 +98,7 @@ def test_move_to_the_same_position_changes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("what", "promote", "number", "found"),
+    ("what", "promote", "number", "expected"),
     [
         ("A", False, 4, {"F": {}}),
         ("A", True, 4, {"B": {"C": {}}, "D": {}, "E": {}, "F": {}}),
@@ -109,12 +109,12 @@ def test_move_to_the_same_position_changes_nothing(
     ],
 )
 def test_remove_deletes_descendants_or_moves_them_up(
-    project: Project, documents: dict[str, Document], what: str, promote: bool, number: int, found: Titles
+    project: Project, documents: dict[str, Document], what: str, promote: bool, number: int, expected: Titles
 ) -> None:
     assert remove(documents[what], promote=promote) == number
 
-    assert read_dense_titles(project) == found
-    assert list(read_dense_titles(project)) == list(found)
+    assert read_dense_titles(project) == expected
+    assert list(read_dense_titles(project)) == list(expected)
     assert Document.objects.filter(deleted_at=AT).count() == (1 if promote else 1 + number)
     assert version(project) == 1
 
@@ -211,9 +211,9 @@ def _take(
     ids = list(forest.iter_descendants(None))
     parent_id = ([None, *ids])[under % (len(ids) + 1)]
     if step == "create":
-        made = DocumentFactory.build(project=project, title=str(number), parent_id=parent_id)
-        tree.insert_document(made, held, position=position if which % 2 else None)
-        alive.add(made.pk)
+        new_document = DocumentFactory.build(project=project, title=str(number), parent_id=parent_id)
+        tree.insert_document(new_document, held, position=position if which % 2 else None)
+        alive.add(new_document.pk)
     elif step == "restore" and gone:
         chosen = sorted(gone)[: 1 + which % 3]
         assert tree.restore_documents(chosen)[0] == len(chosen)

@@ -20,8 +20,8 @@ def parse_links(kind: str, **sent: Any) -> edge_arguments.ResolvedLinks:
     return edge_arguments.parse_links(sent, kind=ENTITY_TYPE_BY_NAME[kind])
 
 
-def format_links(found: edge_arguments.ResolvedLinks) -> list[str]:
-    return [wish.relation.sentence for wish in found.links]
+def format_links(result: edge_arguments.ResolvedLinks) -> list[str]:
+    return [wish.relation.sentence for wish in result.links]
 
 
 @pytest.mark.parametrize(
@@ -51,9 +51,9 @@ def format_links(found: edge_arguments.ResolvedLinks) -> list[str]:
     ],
 )
 def test_arguments_become_edges(kind: str, sent: dict[str, Any], edges: list[str]) -> None:
-    found = parse_links(kind, **sent)
+    result = parse_links(kind, **sent)
 
-    assert (format_links(found), found.errors) == (edges, [])
+    assert (format_links(result), result.errors) == (edges, [])
 
 
 @pytest.mark.parametrize(
@@ -82,35 +82,35 @@ def test_arguments_become_edges(kind: str, sent: dict[str, Any], edges: list[str
     ],
 )
 def test_one_parent_is_kept_and_others_become_links(sent: dict[str, Any], edges: list[str], primary: str) -> None:
-    found = parse_links("task", **sent)
+    result = parse_links("task", **sent)
 
-    assert format_links(found) == edges
-    assert found.primary is not None
-    assert found.primary.named.argument == primary
-    [warning] = found.warnings
+    assert format_links(result) == edges
+    assert result.primary is not None
+    assert result.primary.named.argument == primary
+    [warning] = result.warnings
     assert warning.startswith(f"A task has one parent, here {primary}; stored ")
 
 
 def test_project_gets_no_edge_when_there_is_a_parent() -> None:
-    found = parse_links("task", plan_id=ONE, parent={"kind": "project", "id": OTHER})
+    result = parse_links("task", plan_id=ONE, parent={"kind": "project", "id": OTHER})
 
-    assert (format_links(found), found.warnings) == (["plan has_task task"], [])
+    assert (format_links(result), result.warnings) == (["plan has_task task"], [])
 
 
 def test_several_parents_are_kept_on_request() -> None:
     parents = [{"kind": "goal", "id": ONE}, {"kind": "milestone", "id": OTHER}]
 
-    found = parse_links("task", parents=parents, allow_multi_parent=True)
+    result = parse_links("task", parents=parents, allow_multi_parent=True)
 
-    assert (format_links(found), found.warnings) == (["goal has_task task", "milestone has_task task"], [])
-    assert found.primary is not None
-    assert found.primary.named.argument == "parents/1/id"
+    assert (format_links(result), result.warnings) == (["goal has_task task", "milestone has_task task"], [])
+    assert result.primary is not None
+    assert result.primary.named.argument == "parents/1/id"
 
 
 def test_disallowed_parent_kind_is_refused_with_the_allowed_ones() -> None:
-    found = parse_links("task", parents=[{"kind": "plan", "id": ONE}, {"kind": "document", "id": OTHER}])
+    result = parse_links("task", parents=[{"kind": "plan", "id": ONE}, {"kind": "document", "id": OTHER}])
 
-    [error] = found.errors
+    [error] = result.errors
     assert (error.path, error.code, error.expected) == ("/parents/1/kind", "enum", "plan|milestone|goal|project")
     assert error.message == (
         "parents/1 has a kind that cannot be the parent of a task; send one of plan, milestone, goal, project."
@@ -122,15 +122,15 @@ def test_disallowed_parent_kind_is_refused_with_the_allowed_ones() -> None:
 def test_only_allowed_parents_are_accepted(kind: str, parent: str) -> None:
     sent = {"kind": parent, "id": ONE}
 
-    for found in (parse_links(kind, parent=sent), parse_links(kind, connections=[sent | {"intent": "containment"}])):
-        assert (not found.errors) is (parent in ALLOWED_PARENTS[EdgeKind(kind)])
+    for result in (parse_links(kind, parent=sent), parse_links(kind, connections=[sent | {"intent": "containment"}])):
+        assert (not result.errors) is (parent in ALLOWED_PARENTS[EdgeKind(kind)])
 
 
 def test_word_that_is_not_a_relation_is_stored_with_a_warning() -> None:
-    found = parse_links("task", connections=[{"kind": "risk", "id": ONE, "rel": "worries about"}])
+    result = parse_links("task", connections=[{"kind": "risk", "id": ONE, "rel": "worries about"}])
 
-    assert format_links(found) == ["task has_risk risk"]
-    assert found.warnings == [
+    assert format_links(result) == ["task has_risk risk"]
+    assert result.warnings == [
         "connections/0/rel is not a relation between these kinds; stored as task has_risk risk, with the original in "
         "original_rel."
     ]
@@ -151,10 +151,10 @@ connections = st.lists(
 
 @given(kind=st.sampled_from(EdgeKind.values), sent=connections, parents=connections)
 def test_row_gets_two_parents_only_on_request(kind: str, sent: list[Any], parents: list[Any]) -> None:
-    found = parse_links(kind, connections=sent, parents=parents)
+    result = parse_links(kind, connections=sent, parents=parents)
 
-    holding = {(wish.named.kind, wish.named.id) for wish in found.links if wish.is_parent}
+    holding = {(wish.named.kind, wish.named.id) for wish in result.links if wish.is_parent}
     assert len({id for _, id in holding}) <= 1
-    assert (found.primary is None) is (not holding)
-    for wish in found.links:
+    assert (result.primary is None) is (not holding)
+    for wish in result.links:
         assert {wish.relation.src_kind, wish.relation.dst_kind} == {kind, wish.named.kind}

@@ -15,12 +15,14 @@ def project(db: None) -> Project:
     return project
 
 
-def read(project: Project, *, subject: str = "owner", **asked: Any) -> graph.ProjectGraph:
-    return graph.load_graph(project.pk, subject=subject, **{"kinds": (), "include_done": False, "limit": 1000, **asked})
+def read(project: Project, *, subject: str = "owner", **options: Any) -> graph.ProjectGraph:
+    return graph.load_graph(
+        project.pk, subject=subject, **{"kinds": (), "include_done": False, "limit": 1000, **options}
+    )
 
 
-def list_labels(found: graph.ProjectGraph) -> list[str]:
-    return [node.get("name") or node.get("title") or node["text"] for node in found.nodes]
+def list_labels(project_graph: graph.ProjectGraph) -> list[str]:
+    return [node.get("name") or node.get("title") or node["text"] for node in project_graph.nodes]
 
 
 def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
@@ -31,9 +33,9 @@ def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
     held = rows.create_edge(goal, "has_task", task, props={"is_primary": True})
     first = rows.create_edge(project, "has_goal", goal)
 
-    found = read(project)
+    project_graph = read(project)
 
-    assert found.nodes == [
+    assert project_graph.nodes == [
         {"id": str(goal.pk), "kind": "goal", "name": "g" * 120 + "…", "state_key": "active"},
         *sorted(
             [
@@ -51,7 +53,7 @@ def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
         ),
         {"id": str(need.pk), "kind": "requirement", "text": "Fast"},
     ]
-    assert sorted(found.edges, key=lambda edge: edge["rel"]) == [
+    assert sorted(project_graph.edges, key=lambda edge: edge["rel"]) == [
         {"id": str(first.pk), "src_id": str(project.pk), "rel": "has_goal", "dst_id": str(goal.pk)},
         {
             "id": str(held.pk),
@@ -61,7 +63,7 @@ def test_graph_has_brief_nodes_and_edges(project: Project) -> None:
             "props": {"is_primary": True},
         },
     ]
-    assert (found.node_count, found.edge_count) == (4, 2)
+    assert (project_graph.node_count, project_graph.edge_count) == (4, 2)
 
 
 def test_done_tasks_are_omitted_with_their_edges(project: Project) -> None:
@@ -69,9 +71,9 @@ def test_done_tasks_are_omitted_with_their_edges(project: Project) -> None:
     rows.create_edge(rows.create_row("task", project, title="Open"), "depends_on", done)
     rows.create_row("goal", project, name="Reached", state_key="achieved", completed_at=MADE_AT)
 
-    found, all_of_it = read(project), read(project, include_done=True)
+    project_graph, all_of_it = read(project), read(project, include_done=True)
 
-    assert (list_labels(found), found.edge_count) == (["Reached", "Open"], 0)
+    assert (list_labels(project_graph), project_graph.edge_count) == (["Reached", "Open"], 0)
     assert (sorted(list_labels(all_of_it)), all_of_it.edge_count) == (["Done", "Open", "Reached"], 1)
 
 
@@ -97,9 +99,9 @@ def test_invisible_rows_are_neither_shown_nor_counted(project: Project) -> None:
     foreign = rows.create_row("task", ProjectFactory(created_by="someone else"))
     rows.create_edge(task, "depends_on", foreign)  # no op creates such an edge
 
-    found = read(project)
+    project_graph = read(project)
 
-    assert (found.node_count, found.edges, found.edge_count) == (2, [], 0)
+    assert (project_graph.node_count, project_graph.edges, project_graph.edge_count) == (2, [], 0)
     assert read(project, subject="stranger").nodes == []
 
 
@@ -109,9 +111,9 @@ def test_edges_are_limited(project: Project, monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(4):
         rows.create_edge(hub, "has_task", rows.create_row("task", project))
 
-    found = read(project)
+    project_graph = read(project)
 
-    assert (len(found.edges), found.edge_count) == (2, 4)
+    assert (len(project_graph.edges), project_graph.edge_count) == (2, 4)
 
 
 def test_thousand_nodes_cost_at_most_four_queries(
@@ -122,6 +124,6 @@ def test_thousand_nodes_cost_at_most_four_queries(
         kind.model._default_manager.bulk_create([kind.model(project=project, **each) for each in fields])
 
     with django_assert_max_num_queries(4):
-        found = read(project)
+        project_graph = read(project)
 
-    assert (len(found.nodes), found.node_count) == (1000, 1001)
+    assert (len(project_graph.nodes), project_graph.node_count) == (1000, 1001)

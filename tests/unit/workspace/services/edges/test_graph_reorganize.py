@@ -69,12 +69,12 @@ def plan(*nodes: dict[str, Any], there: list[Edge] | None = None, **options: Any
     return graph_reorganize.plan_changes(request, rows, there or [], by="s", at=MADE_AT)
 
 
-def format_edges(found: list[Edge]) -> list[str]:
-    return sorted(f"{BY_ID[edge.src_id]} {edge.rel} {BY_ID[edge.dst_id]}" for edge in found)
+def format_edges(edge_rows: list[Edge]) -> list[str]:
+    return sorted(f"{BY_ID[edge.src_id]} {edge.rel} {BY_ID[edge.dst_id]}" for edge in edge_rows)
 
 
-def format_changes(found: graph_reorganize.GraphPlan) -> tuple[list[str], list[str]]:
-    return format_edges(found.created), format_edges(found.deleted)
+def format_changes(changes: graph_reorganize.GraphPlan) -> tuple[list[str], list[str]]:
+    return format_edges(changes.created), format_edges(changes.deleted)
 
 
 @pytest.mark.parametrize(
@@ -135,45 +135,45 @@ SUGGESTED = ["d references t", "t depends_on t2", "t supports_goal g"]
 def test_links_change_according_to_the_mode(
     mode: str | None, connections: list[Any], created: list[str], deleted: list[str]
 ) -> None:
-    given = {"semantic_mode": mode} if mode else {}
+    options = {"semantic_mode": mode} if mode else {}
 
-    assert format_changes(plan(node("t", *connections, **given), there=LINKED)) == (created, deleted)
-    assert format_changes(plan(node("t", *connections), there=LINKED, **given)) == (
+    assert format_changes(plan(node("t", *connections, **options), there=LINKED)) == (created, deleted)
+    assert format_changes(plan(node("t", *connections), there=LINKED, **options)) == (
         created,
         deleted,
     )  # set for all nodes
 
 
 def test_replaced_parent_does_not_remove_links() -> None:
-    found = plan(node("t", to("p"), to("g2")), there=LINKED)
+    changes = plan(node("t", to("p"), to("g2")), there=LINKED)
 
-    assert format_changes(found) == (["p has_task t", "t supports_goal g2"], [])
+    assert format_changes(changes) == (["p has_task t", "t supports_goal g2"], [])
 
 
 def test_node_overrides_the_options() -> None:
     there = [edge("p", "has_task", "t"), edge("p", "has_task", "t2")]
 
-    found = plan(node("t", to("p2"), mode="replace"), node("t2", to("p2")), there=there, mode="merge")
+    changes = plan(node("t", to("p2"), mode="replace"), node("t2", to("p2")), there=there, mode="merge")
 
-    assert format_changes(found) == (["p2 has_task t", "t2 references p2"], ["p has_task t"])
+    assert format_changes(changes) == (["p2 has_task t", "t2 references p2"], ["p has_task t"])
 
 
 def test_edge_that_one_node_drops_and_another_names_is_kept() -> None:
     there = [edge("t", "depends_on", "t2")]
     back = to("t", rel="depends_on")
 
-    found = plan(node("t", semantic_mode="replace_auto"), node("t2", to("t", rel="builds_on")), there=there)
+    changes = plan(node("t", semantic_mode="replace_auto"), node("t2", to("t", rel="builds_on")), there=there)
 
-    assert format_changes(found) == (["t2 depends_on t"], ["t depends_on t2"])
+    assert format_changes(changes) == (["t2 depends_on t"], ["t depends_on t2"])
     assert format_changes(plan(node("t2", back), node("t", to("t2")), there=there)) == (["t2 depends_on t"], [])
 
 
 def test_nested_listed_rows_move_together() -> None:
     there = [edge("p", "has_task", "t"), edge("g", "has_plan", "p")]
 
-    found = plan(node("p", to("t2"), to("m")), node("t2"), node("t", to("p2")), node("m", to("g")), there=there)
+    changes = plan(node("p", to("t2"), to("m")), node("t2"), node("t", to("p2")), node("m", to("g")), there=there)
 
-    assert format_changes(found) == (
+    assert format_changes(changes) == (
         ["g has_milestone m", "m has_plan p", "p has_task t2", "p2 has_task t"],
         ["g has_plan p", "p has_task t"],
     )
@@ -182,38 +182,38 @@ def test_nested_listed_rows_move_together() -> None:
 def test_one_parent_is_primary() -> None:
     there = [edge("g", "has_task", "t", is_primary=True, note="kept"), edge("m", "has_task", "t")]
 
-    found = plan(node("t", to("g"), to("m"), to("p"), allow_multi_parent=True), there=there)
+    changes = plan(node("t", to("g"), to("m"), to("p"), allow_multi_parent=True), there=there)
 
-    assert format_edges(found.created) == ["p has_task t"]
-    assert found.created[0].props == {IS_PRIMARY: True}
-    assert [(BY_ID[each.src_id], each.props) for each in found.updated] == [("g", {"note": "kept"})]
+    assert format_edges(changes.created) == ["p has_task t"]
+    assert changes.created[0].props == {IS_PRIMARY: True}
+    assert [(BY_ID[each.src_id], each.props) for each in changes.updated] == [("g", {"note": "kept"})]
     assert there[0].props == {"is_primary": True, "note": "kept"}  # planning changes nothing
 
 
 def test_a_kept_parent_becomes_the_primary() -> None:
     there = [edge("p", "has_task", "t"), edge("g", "has_task", "t", is_primary=True)]
 
-    found = plan(node("t", to("p")), there=there)
+    changes = plan(node("t", to("p")), there=there)
 
-    assert format_changes(found) == ([], ["g has_task t"])
-    assert [(BY_ID[each.src_id], each.props) for each in found.updated] == [("p", {"is_primary": True})]
+    assert format_changes(changes) == ([], ["g has_task t"])
+    assert [(BY_ID[each.src_id], each.props) for each in changes.updated] == [("p", {"is_primary": True})]
 
 
 def test_merge_keeps_the_existing_primary() -> None:
     there = [edge("g", "has_task", "t", is_primary=True)]
 
-    found = plan(node("t", to("p"), mode="merge", allow_multi_parent=True), there=there)
+    changes = plan(node("t", to("p"), mode="merge", allow_multi_parent=True), there=there)
 
-    assert (found.created[0].props, found.updated) == ({}, [])
-    again = plan(node("t", to("p"), mode="merge", allow_multi_parent=True), there=[*there, *found.created])
+    assert (changes.created[0].props, changes.updated) == ({}, [])
+    again = plan(node("t", to("p"), mode="merge", allow_multi_parent=True), there=[*there, *changes.created])
     assert again.is_empty
 
 
 def test_unknown_relation_is_stored_with_a_warning() -> None:
-    found = plan(node("t", to("r", rel="worries about", intent="semantic")))
+    changes = plan(node("t", to("r", rel="worries about", intent="semantic")))
 
-    assert format_edges(found.created) == ["t has_risk r"]
-    assert found.warnings[0].startswith(
+    assert format_edges(changes.created) == ["t has_risk r"]
+    assert changes.warnings[0].startswith(
         "nodes/0/connections/0/rel is not a relation between these kinds; stored as task has_risk"
     )
 
@@ -266,9 +266,9 @@ def test_plan_warns_about_other_changes_than_requested(there: list[Edge], sent: 
     ],
 )
 def test_invalid_connections_are_reported_at_their_pointers(nodes: list[Any], wrong: list[Any]) -> None:
-    found = graph_reorganize.parse_request(nodes, {}, project_id=PROJECT.pk)
+    request = graph_reorganize.parse_request(nodes, {}, project_id=PROJECT.pk)
 
-    assert [(error.path, error.code) for error in found.errors] == wrong
+    assert [(error.path, error.code) for error in request.errors] == wrong
 
 
 @pytest.mark.parametrize(
@@ -285,9 +285,9 @@ def test_invalid_connections_are_reported_at_their_pointers(nodes: list[Any], wr
 def test_node_without_a_parent_is_refused_when_fallback_is_off(
     there: list[Edge], sent: dict[str, Any], refused: bool
 ) -> None:
-    found = plan(sent, there=there, allow_project_fallback=False)
+    changes = plan(sent, there=there, allow_project_fallback=False)
 
-    assert [(error.path, error.code) for error in found.errors] == ([("/nodes/0", "no_parent")] if refused else [])
+    assert [(error.path, error.code) for error in changes.errors] == ([("/nodes/0", "no_parent")] if refused else [])
     assert plan(sent, there=there).errors == []
 
 
@@ -346,10 +346,10 @@ graphs = st.lists(st.tuples(names, st.sampled_from(Rel), names, st.booleans()), 
 )
 
 
-def keep_one_primary_each(found: Iterable[Edge]) -> list[Edge]:
+def keep_one_primary_each(candidates: Iterable[Edge]) -> list[Edge]:
     """Mark at most one parent of each row as primary, as every op that creates edges does."""
     marked: set[UUID] = set()
-    there = list(found)
+    there = list(candidates)
     for each in there:
         if each.dst_id in marked:
             each.props = {}
@@ -365,27 +365,27 @@ def test_any_plan_can_be_applied_and_a_second_one_is_empty(sent: list[Any], ther
         return
     rows: dict[UUID, Entity] = {row.pk: row for row in ROWS.values()}
 
-    found = graph_reorganize.plan_changes(request, rows, there, by="s", at=MADE_AT)
+    changes = graph_reorganize.plan_changes(request, rows, there, by="s", at=MADE_AT)
 
     before = {edges.get_identity(each) for each in there}
-    created = {edges.get_identity(each) for each in found.created}
-    deleted = {edges.get_identity(each) for each in found.deleted}
-    assert len(created) == len(found.created)
+    created = {edges.get_identity(each) for each in changes.created}
+    deleted = {edges.get_identity(each) for each in changes.deleted}
+    assert len(created) == len(changes.created)
     assert not created & before
     assert deleted <= before
-    assert {edges.get_identity(each) for each in found.updated} <= before - deleted
-    for each in found.created:
+    assert {edges.get_identity(each) for each in changes.updated} <= before - deleted
+    for each in changes.created:
         assert (EdgeKind(each.src_kind), EdgeKind(each.dst_kind)) in relations.KINDS_BY_RELATION[Rel(each.rel)]
     # Only suggestions and parents of listed rows are removed.
     ids = {UUID(each["id"]) for each in sent}
-    for each in found.deleted:
+    for each in changes.deleted:
         assert each.dst_id in ids or each.src_id in ids
         assert each.rel in graph_reorganize.DEFAULT_RELATIONS or each.rel == PARENT_RELATIONS[EdgeKind(each.dst_kind)]
 
-    props = {edges.get_identity(each): each for each in found.updated}
+    props = {edges.get_identity(each): each for each in changes.updated}
     then = [
         props.get(edges.get_identity(each), each) for each in there if edges.get_identity(each) not in deleted
-    ] + found.created
+    ] + changes.created
     for name, kind in NAMES.items():
         held = [
             each for each in then if each.dst_id == ROWS[name].pk and each.rel == PARENT_RELATIONS.get(EdgeKind(kind))

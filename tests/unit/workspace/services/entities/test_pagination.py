@@ -42,11 +42,11 @@ def titles(page: pagination.RowPage) -> list[str]:
 
 def all_pages(limit: int) -> list[str]:
     page = read(limit=limit)
-    seen = titles(page)
+    all_titles = titles(page)
     while page.next_cursor:
         page = read(limit=limit, cursor=page.next_cursor)
-        seen += titles(page)
-    return seen
+        all_titles += titles(page)
+    return all_titles
 
 
 def test_newest_update_is_first(project: Project) -> None:
@@ -207,12 +207,12 @@ class PagesProperty(TestCase):
 
 def check_all_pages(listing: pagination.Listing, *, limit: int) -> None:
     """Read all pages that the owner sees, and compare them with Python's order."""
-    found = listing.kind.get_rows().visible_to("owner")
+    rows = listing.kind.get_rows().visible_to("owner")
     ids: list[str] = []
     cursor: str | None = None
     while True:
         after = pagination.decode_cursor(cursor, listing=listing)
-        page = pagination.read_page(found, listing=listing, limit=limit, after=after, at=MADE_AT)
+        page = pagination.read_page(rows, listing=listing, limit=limit, after=after, at=MADE_AT)
         ids += [row["id"] for row in page.rows]
         cursor = page.next_cursor
         if cursor is None:

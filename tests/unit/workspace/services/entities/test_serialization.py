@@ -20,8 +20,8 @@ def abbreviated(row: Any, *, kind: EntityType = TASK, **texts: str) -> dict[str,
     return serialization.serialize_list_row(row, kind=kind, at=MADE_AT)
 
 
-def task(**given: Any) -> Task:
-    return Task(id=UUID(int=1), project_id=UUID(int=2), title="Write", updated_at=MADE_AT, **given)
+def task(**fields: Any) -> Task:
+    return Task(id=UUID(int=1), project_id=UUID(int=2), title="Write", updated_at=MADE_AT, **fields)
 
 
 def test_abbreviated_row_omits_empty_fields_and_has_json_values() -> None:
@@ -81,7 +81,7 @@ def test_brain_dump_row_has_summary_and_operation_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "overdue"),
+    ("fields", "overdue"),
     [
         ({}, False),
         ({"due_at": MADE_AT - timedelta(seconds=1)}, True),
@@ -90,8 +90,8 @@ def test_brain_dump_row_has_summary_and_operation_count() -> None:
         ({"start_at": MADE_AT - timedelta(days=9)}, False),  # past its start, but without a due date
     ],
 )
-def test_task_is_overdue_when_due_before_now_and_not_done(given: dict[str, Any], overdue: bool) -> None:
-    assert abbreviated(task(**given))["is_overdue"] is overdue
+def test_task_is_overdue_when_due_before_now_and_not_done(fields: dict[str, Any], overdue: bool) -> None:
+    assert abbreviated(task(**fields))["is_overdue"] is overdue
 
 
 @pytest.mark.parametrize(("recurrence", "recurring"), [("", False), ("weekly", True)])

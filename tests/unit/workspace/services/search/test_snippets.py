@@ -41,9 +41,9 @@ def test_snippets_cost_one_query_per_kind(db: None, django_assert_num_queries: D
     hits = [make_hit("task", row) for row in tasks] + [make_hit("document", row) for row in documents]
 
     with django_assert_num_queries(2):
-        found = snippets.build_snippets(hits)
+        texts = snippets.build_snippets(hits)
 
-    assert found == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
+    assert texts == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
 
 
 def make_hit(kind: str, row: Any) -> SearchHit:

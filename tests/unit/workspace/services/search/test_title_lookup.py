@@ -19,8 +19,8 @@ def project(db: None) -> Project:
     return project
 
 
-def find(project: Project, *asked: tuple[str, str], subject: str = "owner") -> list[UUID | ArgumentError]:
-    named = [TitledRow(kind, title, "other/title", "other/id") for kind, title in asked]
+def find(project: Project, *pairs: tuple[str, str], subject: str = "owner") -> list[UUID | ArgumentError]:
+    named = [TitledRow(kind, title, "other/title", "other/id") for kind, title in pairs]
     return title_lookup.find_ids(named, subject=subject, project_id=project.pk)
 
 
@@ -40,9 +40,9 @@ def test_row_of_any_kind_is_found_by_its_name_or_title(project: Project, kind: s
 def test_project_is_found_by_its_name(project: Project) -> None:
     ProjectFactory(name="Other")
 
-    found, other = find(project, ("project", "launch"), ("project", "Other"))
+    project_id, other = find(project, ("project", "launch"), ("project", "Other"))
 
-    assert found == project.pk
+    assert project_id == project.pk
     assert isinstance(other, ArgumentError)
 
 
@@ -97,8 +97,8 @@ def test_title_lookup_costs_one_query_per_kind(
     rows = [make_row(project, kind, f"{kind} {n}") for kind in ("task", "goal") for n in range(3)]
 
     with django_assert_num_queries(2):
-        found = find(project, *((row._meta.model_name, str(row)) for row in rows))
+        ids = find(project, *((row._meta.model_name, str(row)) for row in rows))
 
-    assert found == [row.pk for row in rows]
+    assert ids == [row.pk for row in rows]
     with django_assert_num_queries(0):
         assert find(project) == []

@@ -19,10 +19,10 @@ def list_starts(rule: str, first: str, *, zone: ZoneInfo = BERLIN, days: float =
     """Return when the instances in these days start, in the time zone."""
     start = times.parse_time(first, zone=zone)
     end = times.parse_time(until, zone=zone) if until else None
-    found = recurrence.list_occurrences(
+    spans = recurrence.list_occurrences(
         rule, first=(start, start + HOUR), zone=zone, after=start, before=start + days * DAY - 2 * HOUR, until=end
     )
-    return [times.format_time(each, zone=zone) for each, _ in found]
+    return [times.format_time(each, zone=zone) for each, _ in spans]
 
 
 def test_daily_recurrence_keeps_local_time_when_summer_time_begins() -> None:
@@ -74,9 +74,9 @@ def test_weekday_recurrence_skips_the_weekend() -> None:
 
 def test_weekdays_are_those_of_the_time_zone() -> None:
     # Monday 8:00 in Auckland is Sunday in UTC.
-    found = list_starts("weekdays", "2026-06-01T08:00", zone=ZoneInfo("Pacific/Auckland"), days=7)
+    starts = list_starts("weekdays", "2026-06-01T08:00", zone=ZoneInfo("Pacific/Auckland"), days=7)
 
-    assert [text[:10] for text in found] == ["2026-06-01", "2026-06-02", "2026-06-03", "2026-06-04", "2026-06-05"]
+    assert [text[:10] for text in starts] == ["2026-06-01", "2026-06-02", "2026-06-03", "2026-06-04", "2026-06-05"]
 
 
 def test_weekday_recurrence_that_starts_on_saturday_continues_on_monday() -> None:
@@ -89,12 +89,12 @@ def test_weekday_recurrence_that_starts_on_saturday_continues_on_monday() -> Non
 
 @pytest.mark.parametrize(("rule", "step"), [("weekly", 7), ("biweekly", 14)])
 def test_weekly_recurrence_keeps_weekday_and_local_time_when_clocks_change(rule: str, step: int) -> None:
-    found = [times.parse_time(text) for text in list_starts(rule, "2026-01-06T18:00", days=365)]
+    starts = [times.parse_time(text) for text in list_starts(rule, "2026-01-06T18:00", days=365)]
 
-    walls = [each.astimezone(BERLIN).replace(tzinfo=None) for each in found]
+    walls = [each.astimezone(BERLIN).replace(tzinfo=None) for each in starts]
     assert {(wall.weekday(), wall.hour) for wall in walls} == {(1, 18)}
     assert {second - first for first, second in pairwise(walls)} == {step * DAY}
-    assert len(found) == 365 // step + 1
+    assert len(starts) == 365 // step + 1
 
 
 def test_monthly_recurrence_on_the_31st_uses_the_last_day_of_shorter_months() -> None:
@@ -110,10 +110,10 @@ def test_monthly_recurrence_on_the_31st_uses_the_last_day_of_shorter_months() ->
 
 
 def test_monthly_recurrence_on_a_leap_day_uses_28_or_29_february() -> None:
-    found = [text[:10] for text in list_starts("monthly", "2024-02-29T10:00", days=366)]
+    days = [text[:10] for text in list_starts("monthly", "2024-02-29T10:00", days=366)]
 
-    assert found[:2] == ["2024-02-29", "2024-03-29"]
-    assert found[-1] == "2025-02-28"
+    assert days[:2] == ["2024-02-29", "2024-03-29"]
+    assert days[-1] == "2025-02-28"
 
 
 def test_monthly_recurrence_keeps_its_day_of_the_month() -> None:
@@ -165,9 +165,9 @@ def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
 
 
 def test_whole_day_events_recur_as_dates() -> None:
-    found = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
+    days = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
 
-    assert found == [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
+    assert days == [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
     assert recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1)) == []
     once = recurrence.list_days("", first=date(2026, 1, 31), after=date(2026, 1, 1), before=date(2026, 5, 1))
     assert once == [date(2026, 1, 31)]
@@ -189,8 +189,8 @@ def test_earliest_and_latest_times_cause_no_error(rule: str, first: str, zone: Z
         begin + HOUR,
     )
     assert recurrence.get_nth_start(rule, first=begin, zone=zone, number=3) >= begin
-    found = recurrence.list_days(rule, first=begin.date(), after=date.min, before=date.max)
-    assert (begin.date() in found) == (begin.date() < date.max)
+    days = recurrence.list_days(rule, first=begin.date(), after=date.min, before=date.max)
+    assert (begin.date() in days) == (begin.date() < date.max)
 
 
 def test_recurrence_that_started_long_ago_is_expanded_fast() -> None:
@@ -205,11 +205,11 @@ def test_recurrence_that_started_long_ago_is_expanded_fast() -> None:
 def test_spans_are_limited() -> None:
     first = datetime(2026, 1, 1, 9, tzinfo=UTC)
 
-    found = recurrence.list_occurrences(
+    spans = recurrence.list_occurrences(
         "daily", first=(first, first + HOUR), zone=UTC_ZONE, after=first, before=first + 9999 * DAY
     )
 
-    assert len(found) == recurrence.MAX_OCCURRENCES
+    assert len(spans) == recurrence.MAX_OCCURRENCES
 
 
 def matches(rule: str, day: date, first: date) -> bool:
@@ -244,5 +244,5 @@ def test_spans_agree_with_a_search_over_all_days(
             walked.add(times.localize(day, zone))
     expected = [(each, each + length) for each in sorted(walked) if each < before and each + length > after]
 
-    found = recurrence.list_occurrences(rule, first=(first, first + length), zone=zone, after=after, before=before)
-    assert found == expected
+    spans = recurrence.list_occurrences(rule, first=(first, first + length), zone=zone, after=after, before=before)
+    assert spans == expected
