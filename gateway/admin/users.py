@@ -13,6 +13,7 @@ from core.admin import base
 from gateway.roles import Role
 
 admin.site.unregister([User, Group])  # Django registers them when its admin is imported
+# Not "group" as in Django, because ops have groups.
 Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
