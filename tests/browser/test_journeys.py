@@ -43,16 +43,16 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     take_picture(ed, "op")
 
     schema = editor.locator("#id_parameters_schema")
-    kept = schema.input_value()
-    schema.fill(kept.replace('"type": "object",', '"type": "object"', 1))
+    schema_text = schema.input_value()
+    schema.fill(schema_text.replace('"type": "object",', '"type": "object"', 1))
     expect(preview).to_contain_text("Line 3")
     editor.get_by_role("button", name="Save", exact=True).click()
     expect(editor.locator("#id_parameters_schema")).to_have_value(
-        kept.replace('"type": "object",', '"type": "object"', 1)
+        schema_text.replace('"type": "object",', '"type": "object"', 1)
     )
     assert Op.objects.get(op=OP).summary == before.json()["summary"]
 
-    schema.fill(kept)
+    schema.fill(schema_text)
     expect(preview).to_contain_text("compared to live")
     editor.get_by_role("button", name="Save", exact=True).click()
     editor.wait_for_url("**/admin/registry/op/")

@@ -53,11 +53,11 @@ FIRSTS = set(PAGES if is_thorough() else {get_template_name(name): name for name
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_is_accessible(admin: BrowserUser, shared_server: SharedServer, name: str) -> None:
-    answer = admin.page.goto(role_matrix.get_page_url(name, shared_server.rows))
+    response = admin.page.goto(role_matrix.get_page_url(name, shared_server.rows))
 
-    assert answer is not None
-    assert answer.status == 200
-    assert name == "index" or urlsplit(answer.url).path not in ELSEWHERE  # a history may lead to that of all copy
+    assert response is not None
+    assert response.status == 200
+    assert name == "index" or urlsplit(response.url).path not in ELSEWHERE  # a history may lead to that of all copy
     but = [ALIKE] if name == "index" else [ALIKE, MENU]
     assert find_page_problems(admin, but=but, in_all_ways=name in FIRSTS) == []
 
@@ -71,20 +71,20 @@ def test_login_pages_are_accessible(browser: Browser, shared_server: SharedServe
 
 def find_page_problems(person: BrowserUser, but: Sequence[str] = (), *, in_all_ways: bool = True) -> list[str]:
     """Return the problems of the open page; with `in_all_ways` in both themes and at phone width."""
-    found = person.find_accessibility_faults(but=but)
+    problems = person.find_accessibility_faults(but=but)
     if in_all_ways:
         # The next page is opened in this theme then: it stays until somebody changes it.
         theme = person.change_theme()
-        found += [f"{theme}: {fault}" for fault in person.find_accessibility_faults("color-contrast", but=but)]
+        problems += [f"{theme}: {fault}" for fault in person.find_accessibility_faults("color-contrast", but=but)]
         person.page.set_viewport_size(PHONE)
         width = person.page.evaluate("document.documentElement.scrollWidth")
         person.page.set_viewport_size(DESKTOP)
         if width > PHONE["width"]:
-            found.append(f"{width} px wide on a phone of {PHONE['width']}")
-    found += [f"asked for {stranger}" for stranger in person.list_foreign_requests()] + person.errors
+            problems.append(f"{width} px wide on a phone of {PHONE['width']}")
+    problems += [f"asked for {stranger}" for stranger in person.list_foreign_requests()] + person.errors
     person.requests.clear()
     person.errors.clear()
-    return found
+    return problems
 
 
 def test_list_of_ops_fits_a_laptop(admin: BrowserUser, shared_server: SharedServer) -> None:

@@ -31,18 +31,18 @@ Ask = Callable[[str], dict[str, object]]
 def ask(server: Server) -> Ask:
     """Request a toolset, as a chat service does at the start of a turn."""
     headers = {"Authorization": f"Bearer {make_key(subject='')}"}
-    seen = [Subject(subject=user, seen_at=timezone.now()) for user in USERS]
-    Subject.objects.bulk_create(seen, ignore_conflicts=True)
+    subjects = [Subject(subject=user, seen_at=timezone.now()) for user in USERS]
+    Subject.objects.bulk_create(subjects, ignore_conflicts=True)
 
     def toolset(user: str) -> dict[str, object]:
         with httpx2.Client(base_url=server.url, headers=headers, **PLAIN_HTTP) as http:
-            answer = http.post(
+            response = http.post(
                 "/api/v1/toolset", json={"format": "openai"}, headers={"Gateway-Subject": user, "Gateway-Turn": "t1"}
             )
-            found: dict[str, object] = answer.json()
-            token = {"Gateway-Toolset": str(found["id"]), "Gateway-Subject": user, "Gateway-Turn": "t1"}
+            body: dict[str, object] = response.json()
+            token = {"Gateway-Toolset": str(body["id"]), "Gateway-Subject": user, "Gateway-Turn": "t1"}
             http.post("/api/v1/exec", json={"op": "onto.project.list"}, headers=token)
-        return found
+        return body
 
     return toolset
 

@@ -187,11 +187,11 @@ def test_calls_never_show_or_change_rows_of_other_subjects(make_world: Callable[
             )
             self.world.call(subject, op, args)
 
-        @rule(role=st.sampled_from(MemberRole), left=st.booleans())
-        def share(self, role: MemberRole, left: bool) -> None:
+        @rule(role=st.sampled_from(MemberRole), is_removed=st.booleans())
+        def share(self, role: MemberRole, is_removed: bool) -> None:
             """Change the member's role in the shared project, or remove the member."""
             membership = Membership.objects.filter(pk=self.world.shared)
-            membership.update(role=role, deleted_at=access_world.MADE_AT if left else None)
+            membership.update(role=role, deleted_at=access_world.MADE_AT if is_removed else None)
 
         def ids(self, subject: str, op: str, name: str) -> st.SearchStrategy[str]:
             """Return ids: most of visible rows, some of other subjects' or deleted rows, some unknown."""

@@ -134,9 +134,9 @@ def send_and_undo(
 ) -> HttpResponse:
     """Send a request and undo its effect. Exceptions of the page propagate."""
     with transaction.atomic():
-        answer = http.generic(method, url, body, media_type) if data is None else http.post(url, data)
+        response = http.generic(method, url, body, media_type) if data is None else http.post(url, data)
         transaction.set_rollback(True)
-    return answer
+    return response
 
 
 def assert_answered(response: HttpResponse) -> None:
@@ -223,8 +223,8 @@ def test_only_post_requests_change_rows(rows: dict[str, Any], admin_client: Http
             )
             for method in choose_in_turn(ODD_METHODS, 3, number):
                 body = "&".join(f"{key}={value}" for key, value in VALID_FIELDS.items())
-                answer = admin_client.generic(method, url, body, content_type="application/x-www-form-urlencoded")
-                assert_status(answer, 200, 302, 400, 403, 404, 405)
+                response = admin_client.generic(method, url, body, content_type="application/x-www-form-urlencoded")
+                assert_status(response, 200, 302, 400, 403, 404, 405)
             if name != "logout":
                 assert dump_rows() == before, name
 
@@ -271,9 +271,9 @@ def test_odd_files_are_form_errors(rows: dict[str, Any], admin_client: HttpClien
 
     for file, content in ODD_FILES:
         for _ in range(2):
-            answer = admin_client.post(url, {"chosen": SimpleUploadedFile(file, content, MULTIPART_CONTENT)})
-            assert answer.status_code == 200, (file, content[:30])
-            assert answer.context["form"].errors, (file, content[:30])
+            response = admin_client.post(url, {"chosen": SimpleUploadedFile(file, content, MULTIPART_CONTENT)})
+            assert response.status_code == 200, (file, content[:30])
+            assert response.context["form"].errors, (file, content[:30])
         admin_client.post(url, {"content": content.decode("latin-1"), "seen": file})
 
         assert dump_rows() == before, (file, content[:30])

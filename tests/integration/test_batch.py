@@ -47,25 +47,25 @@ pytestmark = [
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
 def test_batch_answers_help_and_exec_entries_in_request_order(api: Api, embedded_worker: None, mode: str) -> None:
-    answer = send_batch(
+    batch = send_batch(
         api, {"type": "help", "path": "onto.task"}, LIST, {"type": "help", "path": "no.such"}, INVALID, mode=mode
     )
 
-    assert set(answer) == {"batch_id", "ok", "results", "summary", "meta"}
-    assert (answer["ok"], answer["summary"]) == (False, {"succeeded": 2, "failed": 2, "skipped": 0})
-    assert answer["results"][0] == {
+    assert set(batch) == {"batch_id", "ok", "results", "summary", "meta"}
+    assert (batch["ok"], batch["summary"]) == (False, {"succeeded": 2, "failed": 2, "skipped": 0})
+    assert batch["results"][0] == {
         "index": 0,
         "type": "help",
         "path": "onto.task",
         "ok": True,
         "result": api.help("onto.task"),
     }
-    assert answer["results"][1]["result"]["tasks"][0]["id"]
-    assert answer["results"][2]["error"]["code"] == "NOT_FOUND"
-    assert answer["results"][2]["error"]["help_path"] == "root"
-    assert get_reasons(answer) == ["", "", "unknown_path", "invalid_args"]
-    assert set(answer["results"][3]) == {"index", "type", "op", "ok", "error", "meta"}
-    assert {each["meta"]["trace_id"] for each in (answer, answer["results"][1])} == {answer["meta"]["trace_id"]}
+    assert batch["results"][1]["result"]["tasks"][0]["id"]
+    assert batch["results"][2]["error"]["code"] == "NOT_FOUND"
+    assert batch["results"][2]["error"]["help_path"] == "root"
+    assert get_reasons(batch) == ["", "", "unknown_path", "invalid_args"]
+    assert set(batch["results"][3]) == {"index", "type", "op", "ok", "error", "meta"}
+    assert {each["meta"]["trace_id"] for each in (batch, batch["results"][1])} == {batch["meta"]["trace_id"]}
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
@@ -75,11 +75,11 @@ def test_batch_passes_results_from_entry_to_entry(api: Api, embedded_worker: Non
         "op": "onto.task.update",
         "args": {"task_id": {"$result": "0#/result/task/id"}, "description": {"$result": "1#/result/path"}},
     }
-    answer = send_batch(api, build_create_entry("First"), {"type": "help", "path": "onto.task.get"}, renamed, mode=mode)
+    batch = send_batch(api, build_create_entry("First"), {"type": "help", "path": "onto.task.get"}, renamed, mode=mode)
 
-    assert answer["ok"], answer
+    assert batch["ok"], batch
     task = Task.objects.get(title="First")
-    assert (str(task.pk), task.description) == (answer["results"][2]["result"]["task"]["id"], "onto.task.get")
+    assert (str(task.pk), task.description) == (batch["results"][2]["result"]["task"]["id"], "onto.task.get")
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
@@ -87,15 +87,15 @@ def test_entry_fails_alone_when_its_reference_or_dependency_fails(api: Api, embe
     missing = {"type": "exec", "op": "onto.task.get", "args": {"task_id": {"$result": "0#/result/tasks/9/id"}}}
     after_bad = {**LIST, "depends_on": [1]}
     after_that = {"type": "help", "path": "onto", "depends_on": [3]}
-    answer = send_batch(api, LIST, INVALID, missing, after_bad, after_that, LIST, mode=mode)
+    batch = send_batch(api, LIST, INVALID, missing, after_bad, after_that, LIST, mode=mode)
 
-    assert get_reasons(answer) == ["", "invalid_args", "result_missing", "dependency_failed", "dependency_failed", ""]
-    assert [each["error"]["help_path"] for each in answer["results"][3:5]] == ["onto.task.list", "onto"]
-    assert answer["summary"] == {"succeeded": 2, "failed": 2, "skipped": 2}
-    error = answer["results"][2]["error"]
+    assert get_reasons(batch) == ["", "invalid_args", "result_missing", "dependency_failed", "dependency_failed", ""]
+    assert [each["error"]["help_path"] for each in batch["results"][3:5]] == ["onto.task.list", "onto"]
+    assert batch["summary"] == {"succeeded": 2, "failed": 2, "skipped": 2}
+    error = batch["results"][2]["error"]
     assert (error["code"], error["details"]["field_errors"][0]["path"]) == ("VALIDATION_ERROR", "/args/task_id")
-    assert answer["results"][3]["error"]["code"] == "CONFLICT"
-    assert answer["results"][4]["path"] == "onto"
+    assert batch["results"][3]["error"]["code"] == "CONFLICT"
+    assert batch["results"][4]["path"] == "onto"
 
 
 @pytest.mark.parametrize("mode", ["sequential", "parallel"])
@@ -103,11 +103,11 @@ def test_entry_that_does_not_run_has_the_canonical_op_name(api: Api, embedded_wo
     by_tool_name = {"type": "exec", "op": "get_onto_task_details"}
     missing = {**by_tool_name, "args": {"task_id": {"$result": "0#/result/tasks/9/id"}}}
 
-    answer = send_batch(api, LIST, missing, {**by_tool_name, "depends_on": [1]}, mode=mode)
+    batch = send_batch(api, LIST, missing, {**by_tool_name, "depends_on": [1]}, mode=mode)
 
-    assert get_reasons(answer) == ["", "result_missing", "dependency_failed"]
-    assert [each["op"] for each in answer["results"][1:]] == ["onto.task.get"] * 2
-    assert answer["results"][1]["error"]["help_path"] == "onto.task.get"
+    assert get_reasons(batch) == ["", "result_missing", "dependency_failed"]
+    assert [each["op"] for each in batch["results"][1:]] == ["onto.task.get"] * 2
+    assert batch["results"][1]["error"]["help_path"] == "onto.task.get"
 
 
 def test_entry_with_an_unresolved_reference_is_recorded_as_an_event(
@@ -125,10 +125,10 @@ def test_reference_is_refused_when_it_nests_args_too_deeply(api: Api) -> None:
             inner = {"a": inner}
         return build_create_entry("Deep", **more) | {"args": {**build_create_entry("Deep")["args"], "props": inner}}
 
-    answer = send_batch(api, nested(1), nested({"$result": "0#/result/task/props"}))
+    batch = send_batch(api, nested(1), nested({"$result": "0#/result/task/props"}))
 
-    assert get_reasons(answer) == ["", "too_deep"]
-    assert answer["results"][1]["error"]["code"] == "VALIDATION_ERROR"
+    assert get_reasons(batch) == ["", "too_deep"]
+    assert batch["results"][1]["error"]["code"] == "VALIDATION_ERROR"
     assert Task.objects.filter(title="Deep").count() == 1
 
 
@@ -139,17 +139,17 @@ def test_entry_fails_alone_when_its_result_cannot_be_rendered(
     broken = replace(HANDLERS["list_onto_tasks"], apply=lambda _: OpOutcome({"tasks": [object()]}))
     monkeypatch.setitem(HANDLERS, "list_onto_tasks", broken)
 
-    answer = send_batch(api, LIST, {"type": "help", "path": "onto"}, mode=mode)
+    batch = send_batch(api, LIST, {"type": "help", "path": "onto"}, mode=mode)
 
-    assert get_reasons(answer) == ["internal", ""]
-    assert answer["results"][0]["error"]["code"] == "INTERNAL"
+    assert get_reasons(batch) == ["internal", ""]
+    assert batch["results"][0]["error"]["code"] == "INTERNAL"
 
 
 def test_stop_on_error_skips_the_remaining_entries(api: Api) -> None:
-    answer = send_batch(api, build_create_entry("Before"), INVALID, build_create_entry("After"), stop_on_error=True)
+    batch = send_batch(api, build_create_entry("Before"), INVALID, build_create_entry("After"), stop_on_error=True)
 
-    assert get_reasons(answer) == ["", "invalid_args", "skipped"]
-    assert answer["results"][2]["error"]["help_path"] == "onto.task.create"
+    assert get_reasons(batch) == ["", "invalid_args", "skipped"]
+    assert batch["results"][2]["error"]["help_path"] == "onto.task.create"
     assert set(Task.objects.filter(title__in=["Before", "After"]).values_list("title", flat=True)) == {"Before"}
     assert get_reasons(send_batch(api, build_create_entry("Before"), INVALID, build_create_entry("After"))) == [
         "",
@@ -174,10 +174,10 @@ def test_parallel_entries_run_at_the_same_time(
 ) -> None:
     require_parallel_calls(monkeypatch, "list_onto_tasks", 8)
 
-    answer = send_batch(api, *[LIST] * 8, mode="parallel")
+    batch = send_batch(api, *[LIST] * 8, mode="parallel")
 
-    assert answer["ok"]
-    assert answer["meta"]["warnings"] == []
+    assert batch["ok"]
+    assert batch["meta"]["warnings"] == []
 
 
 def test_parallel_batch_delays_only_dependent_entries(
@@ -187,18 +187,18 @@ def test_parallel_batch_delays_only_dependent_entries(
 
     # Two calls must run at once: first the two independent entries, then the two that depend on the first.
     dependent = {**LIST, "depends_on": [0]}
-    answer = send_batch(api, LIST, dependent, dependent, LIST, mode="parallel")
+    batch = send_batch(api, LIST, dependent, dependent, LIST, mode="parallel")
 
-    assert answer["ok"]
+    assert batch["ok"]
 
 
 def test_waiting_thread_runs_all_entries_without_a_broker(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
 
-    answer = send_batch(api, *[LIST] * 5, INVALID, mode="parallel")
+    batch = send_batch(api, *[LIST] * 5, INVALID, mode="parallel")
 
-    assert answer["summary"] == {"succeeded": 5, "failed": 1, "skipped": 0}
-    assert answer["meta"]["warnings"][0].startswith("degraded_sequential")
+    assert batch["summary"] == {"succeeded": 5, "failed": 1, "skipped": 0}
+    assert batch["meta"]["warnings"][0].startswith("degraded_sequential")
 
 
 def test_twelve_parallel_writes_of_one_row_all_take_effect(api: Api, embedded_worker: None) -> None:
@@ -208,9 +208,9 @@ def test_twelve_parallel_writes_of_one_row_all_take_effect(api: Api, embedded_wo
         for number in range(12)
     ]
 
-    answer = send_batch(api, *ops, mode="parallel")
+    batch = send_batch(api, *ops, mode="parallel")
 
-    assert answer["ok"], answer
+    assert batch["ok"], batch
     assert all(f"line {number}" in Task.objects.get(pk=DEMO_TASK_ID).description for number in range(12))
 
 
@@ -238,11 +238,11 @@ def test_concurrent_duplicates_of_a_batch_have_one_effect(api: Api, embedded_wor
         "idempotency_key": "once",
     }
 
-    answers = run_at_once([lambda: api.post("batch", body)] * 6)
+    duplicates = run_at_once([lambda: api.post("batch", body)] * 6)
 
-    assert {answer.status_code for answer in answers} == {200}
-    assert len({answer.json()["batch_id"] for answer in answers}) == 1
-    assert all(answer.json()["ok"] for answer in answers)
+    assert {response.status_code for response in duplicates} == {200}
+    assert len({response.json()["batch_id"] for response in duplicates}) == 1
+    assert all(response.json()["ok"] for response in duplicates)
     assert Task.objects.filter(title__startswith="Duplicate").count() == 4
 
 
@@ -259,7 +259,7 @@ def test_entry_with_its_own_idempotency_key_is_replayed_everywhere(api: Api) -> 
 
 
 def test_batch_records_one_event_per_entry(api: Api, read_events: Callable[[], list[OperationEvent]]) -> None:
-    answer = send_batch(
+    batch = send_batch(
         api,
         {"type": "help", "path": "onto"},
         build_create_entry("Recorded"),
@@ -274,7 +274,7 @@ def test_batch_records_one_event_per_entry(api: Api, read_events: Callable[[], l
         ("help", "no.such", "batch", False),
         ("help", "onto", "batch", True),
     ]
-    assert {event.trace_id for event in read_events()} == {answer["meta"]["trace_id"]}
+    assert {event.trace_id for event in read_events()} == {batch["meta"]["trace_id"]}
 
 
 def test_background_batch_is_polled_at_its_location(
@@ -288,14 +288,14 @@ def test_background_batch_is_polled_at_its_location(
     location = accepted.headers["Location"].removeprefix("/api/v1/")
     assert location == f"batches/{accepted.json()['batch_id']}"
     assert accepted.json()["results"][1] == {"index": 1, "type": "help", "path": "onto", "status": "pending"}
-    until, answer = time.monotonic() + 10, accepted.json()
-    statuses = [answer["status"]]
-    while answer["status"] not in ("done", "cancelled") and time.monotonic() < until:
-        answer = api.get(f"{location}?wait=5").json()
-        statuses.append(answer["status"])
+    until, batch = time.monotonic() + 10, accepted.json()
+    statuses = [batch["status"]]
+    while batch["status"] not in ("done", "cancelled") and time.monotonic() < until:
+        batch = api.get(f"{location}?wait=5").json()
+        statuses.append(batch["status"])
     assert statuses[-1] == "done"
     assert len(statuses) < 8  # each poll waited until something changed
-    assert (answer["ok"], answer["summary"]) == (True, {"succeeded": 2, "failed": 0, "skipped": 0, "pending": 0})
+    assert (batch["ok"], batch["summary"]) == (True, {"succeeded": 2, "failed": 0, "skipped": 0, "pending": 0})
 
 
 def test_cancel_stops_entries_that_have_not_started(
@@ -311,10 +311,10 @@ def test_cancel_stops_entries_that_have_not_started(
     assert cancelled.json()["results"][0]["status"] == "running"
     assert cancelled.json()["results"][1]["error"]["details"]["reason"] == "cancelled"
     assert cancelled.json()["results"][1]["error"]["help_path"] == "onto.task.create"
-    answer = cancelled.json()
-    while answer["status"] == "running":
-        answer = api.get(f"batches/{accepted['batch_id']}?wait=5").json()
-    assert (answer["status"], answer["results"][0]["ok"]) == ("cancelled", True)
+    batch = cancelled.json()
+    while batch["status"] == "running":
+        batch = api.get(f"batches/{accepted['batch_id']}?wait=5").json()
+    assert (batch["status"], batch["results"][0]["ok"]) == ("cancelled", True)
     assert not Task.objects.filter(title="Never").exists()
 
 
@@ -337,9 +337,9 @@ def test_batch_is_visible_to_its_sender_only(api: Api, make_api: Callable[..., A
 def test_batch_checks_the_scopes_of_the_key_for_every_entry(make_api: Callable[..., Api], live_catalog: Any) -> None:
     read_only = make_api(scopes=["batch", "exec:read"])
 
-    answer = send_batch(read_only, LIST, build_create_entry("Never"), {"type": "help", "path": "onto"})
+    batch = send_batch(read_only, LIST, build_create_entry("Never"), {"type": "help", "path": "onto"})
 
-    assert get_reasons(answer) == ["", "scope_missing", "scope_missing"]
+    assert get_reasons(batch) == ["", "scope_missing", "scope_missing"]
     assert_refused(make_api(scopes=["exec:read"]).post("batch", {"ops": [LIST]}), 403, "scope_missing")
 
 
@@ -376,11 +376,11 @@ def test_batch_keeps_its_release_when_another_is_published(
         publishing.publish_draft(note="changed", by="tests", at=timezone.now())
         poller.refresh()
 
-    answer = api.get(f"batches/{accepted.json()['batch_id']}").json()
-    while answer["status"] != "done":
-        answer = api.get(f"batches/{accepted.json()['batch_id']}?wait=5").json()
+    batch = api.get(f"batches/{accepted.json()['batch_id']}").json()
+    while batch["status"] != "done":
+        batch = api.get(f"batches/{accepted.json()['batch_id']}?wait=5").json()
 
-    assert answer["results"][1]["result"]["summary"] != "Another summary"
+    assert batch["results"][1]["result"]["summary"] != "Another summary"
     assert api.help("onto.task.list")["summary"] == "Another summary"
     assert (
         accepted.headers["Gateway-Release"]
@@ -395,12 +395,12 @@ def test_batch_that_times_out_can_be_polled(
     after = {"type": "help", "path": "onto", "depends_on": [0]}
 
     with hold_op(monkeypatch, "list_onto_tasks"):  # the batch is answered before this entry ends
-        answer = send_batch(api, LIST, {"type": "help", "path": "onto"}, after, mode="parallel")
+        batch = send_batch(api, LIST, {"type": "help", "path": "onto"}, after, mode="parallel")
 
-    assert get_reasons(answer) == ["timeout", "", "cancelled"]
-    assert answer["results"][0]["error"]["code"] == "INTERNAL"
-    assert answer["results"][0]["error"]["details"]["batch_id"] == answer["batch_id"]
-    status = api.get(f"batches/{answer['batch_id']}?wait=5").json()
+    assert get_reasons(batch) == ["timeout", "", "cancelled"]
+    assert batch["results"][0]["error"]["code"] == "INTERNAL"
+    assert batch["results"][0]["error"]["details"]["batch_id"] == batch["batch_id"]
+    status = api.get(f"batches/{batch['batch_id']}?wait=5").json()
     assert (status["status"], status["results"][0]["ok"]) == ("done", True)
 
 
@@ -503,9 +503,9 @@ def test_entry_is_given_up_when_three_runners_died(api: Api, monkeypatch: pytest
 
     sweep.sweep_batches()
 
-    answer = api.get(f"batches/{id}").json()
-    assert answer["results"][0]["error"]["details"]["reason"] == "runner_lost"
-    assert answer["results"][1]["status"] == "pending"
+    batch = api.get(f"batches/{id}").json()
+    assert batch["results"][0]["error"]["details"]["reason"] == "runner_lost"
+    assert batch["results"][1]["status"] == "pending"
 
 
 def test_runner_undoes_its_change_when_it_lost_the_entry(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

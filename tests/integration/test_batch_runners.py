@@ -65,10 +65,10 @@ def test_waiting_thread_leaves_the_entries_to_running_threads(
     settings.CELERY_WORKER_CONCURRENCY = 2
     slow_down_op(monkeypatch, "list_onto_tasks", 0.4)  # longer than the waiting thread's patience
 
-    answer = send_batch(api, *[LIST] * 6, mode="parallel")
+    batch = send_batch(api, *[LIST] * 6, mode="parallel")
 
-    assert answer["ok"], answer
-    assert answer["meta"]["warnings"] == []
+    assert batch["ok"], batch
+    assert batch["meta"]["warnings"] == []
 
 
 def test_entry_needs_few_queries(api: Api, queued_batches: list[str], django_assert_num_queries: Any) -> None:

@@ -23,9 +23,9 @@ def create_document(api: Api, **args: Any) -> dict[str, Any]:
     return api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, "title": "New", **args})
 
 
-def get_field_error(answer: dict[str, Any]) -> dict[str, Any]:
-    assert answer["error"]["code"] == "VALIDATION_ERROR", answer
-    [error] = answer["error"]["details"]["field_errors"]
+def get_field_error(envelope: dict[str, Any]) -> dict[str, Any]:
+    assert envelope["error"]["code"] == "VALIDATION_ERROR", envelope
+    [error] = envelope["error"]["details"]["field_errors"]
     return error
 
 
@@ -145,7 +145,7 @@ def test_document_section_is_found_by_anchor_title_or_index(api: Api) -> None:
 def test_dry_run_of_a_move_changes_nothing(api: Api) -> None:
     before = get_tree(api)
 
-    answer = api.exec("onto.document.tree.move", {"document_id": WORDS}, dry_run=True)
+    envelope = api.exec("onto.document.tree.move", {"document_id": WORDS}, dry_run=True)
 
-    assert answer["result"]["structure"]["version"] == 1
+    assert envelope["result"]["structure"]["version"] == 1
     assert get_tree(api) == before

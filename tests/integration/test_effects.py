@@ -63,9 +63,9 @@ def preview_effect(http: HttpClient, row: Any = None, **fields: Any) -> str:
         if row
         else reverse("admin:analytics_cohort_add_impact")
     )
-    answer = http.post(url, fields if isinstance(row, Flag) else FORM | fields)
-    assert answer.status_code == 200
-    return unescape(re.sub(r"<[^>]+>|\s+", " ", answer.content.decode()))
+    response = http.post(url, fields if isinstance(row, Flag) else FORM | fields)
+    assert response.status_code == 200
+    return unescape(re.sub(r"<[^>]+>|\s+", " ", response.content.decode()))
 
 
 def test_new_cohort_shows_how_many_users_move_and_what_they_gain(admin_client: HttpClient) -> None:
@@ -97,8 +97,8 @@ def test_smaller_percentage_or_off_moves_users_back(admin_client: HttpClient) ->
         in preview_effect(admin_client, cohort, percentage="5")
     )
     off = {name: value for name, value in FORM.items() if name != "is_on"}
-    answer = admin_client.post(reverse("admin:analytics_cohort_impact", args=[cohort.pk]), off).content.decode()
-    assert f"{count_within(25)} of last week&#x27;s 100 users move from gateway to legacy" in answer
+    page = admin_client.post(reverse("admin:analytics_cohort_impact", args=[cohort.pk]), off).content.decode()
+    assert f"{count_within(25)} of last week&#x27;s 100 users move from gateway to legacy" in page
     assert "No change for last week's 100 users." in preview_effect(admin_client, cohort)
 
 

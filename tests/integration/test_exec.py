@@ -586,7 +586,7 @@ def test_write_is_undone_when_its_result_cannot_be_rendered(api: Api, monkeypatc
     )
     project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
 
-    answer = api.exec("onto.task.create", {"project_id": project_id, "title": "Lost"})
+    envelope = api.exec("onto.task.create", {"project_id": project_id, "title": "Lost"})
 
-    assert answer["error"]["code"] == "INTERNAL"
+    assert envelope["error"]["code"] == "INTERNAL"
     assert not Task.objects.filter(title="Lost").exists()

@@ -74,8 +74,8 @@ def test_section_is_edited_and_published_in_the_admin(api: Api, admin_client: Cl
     change = reverse("admin:registry_promptsection_change", args=[row.pk])
     form: dict[str, Any] = {"title": "What it is", "text": "Ours.", "position": 25, "status": "active", **PURPOSE}
 
-    seen = admin_client.get(change).context["adminform"].form["seen"].value()
-    saved = admin_client.post(change, form | {"seen": seen})
+    stamp = admin_client.get(change).context["adminform"].form["seen"].value()
+    saved = admin_client.post(change, form | {"seen": stamp})
     review = reverse("admin:registry_release_review")
     seen_version = admin_client.get(review).context["review"].seen
     admin_client.post(review, {"seen": seen_version, "note": "Ours"})

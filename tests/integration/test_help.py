@@ -40,13 +40,13 @@ def get_help(api: Api, body: dict[str, Any], **headers: str) -> HttpResponse:
 def test_get_and_post_return_the_same_help(api: Api, live_catalog: Any, subtests: pytest.Subtests) -> None:
     for body in QUERIES:
         with subtests.test(body=body):
-            posted, got = api.post("help", body), get_help(api, body)
+            by_post, by_get = api.post("help", body), get_help(api, body)
 
-            assert posted.status_code == got.status_code == 200
-            assert posted.content == got.content
-            assert posted.headers["ETag"] == got.headers["ETag"]
-            assert posted.headers["Gateway-Release"] == got.headers["Gateway-Release"] == live_catalog.version
-            assert got.headers["Content-Type"] == "application/json"
+            assert by_post.status_code == by_get.status_code == 200
+            assert by_post.content == by_get.content
+            assert by_post.headers["ETag"] == by_get.headers["ETag"]
+            assert by_post.headers["Gateway-Release"] == by_get.headers["Gateway-Release"] == live_catalog.version
+            assert by_get.headers["Content-Type"] == "application/json"
 
 
 INVALID_PARAMETERS = [
@@ -80,11 +80,11 @@ def test_get_refuses_malformed_parameters(api: Api, subtests: pytest.Subtests) -
     "path", [" root", "Root", "onto.", ".onto", "onto..task", "onto.task ", "%", "ö", "null", "\ufffd"]
 )
 def test_help_matches_the_path_exactly(api: Api, path: str) -> None:
-    posted, got = api.post("help", {"path": path}), get_help(api, {"path": path})
+    by_post, by_get = api.post("help", {"path": path}), get_help(api, {"path": path})
 
-    error = assert_refused(posted, 404, "unknown_path")
-    assert assert_refused(got, 404, "unknown_path") == error
-    assert posted.json()["op"] is None
+    error = assert_refused(by_post, 404, "unknown_path")
+    assert assert_refused(by_get, 404, "unknown_path") == error
+    assert by_post.json()["op"] is None
     assert api.post("help", {"path": error["help_path"]}).status_code == 200
 
 
@@ -160,10 +160,10 @@ def test_repeated_help_needs_no_query(api: Api, django_assert_num_queries: Any, 
         first = api.post("help", body)
 
         with subtests.test(body=body), django_assert_num_queries(0):
-            again, got = api.post("help", body), get_help(api, body, If_None_Match=first.headers["ETag"])
+            by_post, by_get = api.post("help", body), get_help(api, body, If_None_Match=first.headers["ETag"])
 
-            assert again.content == first.content
-            assert got.status_code == 304
+            assert by_post.content == first.content
+            assert by_get.status_code == 304
 
 
 # --- bodies -----------------------------------------------------------------------------------------------------

@@ -55,12 +55,12 @@ def test_stale_plan_is_a_conflict(api: Api, db: None) -> None:
     plan_hash = reorganize(api, place_under_plan(PLANS[0]), dry_run=True)["result"]["plan_hash"]
     reorganize(api, place_under_plan(PLANS[1]))
 
-    answer = api.post(
+    response = api.post(
         "exec",
         {"op": "onto.project.graph.reorganize", "args": build_args(place_under_plan(PLANS[0]), plan_hash=plan_hash)},
     )
 
-    assert assert_refused(answer, 409, "stale_plan")["code"] == "CONFLICT"
+    assert assert_refused(response, 409, "stale_plan")["code"] == "CONFLICT"
     assert find_parents() == [PLANS[1]]
 
 
@@ -98,15 +98,15 @@ def test_ambiguous_title_is_refused_with_the_ids_of_its_rows(api: Api, db: None)
 
 @pytest.mark.parametrize("both", [False, True])
 def test_dry_run_of_the_call_changes_nothing(api: Api, db: None, both: bool) -> None:
-    answer = api.exec(
+    envelope = api.exec(
         "onto.project.graph.reorganize",
         build_args(place_under_plan(PLANS[0]), **({"dry_run": True} if both else {})),
         dry_run=True,
     )
 
-    assert (answer["meta"]["dry_run"], answer["result"]["counts"]["created"]) == (True, 1)
+    assert (envelope["meta"]["dry_run"], envelope["result"]["counts"]["created"]) == (True, 1)
     assert find_parents() == []
-    assert reorganize(api, place_under_plan(PLANS[0]), plan_hash=answer["result"]["plan_hash"])["ok"] is True
+    assert reorganize(api, place_under_plan(PLANS[0]), plan_hash=envelope["result"]["plan_hash"])["ok"] is True
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_dry_run_of_the_call_changes_nothing(api: Api, db: None, both: bool) -> 
 def test_invalid_node_is_a_field_error_with_its_path(
     api: Api, db: None, nodes: list[Any], path: str, code: str, words: str
 ) -> None:
-    answer = reorganize(api, *nodes)
+    envelope = reorganize(api, *nodes)
 
-    [error] = answer["error"]["details"]["field_errors"]
+    [error] = envelope["error"]["details"]["field_errors"]
     assert (error["path"], error["code"]) == (path, code)
     assert words in error["message"]
 
@@ -153,12 +153,12 @@ def test_twelve_concurrent_calls_leave_a_row_with_one_parent(api: Api) -> None:
         for number in range(12)
     ]
 
-    answers = run_at_once(calls)
+    responses = run_at_once(calls)
 
-    assert {answer.status_code for answer in answers} == {200}
+    assert {response.status_code for response in responses} == {200}
     assert len(find_parents()) == 1
-    created = [answer.json()["result"]["counts"]["created"] for answer in answers]
-    deleted = [answer.json()["result"]["counts"]["deleted"] for answer in answers]
+    created = [response.json()["result"]["counts"]["created"] for response in responses]
+    deleted = [response.json()["result"]["counts"]["deleted"] for response in responses]
     assert sum(created) - sum(deleted) == 1  # each call saw the result of the one before
 
 
@@ -167,10 +167,10 @@ def test_one_of_twelve_calls_with_the_same_plan_succeeds(api: Api) -> None:
     plan_hash = reorganize(api, place_under_plan(PLANS[0]), dry_run=True)["result"]["plan_hash"]
     call = {"op": "onto.project.graph.reorganize", "args": build_args(place_under_plan(PLANS[0]), plan_hash=plan_hash)}
 
-    answers = run_at_once([lambda: api.post("exec", call)] * 12)
+    responses = run_at_once([lambda: api.post("exec", call)] * 12)
 
-    assert sorted(answer.status_code for answer in answers) == [200] + [409] * 11
-    assert {answer.json()["error"]["details"]["reason"] for answer in answers if answer.status_code == 409} == {
+    assert sorted(response.status_code for response in responses) == [200] + [409] * 11
+    assert {response.json()["error"]["details"]["reason"] for response in responses if response.status_code == 409} == {
         "stale_plan"
     }
     assert find_parents() == [PLANS[0]]
@@ -187,9 +187,9 @@ def test_concurrent_calls_with_nodes_in_any_order_do_not_deadlock(api: Api) -> N
             "exec", {"op": "onto.project.graph.reorganize", "args": build_args(*(nodes[::-1] if number % 2 else nodes))}
         )
 
-    answers = run_at_once([lambda number=number: call(number) for number in range(12)])
+    responses = run_at_once([lambda number=number: call(number) for number in range(12)])
 
-    assert {answer.status_code for answer in answers} == {200}
+    assert {response.status_code for response in responses} == {200}
     assert len({tuple(find_parents(id)) for id in tasks}) == 1  # one call placed all of them
 
 
@@ -207,10 +207,10 @@ def test_concurrent_link_and_unlink_leave_one_edge(api: Api) -> None:
         ]
     ]
 
-    answers = run_at_once(calls)
+    responses = run_at_once(calls)
 
-    assert {answer.status_code for answer in answers} <= {200, 404, 409}
-    assert {answer.json()["error"]["details"]["reason"] for answer in answers if answer.status_code == 409} <= {
+    assert {response.status_code for response in responses} <= {200, 404, 409}
+    assert {response.json()["error"]["details"]["reason"] for response in responses if response.status_code == 409} <= {
         "stale_plan"
     }
     assert find_parents().count(PLANS[1]) == 1

@@ -114,12 +114,12 @@ def test_invalid_filter_values_are_ignored(demo_activity: int, manager_client: H
 
 
 def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClient) -> None:
-    found = read_csv(manager_client, "report_overview", "days", days=7)
+    rows = read_csv(manager_client, "report_overview", "days", days=7)
     page = read_page(manager_client, "report_overview", days=7)
 
-    assert [row["Day"] for row in found] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
-    assert sum(int(row["Calls"]) for row in found) == OperationEvent.objects.filter(type="exec").count()
-    assert sum(int(row["Turns"]) for row in found) == Turn.objects.count()
+    assert [row["Day"] for row in rows] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
+    assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
+    assert sum(int(row["Turns"]) for row in rows) == Turn.objects.count()
     assert page.count("<svg") >= 6
     assert "6 Mar to 12 Mar 2026" in page
 
@@ -131,7 +131,7 @@ def test_figures_equal_the_lists_that_they_link_to(demo_activity: int, admin_cli
         for title in ("Calls", "Turns")
     ]
 
-    for link, count in (found.groups() for found in figures if found):
+    for link, count in (match.groups() for match in figures if match):
         assert admin_client.get(link).context["cl"].result_count == int(count.replace(",", ""))
 
 
@@ -139,17 +139,17 @@ def test_figures_equal_the_lists_that_they_link_to(demo_activity: int, admin_cli
 def test_compared_variants_add_up_to_all_calls(
     demo_activity: int, manager_client: HttpClient, name: str, table: str
 ) -> None:
-    found = read_csv(manager_client, "report_comparison", table, by=name)
+    rows = read_csv(manager_client, "report_comparison", table, by=name)
 
-    assert sum(int(row["Calls"]) for row in found) == OperationEvent.objects.filter(type="exec").count()
+    assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
 
 
 def test_comparison_of_two_cohorts_has_verdicts(demo_activity: int, manager_client: HttpClient) -> None:
-    found = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="copy-b")
+    rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="copy-b")
     page = read_page(manager_client, "report_comparison", first="copy-a", second="copy-b")
 
-    assert [*found[0]][:3] == ["Metric", "copy-a", "copy-b"]
-    verdicts = {row["Metric"]: row["Verdict"] for row in found}
+    assert [*rows[0]][:3] == ["Metric", "copy-a", "copy-b"]
+    verdicts = {row["Metric"]: row["Verdict"] for row in rows}
     assert verdicts["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
     assert "Not enough data" in verdicts["Repair rate, of failed calls"]
     assert '<option value="copy-b" selected>' in page
@@ -185,22 +185,22 @@ def test_ops_are_sorted_by_any_column(demo_activity: int, manager_client: HttpCl
 
 
 def test_funnel_counts_never_increase(demo_activity: int, manager_client: HttpClient) -> None:
-    found = read_csv(manager_client, "report_funnel", "funnel")
+    rows = read_csv(manager_client, "report_funnel", "funnel")
 
-    every = [int(row["With every earlier step"]) for row in found]
+    every = [int(row["With every earlier step"]) for row in rows]
     assert every[0] == Turn.objects.count()
     assert every == sorted(every, reverse=True)
 
 
 def test_selection_report_lists_missed_tools(demo_activity: int, manager_client: HttpClient) -> None:
-    found = read_csv(manager_client, "report_selection", "missed")
+    rows = read_csv(manager_client, "report_selection", "missed")
 
     missed_lists = ToolSelection.objects.exclude(missed=[]).values_list("missed", flat=True)
     counts = {
         name: sum(name in missed for missed in missed_lists)
         for name in {name for missed in missed_lists for name in missed}
     }
-    assert {row["Tool"]: int(row["Turns"]) for row in found} == dict(
+    assert {row["Tool"]: int(row["Turns"]) for row in rows} == dict(
         sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:20]
     )
 
@@ -239,9 +239,9 @@ def test_unknown_name_can_become_an_alias(
 def test_unknown_names_are_shown_safely(frozen_now: None, admin_client: HttpClient, manager_client: HttpClient) -> None:
     record_unknown_names('=HYPERLINK("http://evil")', "<script>alert(1)</script>")
 
-    page, found = read_page(manager_client, "report_dead_ends"), read_csv(manager_client, "report_dead_ends", "names")
+    page, rows = read_page(manager_client, "report_dead_ends"), read_csv(manager_client, "report_dead_ends", "names")
 
-    assert {row["Name sent"] for row in found} == {
+    assert {row["Name sent"] for row in rows} == {
         '\'=HYPERLINK("http://evil")',  # which a spreadsheet does not run
         "<script>alert(1)</script>",
     }
@@ -306,8 +306,8 @@ def test_weekly_figures_link_to_the_events_that_they_count(
 
     for name, counts in pages.items():
         where = reverse(f"admin:{name}", args=[op.pk] if name.endswith("_change") else [])
-        answer = admin_client.get(where, {"q": op.op} if name.endswith("changelist") else None)
-        links = re.findall(r'href="(/admin/analytics/operationevent/[^"]+)"', answer.content.decode())
+        response = admin_client.get(where, {"q": op.op} if name.endswith("changelist") else None)
+        links = re.findall(r'href="(/admin/analytics/operationevent/[^"]+)"', response.content.decode())
         of_op = [unescape(link) for link in links if op.op in link]
         assert [admin_client.get(link).context["cl"].result_count for link in of_op] == counts
 
@@ -325,9 +325,9 @@ def test_event_and_turn_link_to_related_pages(demo_activity: int, api: Api, admi
     for row in (event, repairing, turn):
         page = read_page(admin_client, f"analytics_{row._meta.model_name}_change", row.pk)
         nav = page[page.index('aria-label="Related pages"') :].split("</nav>")[0]
-        found = re.findall(r'href="([^"]+)">([^<]+)</a>', nav)
-        assert [admin_client.get(link).status_code for link, _ in found] == [200] * len(found)
-        labels[row] = {label for _, label in found}
+        links = re.findall(r'href="([^"]+)">([^<]+)</a>', nav)
+        assert [admin_client.get(link).status_code for link, _ in links] == [200] * len(links)
+        labels[row] = {label for _, label in links}
 
     of_all = {"Events of the turn", "Cohort copy-b", "Who gets this?"}
     assert labels[event] >= of_all | {"What the model could read", "Op", "The call that repaired it"}

@@ -143,10 +143,10 @@ def test_admin_session_gives_no_access_to_the_api(live_catalog: Any, admin_clien
     }
     url = reverse(name, args=url_args.get(name))
 
-    answers = [admin_client.get(url), admin_client.post(url, {}, content_type="application/json")]
+    responses = [admin_client.get(url), admin_client.post(url, {}, content_type="application/json")]
 
-    assert {answer.status_code for answer in answers} <= {401, 405}
-    assert 401 in {answer.status_code for answer in answers}
+    assert {response.status_code for response in responses} <= {401, 405}
+    assert 401 in {response.status_code for response in responses}
 
 
 # --- secrets ---------------------------------------------------------------------------------------------

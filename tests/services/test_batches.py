@@ -50,10 +50,10 @@ def check_entries_run_in_parallel(server: Server, worker: Process, folder: Path)
     folder.mkdir()
     entries = [build_entry("probe.meet", folder=str(folder), name=str(n), count=AT_ONCE) for n in range(AT_ONCE)]
 
-    answer = server.batch(*entries, mode="parallel").json()
+    batch = server.batch(*entries, mode="parallel").json()
 
-    assert answer["ok"], answer
-    pids = [result["result"]["pid"] for result in answer["results"]]
+    assert batch["ok"], batch
+    pids = [result["result"]["pid"] for result in batch["results"]]
     assert pids.count(worker.inner.pid) >= AT_ONCE - 1  # the waiting thread may have taken one
 
 
@@ -66,30 +66,30 @@ def check_background_batch_runs_once(server: Server) -> None:
 
     assert (first.status_code, again.json()["batch_id"]) == (202, first.json()["batch_id"])
     assert status["ok"], status
-    kept = Task.objects.filter(title__startswith="Background")
-    assert sorted(task.title for task in kept) == [f"Background {number}" for number in range(5)]
+    tasks = Task.objects.filter(title__startswith="Background")
+    assert sorted(task.title for task in tasks) == [f"Background {number}" for number in range(5)]
 
 
 def check_entries_with_one_key_take_effect_once(server: Server) -> None:
-    answer = server.batch(*[build_keep_entry("Once")] * AT_ONCE, mode="parallel").json()
+    batch = server.batch(*[build_keep_entry("Once")] * AT_ONCE, mode="parallel").json()
 
-    ids = {result["result"]["id"] for result in answer["results"] if result["ok"]}
+    ids = {result["result"]["id"] for result in batch["results"] if result["ok"]}
     assert Task.objects.filter(title="Once").count() == len(ids) == 1
 
 
 def check_worker_finishes_running_entries(server: Server, worker: Process, folder: Path) -> None:
     folder.mkdir()
 
-    taken = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    batch = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
     assert find_waiting_process(folder) == worker.inner.pid
     worker.inner.send_signal(signal.SIGTERM)
     eventually(lambda: "Warm shutdown" in worker.output, within=10, what="the worker's hearing of it")
     (folder / "go").touch()
 
-    asked = time.monotonic()
+    start = time.monotonic()
     assert worker.wait() == 0
-    assert time.monotonic() - asked < GRACE
-    entry = BatchEntry.objects.get(batch_id=taken["batch_id"])
+    assert time.monotonic() - start < GRACE
+    entry = BatchEntry.objects.get(batch_id=batch["batch_id"])
     assert (entry.state, entry.outcome, entry.attempts) == ("done", "succeeded", 1)
     assert Task.objects.filter(title="Added").count() == 1
 
@@ -100,12 +100,12 @@ def test_entry_of_a_killed_worker_runs_once_in_another(
     folder = tmp_path / "probe"
     folder.mkdir()
 
-    taken = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
+    batch = server.batch(build_entry("probe.add", folder=str(folder)), mode="parallel", prefer="respond-async").json()
     kill_process(find_waiting_process(folder))
     worker.wait()
     (folder / "go").touch()
     work(CELERY_BROKER_URL=broker.url)
 
-    assert wait_until_done(server, taken["batch_id"], within=25)["ok"]
-    assert BatchEntry.objects.get(batch_id=taken["batch_id"]).attempts == 2
+    assert wait_until_done(server, batch["batch_id"], within=25)["ok"]
+    assert BatchEntry.objects.get(batch_id=batch["batch_id"]).attempts == 2
     assert Task.objects.filter(title="Added").count() == 1

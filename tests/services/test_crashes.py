@@ -70,8 +70,8 @@ def is_settled() -> bool:
 def check_ledger(ledger: Ledger) -> None:
     """Compare what clients were answered with the rows of tasks, idempotency records and events."""
     assert ledger.unexpected == []
-    kept = dict(Task.objects.filter(title__in=ledger.acknowledged).values_list("title", "pk"))
-    assert {title: str(pk) for title, pk in kept.items()} == ledger.acknowledged
+    ids = dict(Task.objects.filter(title__in=ledger.acknowledged).values_list("title", "pk"))
+    assert {title: str(pk) for title, pk in ids.items()} == ledger.acknowledged
     assert Task.objects.filter(title__in=ledger.acknowledged).count() == len(ledger.acknowledged)
     assert IdempotencyRecord.objects.filter(op="probe.keep", state="done").count() == len(ledger.acknowledged)
     events = OperationEvent.objects.filter(op="probe.keep", ok=True, replayed=False)

@@ -25,9 +25,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 def send_background_batch(server: Server, *entries: dict[str, Any]) -> str:
-    answer = server.batch(*entries, mode="parallel", prefer="respond-async")
-    assert answer.status_code == 202, answer.text
-    return str(answer.json()["batch_id"])
+    response = server.batch(*entries, mode="parallel", prefer="respond-async")
+    assert response.status_code == 202, response.text
+    return str(response.json()["batch_id"])
 
 
 def test_entries_of_a_killed_web_process_run_once_in_another(server: Server, folder: Path) -> None:
@@ -64,8 +64,8 @@ def test_stopping_server_finishes_its_running_entries(server: Server, folder: Pa
 
 
 def test_command_starts_no_worker() -> None:
-    told = run_manage(
+    result = run_manage(
         "shell", "-c", "import threading; print([t.name for t in threading.enumerate()])", **VALID_VARIABLES
     )
 
-    assert told.stdout.splitlines()[-1] == "['MainThread']"
+    assert result.stdout.splitlines()[-1] == "['MainThread']"

@@ -20,21 +20,21 @@ def count_events_by_trace() -> Counter[str]:
 
 def call_for_trace(http: httpx2.Client) -> str:
     """Make a call whose event is buffered and return its trace."""
-    answer = http.get("/api/v1/help", params={"path": "onto.task"})
-    assert answer.status_code == 200
-    return answer.headers["Gateway-Trace"]
+    response = http.get("/api/v1/help", params={"path": "onto.task"})
+    assert response.status_code == 200
+    return response.headers["Gateway-Trace"]
 
 
 def test_event_of_a_response_is_stored_within_a_second(shared_server: Server) -> None:
-    answers = [
+    responses = [
         shared_server.help(),
         shared_server.help("no.such.path"),
         shared_server.exec("onto.task.list"),
         shared_server.exec("onto.task.get", {"task_id": ": "}),
     ]
-    assert [answer.status_code for answer in answers] == [200, 404, 200, 400]
+    assert [response.status_code for response in responses] == [200, 404, 200, 400]
 
-    traces = {answer.headers["Gateway-Trace"] for answer in answers}
+    traces = {response.headers["Gateway-Trace"] for response in responses}
     eventually(lambda: traces <= set(count_events_by_trace()), within=10, what="the arrival of four events")
     assert {count_events_by_trace()[trace] for trace in traces} == {1}
 
@@ -48,9 +48,9 @@ def test_events_of_a_burst_are_written_when_the_server_stops_at_once(server: Ser
         answered = [trace for traces in pool.map(send_burst, range(8)) for trace in traces]
     server.process.stop()
 
-    told = count_events_by_trace()
+    counts = count_events_by_trace()
     assert len(answered) == 240
-    assert Counter(answered) == Counter({trace: told[trace] for trace in answered})
+    assert Counter(answered) == Counter({trace: counts[trace] for trace in answered})
 
 
 def test_events_are_all_written_when_the_server_stops_during_a_burst(server: Server) -> None:
@@ -73,19 +73,19 @@ def test_events_are_all_written_when_the_server_stops_during_a_burst(server: Ser
         assert enough.wait(20)
         server.process.stop()
 
-    told = count_events_by_trace()
-    assert [trace for trace in answered if told[trace] != 1] == []
+    counts = count_events_by_trace()
+    assert [trace for trace in answered if counts[trace] != 1] == []
 
 
 def test_server_replaces_a_killed_worker(server: Server) -> None:
     with server.workers() as workers:
-        killed, left = sorted(workers)
+        killed, survivor = sorted(workers)
         kill_process(killed)
-        traces = [call_for_trace(workers[left]) for _ in range(50)]
-        assert get_process_id(workers[left]) == left
+        traces = [call_for_trace(workers[survivor]) for _ in range(50)]
+        assert get_process_id(workers[survivor]) == survivor
 
     with server.workers() as workers:
-        assert left in workers
+        assert survivor in workers
         assert killed not in workers
         traces += [call_for_trace(http) for http in workers.values()]
 

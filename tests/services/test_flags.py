@@ -30,8 +30,8 @@ def test_exposures_are_written_when_the_server_stops_at_once(server: Server) -> 
             assert http.get("/api/v1/help", headers={"Gateway-Subject": subject}).status_code == 200
         server.process.stop()
 
-    told = Assignment.objects.filter(variant="gateway", cohort="all", subject__in=subjects)
-    assert set(told.values_list("subject", flat=True)) == answered
+    assignments = Assignment.objects.filter(variant="gateway", cohort="all", subject__in=subjects)
+    assert set(assignments.values_list("subject", flat=True)) == answered
     assert len(answered) >= 10  # of the two processes one may not have followed the cohort yet
     assert Subject.objects.filter(subject__in=subjects).count() == len(subjects)
 

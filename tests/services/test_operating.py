@@ -56,8 +56,8 @@ def read_instruction(instruction: str) -> str:
 
 def read_image_command(instruction: str) -> list[str]:
     """Return the command of the Dockerfile's CMD or HEALTHCHECK."""
-    told = read_instruction(instruction)
-    command: list[str] = json.loads(told[told.index("[") :])
+    arguments = read_instruction(instruction)
+    command: list[str] = json.loads(arguments[arguments.index("[") :])
     return command
 
 
@@ -163,30 +163,30 @@ def test_stop_waits_for_a_running_request(started: Callable[..., Server], tmp_pa
     folder.mkdir()
 
     with ThreadPoolExecutor() as pool:
-        answer = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})
+        future = pool.submit(server.exec, "probe.hold", {"folder": str(folder)})
         eventually(lambda: list(folder.iterdir()), within=20, what="the handler's begin")
-        told = time.monotonic()
+        start = time.monotonic()
         server.process.inner.send_signal(signal.SIGTERM)
         threading.Timer(IN_FLIGHT, (folder / "go").touch).start()
 
-        assert answer.result().json()["ok"] is True
-    assert time.monotonic() - told >= IN_FLIGHT
+        assert future.result().json()["ok"] is True
+    assert time.monotonic() - start >= IN_FLIGHT
     assert server.process.inner.wait(25) == 0
     assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
 
 
-@pytest.mark.parametrize("asked", ["when one worker is ready", "when all are"])
-def test_idle_server_stops_at_once(store: Store, tmp_path: Path, asked: str) -> None:
+@pytest.mark.parametrize("moment", ["when one worker is ready", "when all are"])
+def test_idle_server_stops_at_once(store: Store, tmp_path: Path, moment: str) -> None:
     environment = environment_of(store, tmp_path)
     with production(environment, key=make_key()) as server, ExitStack() as stack:
-        if asked == "when all are":
+        if moment == "when all are":
             stack.enter_context(server.workers())  # their connections stay open
-        told = time.monotonic()
+        start = time.monotonic()
 
         assert server.process.stop() == 0
 
     # Not by the log: granian may say that it kills a worker which ended a moment before.
-    assert time.monotonic() - told < IDLE_STOPS_WITHIN
+    assert time.monotonic() - start < IDLE_STOPS_WITHIN
 
 
 def test_metrics_cover_all_workers_and_require_the_token(running: Server) -> None:
@@ -196,17 +196,17 @@ def test_metrics_cover_all_workers_and_require_the_token(running: Server) -> Non
         return httpx2.get(f"{running.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, **PLAIN_HTTP).text
 
     before = read_metric("gateway_calls_total", read_metrics(), **labels)
-    with running.workers() as found:  # each answers at least one, over a connection that stays with it
-        asked = sum(
+    with running.workers() as workers:  # each answers at least one, over a connection that stays with it
+        calls = sum(
             1
-            for http in found.values()
+            for http in workers.values()
             for _ in range(5)
             if http.post("/api/v1/exec", json={"op": "probe.process"}).is_success
         )
         counted = read_metric("gateway_calls_total", read_metrics(), **labels)
 
-    assert asked == 10
-    assert counted - before >= 10 + len(found)
+    assert calls == 10
+    assert counted - before >= 10 + len(workers)
     assert read_metric("gateway_release_live", read_metrics()) == 1
     assert time.time() - read_metric("gateway_last_poll_timestamp_seconds", read_metrics()) < 5
     assert httpx2.get(f"{running.url}/metrics", **PLAIN_HTTP).status_code == 404
@@ -214,11 +214,11 @@ def test_metrics_cover_all_workers_and_require_the_token(running: Server) -> Non
 
 def test_metrics_continue_after_a_worker_was_killed(running: Server) -> None:
     url, headers = f"{running.url}/metrics", {"Authorization": f"Bearer {TOKEN}"}
-    with running.workers() as found:
-        kill_process(next(iter(found)))
-        gone = next(iter(found))
-    with running.workers() as found:
-        assert gone not in found
+    with running.workers() as workers:
+        kill_process(next(iter(workers)))
+        gone = next(iter(workers))
+    with running.workers() as workers:
+        assert gone not in workers
 
     def live() -> list[str]:
         text = httpx2.get(url, headers=headers, **PLAIN_HTTP).text
@@ -228,13 +228,13 @@ def test_metrics_continue_after_a_worker_was_killed(running: Server) -> None:
 
 
 def test_log_lines_are_json_with_the_trace_of_the_request(running: Server) -> None:
-    answer = running.exec("no.such.op")
+    response = running.exec("no.such.op")
 
-    trace = answer.headers["Gateway-Trace"]
+    trace = response.headers["Gateway-Trace"]
     lines = eventually(lambda: [line for line in running.process.lines if trace in line], within=5)
-    told = json.loads(lines[0])
-    assert (told["logger"], told["trace"]) == ("gateway.execution.pipeline", trace)
-    assert told["release"] == answer.headers["Gateway-Release"]
+    record = json.loads(lines[0])
+    assert (record["logger"], record["trace"]) == ("gateway.execution.pipeline", trace)
+    assert record["release"] == response.headers["Gateway-Release"]
     assert running.key not in running.process.output
 
 
@@ -267,8 +267,8 @@ def test_image_contains_only_what_runs() -> None:
     packages = {app for app in settings.INSTALLED_APPS if (Path(settings.BASE_DIR) / app).is_dir()}
 
     assert "*" in allowed
-    wanted = {*packages, "config", "core", "static", "templates", "manage.py", "requirements/base.txt"}
-    assert {line[1:] for line in allowed if line.startswith("!")} == wanted
+    expected = {*packages, "config", "core", "static", "templates", "manage.py", "requirements/base.txt"}
+    assert {line[1:] for line in allowed if line.startswith("!")} == expected
 
 
 def test_restored_backup_replays_old_keys_and_accepts_its_callers(
@@ -285,14 +285,14 @@ def test_restored_backup_replays_old_keys_and_accepts_its_callers(
     try:
         with production(environment_of(restored, tmp_path), key=key) as server:
             again = server.exec("onto.task.create", args, idempotency_key="before").json()
-            found = server.exec("onto.task.search", {"query": "the flood"}).json()["result"]
+            result = server.exec("onto.task.search", {"query": "the flood"}).json()["result"]
             new = server.exec("onto.task.create", args, idempotency_key="after").json()
     finally:
         stores.drop_store(restored)
 
     assert again["meta"]["replayed"] is True
     assert again["result"] == first["result"]
-    assert [task["title"] for task in found["tasks"]] == ["Before the flood"]
+    assert [task["title"] for task in result["tasks"]] == ["Before the flood"]
     assert new["result"]["task"]["id"] != first["result"]["task"]["id"]
 
 

@@ -38,9 +38,9 @@ WAYS = {"emptied": ("empty", "answers"), "paused": ("pause", "resume"), "stopped
 
 def measure_call(call: Callable[[], httpx2.Response]) -> tuple[dict[str, Any], float]:
     started = time.monotonic()
-    answer = call()
-    assert answer.status_code in (200, 202), answer.text
-    return answer.json(), time.monotonic() - started
+    response = call()
+    assert response.status_code in (200, 202), response.text
+    return response.json(), time.monotonic() - started
 
 
 def count_rows(begin: str) -> int:
@@ -84,47 +84,47 @@ def check_batch_survives_outage(server: Server, worker: Process, broker: Broker,
 
 
 def check_answered_in_time(running: "Future[httpx2.Response]", held: list[dict[str, Any]]) -> None:
-    answer = running.result(timeout=10).json()
-    assert answer["ok"], answer
-    assert answer["summary"]["succeeded"] == len(held)
+    batch = running.result(timeout=10).json()
+    assert batch["ok"], batch
+    assert batch["summary"]["succeeded"] == len(held)
 
 
 def check_runs_without_broker(server: Server, way: str) -> None:
     _, helped = measure_call(server.help)
     _, executed = measure_call(lambda: server.exec("onto.task.list"))
-    answer, took = measure_call(
+    parallel, took = measure_call(
         lambda: server.batch(*[build_keep_entry(f"{way} {n}") for n in range(COUNT)], mode="parallel")
     )
     sequential, in_order = measure_call(
         lambda: server.batch(*[build_keep_entry(f"{way} in order {n}") for n in range(3)])
     )
-    taken, noted = measure_call(
+    background, noted = measure_call(
         lambda: server.batch(build_keep_entry(f"{way} noted"), mode="parallel", prefer="respond-async")
     )
 
     assert max(helped, executed, took, in_order, noted) < PATIENCE
-    assert answer["ok"], answer
+    assert parallel["ok"], parallel
     assert sequential["ok"], sequential
-    assert any("degraded_sequential" in warning for warning in answer["meta"]["warnings"])
-    assert taken["status"] == "pending"
+    assert any("degraded_sequential" in warning for warning in parallel["meta"]["warnings"])
+    assert background["status"] == "pending"
     assert count_rows(f"{way} ") == COUNT + 3
 
 
 def runs_in_worker(server: Server, worker: Process, way: str) -> bool:
     entry = build_entry("probe.process")
-    taken = server.batch(*[entry] * 4, mode="parallel", prefer="respond-async").json()
-    results = wait_until_done(server, taken["batch_id"], within=20)["results"]
+    background = server.batch(*[entry] * 4, mode="parallel", prefer="respond-async").json()
+    results = wait_until_done(server, background["batch_id"], within=20)["results"]
     assert {result["result"]["pid"] for result in results} == {worker.inner.pid}
-    answer = server.batch(*[entry] * 4, mode="parallel").json()
-    assert answer["ok"], answer
-    return not answer["meta"]["warnings"]
+    batch = server.batch(*[entry] * 4, mode="parallel").json()
+    assert batch["ok"], batch
+    return not batch["meta"]["warnings"]
 
 
 @pytest.fixture
 def postgres(tmp_path: Path, set_up_store: Store) -> Iterator[Postgres]:
-    with postgresql.run_postgres() as found:
-        found.fill(build_environment(set_up_store, tmp_path) | {"DATABASE_URL": found.url})
-        yield found
+    with postgresql.run_postgres() as postgres:
+        postgres.fill(build_environment(set_up_store, tmp_path) | {"DATABASE_URL": postgres.url})
+        yield postgres
 
 
 def test_batch_finishes_and_keys_hold_when_the_database_crashes(
@@ -151,9 +151,9 @@ def test_batch_finishes_and_keys_hold_when_the_database_crashes(
         check_reports_database_outage(server)
         postgres.start()
 
-        answer = running.result(timeout=30)
-        assert answer.status_code == 200, answer.text
-        assert [each["ok"] for each in answer.json()["results"]] == [True] * len(entries), answer.text
+        response = running.result(timeout=30)
+        assert response.status_code == 200, response.text
+        assert [each["ok"] for each in response.json()["results"]] == [True] * len(entries), response.text
         eventually(lambda: server.exec("onto.task.list").status_code == 200, within=10)
 
     assert postgres.value("SELECT count(*) FROM workspace_task WHERE title LIKE 'During%'") == 4

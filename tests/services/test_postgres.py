@@ -64,17 +64,17 @@ def test_server_recovers_when_its_connections_are_cut(server: Server) -> None:
     query(f"SELECT pg_terminate_backend(pid) {SERVERS}")
 
     helped = [server.help().status_code for _ in range(10)]
-    answers = [server.exec("onto.task.list") for _ in range(10)]
+    reads = [server.exec("onto.task.list") for _ in range(10)]
     writes = [
         server.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "After"}, idempotency_key=f"k{number}")
         for number in range(5)
     ]
 
     assert helped == [200] * 10
-    for answer in answers + writes:
-        assert answer.status_code in (200, 503), answer.text
-        assert answer.json()["ok"] is (answer.status_code == 200)
-    refused = [answer.json()["error"] for answer in answers + writes if answer.status_code == 503]
+    for response in reads + writes:
+        assert response.status_code in (200, 503), response.text
+        assert response.json()["ok"] is (response.status_code == 200)
+    refused = [response.json()["error"] for response in reads + writes if response.status_code == 503]
     assert all(error["code"] == "INTERNAL" and error["details"]["retryable"] for error in refused)
     assert Task.objects.filter(title="After").count() == len([one for one in writes if one.status_code == 200])
 
@@ -88,10 +88,10 @@ def test_help_is_served_from_memory_while_the_database_is_down(server: Server, s
             assert http.get("/api/v1/help").status_code == 200  # the key is known to every worker now
     set_database_down(store, True)
     try:
-        asked = time.monotonic()
+        start = time.monotonic()
         with server.client() as http:
             assert [http.get("/api/v1/help").status_code for _ in range(20)] == [200] * 20
-            assert time.monotonic() - asked < 2
+            assert time.monotonic() - start < 2
             refused = http.post("/api/v1/exec", json={"op": "onto.task.list"})
             ready = http.get("/readyz")
             alive = http.get("/healthz")

@@ -62,12 +62,12 @@ def run_refused_checks(environments: list[dict[str, str]]) -> list[str]:
         timeout=120,
         check=True,
     )
-    answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    assert len(answers) == len(environments), done.stdout
-    for environment, (code, errors) in zip(environments, answers, strict=True):
+    results = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
+    assert len(results) == len(environments), done.stdout
+    for environment, (code, errors) in zip(environments, results, strict=True):
         assert code != 0, environment
         assert errors.strip(), environment
-    return [errors.strip().splitlines()[-1] for _, errors in answers]
+    return [errors.strip().splitlines()[-1] for _, errors in results]
 
 
 def test_production_refuses_to_start_without_required_variables() -> None:
@@ -114,9 +114,9 @@ def test_production_names_the_invalid_variable() -> None:
 def test_list_variables_may_contain_spaces() -> None:
     variables = {**VALID_VARIABLES, "ALLOWED_HOSTS": "a.example.com, b.example.com"}
 
-    told = run_manage("shell", "-c", "from django.conf import settings; print(settings.ALLOWED_HOSTS)", **variables)
+    result = run_manage("shell", "-c", "from django.conf import settings; print(settings.ALLOWED_HOSTS)", **variables)
 
-    assert "['a.example.com', 'b.example.com']" in told.stdout
+    assert "['a.example.com', 'b.example.com']" in result.stdout
 
 
 def test_settings_refuse_an_unknown_environment() -> None:
@@ -138,9 +138,9 @@ def test_production_serves_behind_a_tls_proxy(serve: Callable[..., Server]) -> N
     server = serve(GATEWAY_ENV="production", ALLOWED_HOSTS="127.0.0.1", SECURE_SSL_REDIRECT="false")
 
     with server.client(headers={**server.headers, "X-Forwarded-Proto": "https"}) as http:
-        answer = http.get("/api/v1/help")
+        response = http.get("/api/v1/help")
         login = http.get("/admin/", follow_redirects=False)
 
-    assert answer.status_code == 200
-    assert answer.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
+    assert response.status_code == 200
+    assert response.headers["Strict-Transport-Security"] == "max-age=31536000; includeSubDomains; preload"
     assert login.status_code == 302

@@ -20,8 +20,8 @@ OURS, GRANIAN = "ours", "granian"  # who answered: an envelope with a trace, or 
 
 def build_request(target: str = "GET /api/v1/help HTTP/1.1", *headers: str, body: bytes = b"") -> bytes:
     """Return a raw request. `{key}` stands for the API key."""
-    told = ("Host: 127.0.0.1", "Authorization: Bearer {key}", *headers)
-    return "\r\n".join((target, *told, "", "")).encode("latin-1") + body
+    lines = ("Host: 127.0.0.1", "Authorization: Bearer {key}", *headers)
+    return "\r\n".join((target, *lines, "", "")).encode("latin-1") + body
 
 
 def build_post(*headers: str, body: bytes = BODY, target: str = "POST /api/v1/help HTTP/1.1") -> bytes:
@@ -46,27 +46,27 @@ def read_response(connection: socket.socket) -> tuple[int, str, str]:
         body = response.read()
         if "Gateway-Trace" not in response.headers:
             return response.status, GRANIAN, body.decode()
-        told = json.loads(body)
+        envelope = json.loads(body)
         if response.status == 200:
             return response.status, OURS, ""
-        assert told["ok"] is False
-        return response.status, OURS, told["error"]["details"]["reason"]
+        assert envelope["ok"] is False
+        return response.status, OURS, envelope["error"]["details"]["reason"]
 
 
 def send_each(server: Server, requests: dict[str, bytes]) -> dict[str, tuple[int, str, str]]:
     """Send each request on its own connection, and check after each that a plain request works."""
-    told = {}
+    responses = {}
     for name, raw in requests.items():
         with send_raw(server, raw) as connection:
-            told[name] = read_response(connection)
+            responses[name] = read_response(connection)
         with send_raw(server, build_request()) as connection:
             assert read_response(connection) == (200, OURS, ""), f"the request after {name}"
     assert "Traceback" not in server.process.output
-    return told
+    return responses
 
 
 def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server) -> None:
-    told = send_each(
+    responses = send_each(
         shared_server,
         {
             "as it should be": build_post(f"Content-Length: {len(BODY)}"),
@@ -87,7 +87,7 @@ def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server
         },
     )
 
-    assert told == {
+    assert responses == {
         "as it should be": (200, OURS, ""),
         "HTTP/1.0": (200, OURS, ""),
         "no body": (400, OURS, "invalid_json"),
@@ -108,7 +108,7 @@ def test_raw_body_is_read_by_its_content_length_or_refused(shared_server: Server
 
 
 def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server) -> None:
-    told = send_each(
+    responses = send_each(
         shared_server,
         {
             "garbage": b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n",
@@ -138,7 +138,7 @@ def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server
     )
 
     unknown, granian = (404, OURS, "unknown_address"), (400, GRANIAN, "")
-    assert told == {
+    assert responses == {
         **dict.fromkeys(("garbage", "a word", "NUL in a header", "a folded header"), granian),
         **dict.fromkeys(("an absolute target", "90 headers"), (200, OURS, "")),
         **dict.fromkeys(("a tunnel", "an asterisk", "NUL in the path", "no UTF-8 in the path"), unknown),
@@ -155,7 +155,7 @@ def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server
 
 def test_raw_non_ascii_header_is_refused_if_it_affects_the_call(shared_server: Server) -> None:
     # Granian hands such values on as empty ones.
-    told = send_each(
+    responses = send_each(
         shared_server,
         {
             "subject": build_request("GET /api/v1/help HTTP/1.1", "Gateway-Subject: caf\xe9"),
@@ -169,7 +169,7 @@ def test_raw_non_ascii_header_is_refused_if_it_affects_the_call(shared_server: S
         },
     )
 
-    assert told == {
+    assert responses == {
         "subject": (400, OURS, "bad_header"),
         "agent": (400, OURS, "unsupported_header"),
         "key": (400, OURS, "bad_header"),
@@ -199,18 +199,18 @@ def test_raw_slow_body_does_not_block_other_requests(shared_server: Server) -> N
 
 
 def test_raw_requests_on_one_connection_are_answered_in_order(shared_server: Server) -> None:
-    wanted = ["onto", "util", "onto.task"]
+    paths = ["onto", "util", "onto.task"]
     began = timezone.now()  # events of earlier tests on this server may still be on their way
-    raw = b"".join(build_request(f"GET /api/v1/help?path={path} HTTP/1.1") for path in wanted)
+    raw = b"".join(build_request(f"GET /api/v1/help?path={path} HTTP/1.1") for path in paths)
 
     with send_raw(shared_server, raw) as connection, connection.makefile("rb") as stream:
-        told = []
-        for _ in wanted:
+        response_paths = []
+        for _ in paths:
             length = 0
             while (line := stream.readline()) != b"\r\n":
                 if line.lower().startswith(b"content-length:"):
                     length = int(line.split(b":")[1])
-            told.append(json.loads(stream.read(length))["path"])
+            response_paths.append(json.loads(stream.read(length))["path"])
 
-    assert told == wanted
-    eventually(lambda: OperationEvent.objects.filter(op__in=wanted, time__gte=began).count() == 3, within=10)
+    assert response_paths == paths
+    eventually(lambda: OperationEvent.objects.filter(op__in=paths, time__gte=began).count() == 3, within=10)

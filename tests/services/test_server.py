@@ -58,10 +58,10 @@ def test_every_worker_serves_a_new_release_within_two_seconds(shared_server: Ser
         assert took < FOLLOWS_WITHIN
         assert {get_process_id(http) for http in workers.values()} == set(workers)
 
-    for answer in [shared_server.help(OP) for _ in range(40)]:
-        assert answer.headers["Gateway-Release"] == version
-        assert answer.headers["ETag"] not in before
-        assert answer.json()["summary"] == "Another summary"
+    for response in [shared_server.help(OP) for _ in range(40)]:
+        assert response.headers["Gateway-Release"] == version
+        assert response.headers["ETag"] not in before
+        assert response.json()["summary"] == "Another summary"
 
 
 def test_every_worker_obeys_a_switch_within_two_seconds_and_still_replays(shared_server: Server) -> None:
@@ -69,9 +69,9 @@ def test_every_worker_obeys_a_switch_within_two_seconds_and_still_replays(shared
     assert shared_server.exec(**update, idempotency_key="switched").json()["ok"]
 
     def is_accepted(http: httpx2.Client) -> bool:
-        answer = http.post("/api/v1/exec", json=update)
-        assert answer.status_code == 200 or answer.json()["error"]["details"]["reason"] == "switched_off"
-        return answer.status_code == 200
+        response = http.post("/api/v1/exec", json=update)
+        assert response.status_code == 200 or response.json()["error"]["details"]["reason"] == "switched_off"
+        return response.status_code == 200
 
     with shared_server.workers() as workers:
         for kind, name in (("op", OP), ("group", "onto"), ("connection", "workspace")):
@@ -92,11 +92,11 @@ def test_every_worker_obeys_a_switch_within_two_seconds_and_still_replays(shared
 
 
 def test_server_never_mixes_releases_while_they_change(server: Server) -> None:
-    seen = mixing.check_release_mixing(server.url, server.headers, seconds=60 if is_thorough() else 8)
+    result = mixing.check_release_mixing(server.url, server.headers, seconds=60 if is_thorough() else 8)
 
-    assert (seen.mixed, seen.failed) == ([], [])
-    assert len(seen.editions) > seen.changes / 4
-    assert seen.answers > 20 * seen.changes
+    assert (result.mixed, result.failed) == ([], [])
+    assert len(result.editions) > result.changes / 4
+    assert result.answers > 20 * result.changes
 
 
 def test_every_worker_refuses_a_revoked_key_within_two_seconds(shared_server: Server) -> None:

@@ -151,7 +151,7 @@ def test_start_prints_a_curl_command_that_works(stopped_checkout: Checkout) -> N
     with stopped_checkout.running() as server:
         printed = [line.strip() for line in server.process.output.splitlines()]
         commands = [line for line in printed if line.startswith((". ", "curl "))]
-        told = subprocess.run(
+        result = subprocess.run(
             ["sh", "-euc", "\n".join(commands)],
             cwd=stopped_checkout.folder,
             capture_output=True,
@@ -160,7 +160,7 @@ def test_start_prints_a_curl_command_that_works(stopped_checkout: Checkout) -> N
         )
 
     assert len(commands) == 2
-    assert json.loads(told.stdout)["path"] == "root"
+    assert json.loads(result.stdout)["path"] == "root"
 
 
 def test_start_creates_a_new_key_and_password_when_dev_env_is_missing(stopped_checkout: Checkout) -> None:
@@ -187,10 +187,10 @@ def test_start_creates_a_missing_key_and_admin(stopped_checkout: Checkout, tmp_p
 
 
 def test_start_refuses_a_port_in_use(checkout: Checkout) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = str(listener.getsockname()[1])
 
         refused = checkout.command("start", PORT=port)
 
@@ -243,8 +243,8 @@ def interrupt_start(checkout: Checkout, is_under_way: Callable[[Process], bool],
         assert word not in process.output
 
 
-def get_if_release(answer: httpx2.Response, *, release: str) -> httpx2.Response | None:
-    return answer if answer.headers["Gateway-Release"] == release else None
+def get_if_release(response: httpx2.Response, *, release: str) -> httpx2.Response | None:
+    return response if response.headers["Gateway-Release"] == release else None
 
 
 def test_start_keeps_a_release_that_was_published_since(stopped_checkout: Checkout) -> None:

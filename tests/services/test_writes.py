@@ -36,15 +36,17 @@ def call_from_threads(call: Callable[[], httpx2.Response]) -> list[httpx2.Respon
 def test_write_takes_effect_once_when_twenty_clients_send_one_key(shared_server: Server) -> None:
     args = {"project_id": DEMO_PROJECT_ID, "title": "Created once"}
 
-    answers = call_from_threads(lambda: shared_server.exec("onto.task.create", args, idempotency_key="created-once"))
+    responses = call_from_threads(lambda: shared_server.exec("onto.task.create", args, idempotency_key="created-once"))
 
-    assert {answer.status_code for answer in answers} <= {200, 409}
-    results = [answer.json()["result"] for answer in answers if answer.status_code == 200]
+    assert {response.status_code for response in responses} <= {200, 409}
+    results = [response.json()["result"] for response in responses if response.status_code == 200]
     assert results
     assert all(result == results[0] for result in results)
-    refused = [answer.json()["error"] for answer in answers if answer.status_code == 409]
+    refused = [response.json()["error"] for response in responses if response.status_code == 409]
     assert {(error["code"], error["details"]["reason"]) for error in refused} <= {("CONFLICT", "in_progress")}
-    fresh = [answer for answer in answers if answer.status_code == 200 and "replayed" not in answer.json()["meta"]]
+    fresh = [
+        response for response in responses if response.status_code == 200 and "replayed" not in response.json()["meta"]
+    ]
     assert len(fresh) == 1
     assert [str(task.pk) for task in Task.objects.filter(title="Created once")] == [results[0]["task"]["id"]]
     assert [record.state for record in IdempotencyRecord.objects.filter(key="created-once")] == ["done"]
@@ -67,9 +69,9 @@ def test_write_takes_effect_for_each_of_twenty_keys(shared_server: Server) -> No
             "onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Each"}, idempotency_key=key
         )
 
-    answers = call_from_threads(create)
+    responses = call_from_threads(create)
 
-    assert [answer.status_code for answer in answers] == [200] * AT_ONCE
+    assert [response.status_code for response in responses] == [200] * AT_ONCE
     assert Task.objects.filter(title="Each").count() == AT_ONCE
 
 
@@ -113,9 +115,9 @@ def test_repeated_write_waits_for_the_first_and_replays_it(shared_server: Server
         (folder / "go").touch()
 
     assert first.result().json()["ok"] is True
-    told = second.result().json()
-    assert told["result"] == first.result().json()["result"]
-    assert told["meta"]["replayed"] is True
+    replay = second.result().json()
+    assert replay["result"] == first.result().json()["result"]
+    assert replay["meta"]["replayed"] is True
     assert Task.objects.filter(title="Added").count() == before + 1
 
 
@@ -124,12 +126,12 @@ def test_running_write_finishes_when_the_server_stops(server: Server, tmp_path: 
     folder.mkdir()
 
     with ThreadPoolExecutor() as pool:
-        answer = pool.submit(server.exec, "probe.add", {"folder": str(folder)}, idempotency_key="late")
+        future = pool.submit(server.exec, "probe.add", {"folder": str(folder)}, idempotency_key="late")
         find_waiting_process(folder)
         server.process.inner.send_signal(signal.SIGTERM)
         (folder / "go").touch()
 
-        assert answer.result().json()["ok"] is True
+        assert future.result().json()["ok"] is True
     server.process.stop()
 
     assert Task.objects.filter(title="Added").count() == 1

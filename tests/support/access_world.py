@@ -86,13 +86,13 @@ def create_world() -> list[Seed]:
     seeds: list[Seed] = []
     for owner, member, deleted in _PROJECTS:
         project = _build_row(ENTITY_TYPE_BY_NAME["project"], next(canaries), deleted=deleted)
-        made = [("project", project), *_build_project_rows(project, canaries)]
+        rows = [("project", project), *_build_project_rows(project, canaries)]
         for model in TABLES:
-            model._default_manager.bulk_create([row for _, row in made if type(row) is model])
+            model._default_manager.bulk_create([row for _, row in rows if type(row) is model])
         for subject, place in ((owner, {"role": MemberRole.OWNER}), (MEMBER, member)):
             if place:
                 Membership.objects.create(project=project, subject=subject, **place)
-        seeds += [Seed(kind, str(row.pk), str(project.pk), str(row.props["note"])) for kind, row in made]
+        seeds += [Seed(kind, str(row.pk), str(project.pk), str(row.props["note"])) for kind, row in rows]
     for subject in SUBJECTS:
         for deleted in (False, False, True):
             own = _build_event(next(canaries), deleted=deleted, subject=subject)

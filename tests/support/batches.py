@@ -31,14 +31,14 @@ def build_create_entry(title: str, **more: Any) -> dict[str, Any]:
 def send_batch(api: Api, *ops: dict[str, Any], **body: Any) -> dict[str, Any]:
     response = api.post("batch", {"ops": list(ops), **body})
     assert response.status_code == 200, response.content
-    answer: dict[str, Any] = response.json()
-    assert [result["index"] for result in answer["results"]] == list(range(len(ops)))
-    assert [result["type"] for result in answer["results"]] == [op["type"] for op in ops]
-    return answer
+    batch: dict[str, Any] = response.json()
+    assert [result["index"] for result in batch["results"]] == list(range(len(ops)))
+    assert [result["type"] for result in batch["results"]] == [op["type"] for op in ops]
+    return batch
 
 
-def get_reasons(answer: dict[str, Any]) -> list[str]:
-    return ["" if each["ok"] else each["error"]["details"]["reason"] for each in answer["results"]]
+def get_reasons(batch: dict[str, Any]) -> list[str]:
+    return ["" if each["ok"] else each["error"]["details"]["reason"] for each in batch["results"]]
 
 
 def slow_down_op(monkeypatch: pytest.MonkeyPatch, name: str, seconds: float) -> None:

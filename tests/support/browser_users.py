@@ -89,10 +89,10 @@ class BrowserUser:
             self.page.evaluate(AXE_SCRIPT)
         # Finish all transitions, because colours may lack contrast while they change.
         self.page.evaluate("document.getAnimations().forEach(each => each instanceof CSSTransition && each.finish())")
-        found = self.page.evaluate(RUN_AXE, [{"exclude": list(but)}, options])
+        results = self.page.evaluate(RUN_AXE, [{"exclude": list(but)}, options])
         return [
             f"{each['id']}: {each['help']}, at {', '.join(str(node['target'][0]) for node in each['nodes'][:3])}"
-            for each in found["violations"]
+            for each in results["violations"]
             if each["impact"] in ("serious", "critical")
         ]
 

@@ -42,8 +42,8 @@ class PreparedRows:
                     _insert_rows(cursor, name, rows)
             else:
                 self.load()
-                found = {name: cursor.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
-                self.rows, self.day = {name: rows for name, rows in found.items() if rows}, timezone.now().date()
+                dump = {name: cursor.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
+                self.rows, self.day = {name: rows for name, rows in dump.items() if rows}, timezone.now().date()
 
 
 def _publish() -> None:

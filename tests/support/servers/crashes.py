@@ -138,43 +138,45 @@ class Client:
 
     def _run_exec(self, key: str) -> bool:
         body = {"op": "probe.keep", "args": {"title": key}, "idempotency_key": key}
-        answer = self._send("POST", "/api/v1/exec", json=body)
-        return answer is not None and self.ledger.record(key, answer.json())
+        response = self._send("POST", "/api/v1/exec", json=body)
+        return response is not None and self.ledger.record(key, response.json())
 
     def _write_as_batch(self, keys: Sequence[str]) -> list[str]:
         body = {"ops": [_build_entry(key) for key in keys], "mode": self.rng.choice(["sequential", "parallel"])}
         if self.rng.random() < 0.5:
             body["idempotency_key"] = f"batch-{keys[0]}"
-        answers: list[dict[str, Any]] = []
+        envelopes: list[dict[str, Any]] = []
         self._repeat_until(
-            lambda: self._record_answer(answers, "POST", "/api/v1/batch", json=body), f"the batch of {keys[0]}"
+            lambda: self._record_envelope(envelopes, "POST", "/api/v1/batch", json=body), f"the batch of {keys[0]}"
         )
-        return self._list_unfinished(keys, answers[-1])
+        return self._list_unfinished(keys, envelopes[-1])
 
     def _write_in_background(self, keys: Sequence[str]) -> list[str]:
         body = {"ops": [_build_entry(key) for key in keys], "idempotency_key": f"background-{keys[0]}"}
         body["mode"] = self.rng.choice(["sequential", "parallel"])
-        answers: list[dict[str, Any]] = []
+        envelopes: list[dict[str, Any]] = []
         prefer = {"Prefer": "respond-async"}
         self._repeat_until(
-            lambda: self._record_answer(answers, "POST", "/api/v1/batch", json=body, headers=prefer), keys[0]
+            lambda: self._record_envelope(envelopes, "POST", "/api/v1/batch", json=body, headers=prefer), keys[0]
         )
-        path = f"/api/v1/batches/{answers[-1]['batch_id']}?wait=2"
-        self._repeat_until(lambda: self._record_answer(answers, "GET", path) and answers[-1]["status"] == "done", path)
-        return self._list_unfinished(keys, answers[-1])
+        path = f"/api/v1/batches/{envelopes[-1]['batch_id']}?wait=2"
+        self._repeat_until(
+            lambda: self._record_envelope(envelopes, "GET", path) and envelopes[-1]["status"] == "done", path
+        )
+        return self._list_unfinished(keys, envelopes[-1])
 
     def _list_unfinished(self, keys: Sequence[str], batch: dict[str, Any]) -> list[str]:
         return [key for key, result in zip(keys, batch["results"], strict=True) if not self.ledger.record(key, result)]
 
-    def _record_answer(self, answers: list[dict[str, Any]], method: str, path: str, **options: Any) -> bool:
+    def _record_envelope(self, envelopes: list[dict[str, Any]], method: str, path: str, **options: Any) -> bool:
         response = self._send(method, path, **options)
         if response is None:
             return False
-        answers.append(response.json())
-        if "results" in answers[-1]:
+        envelopes.append(response.json())
+        if "results" in envelopes[-1]:
             return True
-        if not answers[-1]["error"]["details"]["retryable"] and response.status_code != 503:
-            self.ledger.unexpected.append(f"{path}: {answers[-1]['error']}")
+        if not envelopes[-1]["error"]["details"]["retryable"] and response.status_code != 503:
+            self.ledger.unexpected.append(f"{path}: {envelopes[-1]['error']}")
         return False
 
     def _send(self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any) -> Any:

@@ -30,10 +30,10 @@ PLAIN_HTTP: dict[str, Any] = {"trust_env": False, "verify": False}
 def eventually(check: Callable[[], T], *, within: float, what: str = "it") -> T:
     """Call `check` until it returns a true value, and return that. Fails after `within` seconds."""
     until = time.monotonic() + within
-    while not (answer := check()):
+    while not (value := check()):
         assert time.monotonic() < until, f"{what} did not happen within {within} s"
         time.sleep(0.02)
-    return answer
+    return value
 
 
 def kill_process(pid: int) -> None:
@@ -147,8 +147,8 @@ class Server:
     def batch_status(self, id: str) -> dict[str, Any]:
         """Return the status of a batch."""
         with self.client() as http:
-            answer: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
-        return answer
+            status: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
+        return status
 
     @contextmanager
     def workers(self) -> Iterator[dict[int, httpx2.Client]]:
@@ -168,8 +168,8 @@ class Server:
 
 def get_process_id(http: httpx2.Client) -> int:
     """Return the id of the process that answers a client."""
-    answer = http.post("/api/v1/exec", json={"op": "probe.process"})
-    return int(answer.json()["result"]["pid"])
+    response = http.post("/api/v1/exec", json={"op": "probe.process"})
+    return int(response.json()["result"]["pid"])
 
 
 @contextmanager
