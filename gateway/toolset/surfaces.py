@@ -26,7 +26,7 @@ CONTEXT_ALIASES = {
 }
 CONTEXT_ALIASES |= {"daily_brief_update": BASE_CONTEXT, "": GLOBAL_CONTEXT}
 
-_OP_PATH = re.compile(r"[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+_OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 
 # Keywords that providers refuse at the top level of a schema. The op still validates them.
 _TOP_LEVEL_KEYWORDS = frozenset(
