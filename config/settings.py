@@ -67,10 +67,13 @@ def read_number(name: str, *, default: int, least: int = 0) -> int:
     raise ImproperlyConfigured(f"{name} is {value!r}; set it to a whole number of {least} or more.")
 
 
+_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+
+
 def read_amount(name: str, *, default: str) -> Decimal:
     """Return an amount of money, with up to six decimals."""
     value: str = env.str(name, default="") or default
-    if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", value, re.ASCII):
+    if _AMOUNT.fullmatch(value):
         return Decimal(value)
     raise ImproperlyConfigured(f"{name} is {value!r}; set it to an amount such as {default}.")
 

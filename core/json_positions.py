@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core import json_pointer
 
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},]|[^\s"\[\]{},:]+')
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]|[^\s"\[\]{},:]+')
 
 
 def iter_offsets(text: str) -> Iterator[tuple[str, int]]:

@@ -14,6 +14,8 @@ from workspace.models import EdgeKind
 DOCUMENT, GOAL, MILESTONE, PLAN = EdgeKind.DOCUMENT, EdgeKind.GOAL, EdgeKind.MILESTONE, EdgeKind.PLAN
 PROJECT, REQUIREMENT, RISK, TASK = EdgeKind.PROJECT, EdgeKind.REQUIREMENT, EdgeKind.RISK, EdgeKind.TASK
 
+_SEPARATORS = re.compile(r"[\s\-]+")
+
 Pair = tuple[EdgeKind, EdgeKind]  # the kinds of a source and of its destination
 
 
@@ -180,7 +182,7 @@ def is_containment(relation: Relation) -> bool:
 
 def to_snake_case(rel: str) -> str:
     """Return a relation name in snake_case: Depends-On becomes depends_on."""
-    return re.sub(r"[\s\-]+", "_", rel.strip().casefold())
+    return _SEPARATORS.sub("_", rel.strip().casefold())
 
 
 def _parse_name(rel: str) -> tuple[Rel | None, bool]:

@@ -11,6 +11,7 @@ from django.forms.fields import InvalidJSONInput
 from core import json_positions, strict_json
 
 MAX_REPORTED_LINES = 5  # lines reported in one error
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 class PrettyJSONEncoder(json.JSONEncoder):
@@ -67,7 +68,8 @@ class SentenceField(forms.CharField):
 
     def to_python(self, value: Any) -> str:
         """Return the text with a space in place of each line break."""
-        return re.sub(r"\s*[\r\n]\s*", " ", super().to_python(value) or "")
+        lines = (super().to_python(value) or "").splitlines()
+        return " ".join(filter(None, map(str.strip, lines)))
 
 
 class LinesField(forms.CharField):
@@ -85,7 +87,7 @@ class LinesField(forms.CharField):
         """Return the list. Raises ValidationError with a message for each invalid line."""
         if isinstance(value, list):
             return value
-        lines = [line.strip() for line in re.split(r"\r\n|\r|\n", value or "")]
+        lines = [line.strip() for line in _LINE_BREAK.split(value or "")]
         problems = [(number, self._find_problem(line)) for number, line in enumerate(lines, start=1)]
         if messages := [f"Line {number}: {problem}" for number, problem in problems if problem]:
             raise ValidationError(messages[:MAX_REPORTED_LINES])

@@ -12,7 +12,7 @@ _BYTE_ORDER_MARKS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
-_DECLARED_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([\w.:-]{2,40})""", re.IGNORECASE)
+_DECLARED_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*(?:["']\s*)?([\w.:-]{2,40})""", re.IGNORECASE)
 _DECLARED_WITHIN_BYTES = 1024  # bytes, as in browsers
 
 _JOINERS = "\u200c\u200d"  # needed in Persian, Hindi and emoji

@@ -12,6 +12,17 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from core.admin import base
 from gateway.roles import Role
 
+# Django's own texts speak of what a status "designates".
+LABELS = {"is_staff": "May sign in here", "is_superuser": "May do everything"}
+HELP_TEXTS = {
+    "username": "At most 150 letters, digits and @ . + - _",
+    "email": "Optional. The gateway sends no mail.",
+    "is_active": "Clear this when somebody leaves: they can no longer sign in, and the history keeps their name.",
+    "is_staff": "What they see here depends on their roles.",
+    "is_superuser": "Whatever the roles say. Meant for the people who set the gateway up.",
+    "user_permissions": "Permissions in addition to those of the roles. Roles alone are easier to review.",
+}
+
 admin.site.unregister([User, Group])  # Django registers them when its admin is imported
 # Not "group" as in Django, because ops have groups.
 Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
@@ -24,6 +35,10 @@ class AccountAdmin(UserAdmin[User], base.ModelAdmin[User]):
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
+
+    def get_form(self, request: HttpRequest, obj: User | None = None, **kwargs: Any) -> Any:
+        """Return the form, with labels and help texts in our words."""
+        return super().get_form(request, obj, labels=LABELS, help_texts=HELP_TEXTS, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Show roles as checkboxes: there are only a few."""

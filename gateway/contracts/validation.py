@@ -24,8 +24,8 @@ _FORMAT_HINTS = {
     "uri": "an absolute URI such as https://example.com/page",
 }
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "list"}
-_SHORTENED_ID = re.compile(r"[0-9a-fA-F]{8}|.*(\.\.\.|…).*", re.DOTALL)
-_PLACEHOLDER_ID = re.compile(r"\W*|.*[<>{}\[\]].*|(your|my|the|some|example)?[_\- ]?\w*id", re.DOTALL | re.IGNORECASE)
+_SHORTENED_ID = re.compile(r"\A[0-9a-fA-F]{8}\Z|\.\.\.|…")
+_PLACEHOLDER_ID = re.compile(r"\A(?:\W*|(?:your|my|the|some|example)?[_\- ]?\w*id)\Z|[<>{}\[\]]", re.IGNORECASE)
 
 
 def find_field_errors(
@@ -141,9 +141,9 @@ def _build_message(
 def _build_id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
     source, value = id_sources.get(name), value[:200]
     hint = f"Take the whole id from {source}." if source else "Send the whole 36-character id; never guess one."
-    if _SHORTENED_ID.fullmatch(value):
+    if _SHORTENED_ID.search(value):
         return f"{name} is a shortened id. {hint}"
-    if _PLACEHOLDER_ID.fullmatch(value):
+    if _PLACEHOLDER_ID.search(value):
         return f"{name} is a placeholder, not an id. {hint}"
     return f"{name} must be a UUID. {hint}"
 

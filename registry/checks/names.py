@@ -32,6 +32,7 @@ _SENT_ARGUMENT = re.compile(
       |(?-i:{_WHOLE_NAME.replace("?P<name>", "?P<before>")})\s(?:argument|parameter)\b"""
 )
 _OP_PATH = re.compile(r"(?<![\w./@:-])[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*)+(?![\w/@:(-])")
+_ANY_WORD = re.compile(r"\w+")
 _DOT_WITHIN = re.compile(r"\.[a-z]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 MAX_SUGGESTIONS = 100  # unknown names of one op, each compared with all arguments or with all ops of its group
@@ -88,9 +89,13 @@ def _check_arguments(
     for word in sorted(words - other_arguments):
         suggestion = suggester.suggest(word, own_names, 0.6 if word in sent_names else _TYPO_CUTOFF)
         if word in sent_names or (suggestion and not context.is_known_name(word)):
-            corrected = re.sub(rf"(?<!\w){word}(?!\w)", suggestion, sentence).strip() if suggestion else ""
+            corrected = _replace_word(sentence, word, suggestion).strip() if suggestion else ""
             message = f"{reading.op} has no argument {word}."
             yield ARGUMENT.make_finding(reading.op, field, message, f"Write: {corrected}" if corrected else "")
+
+
+def _replace_word(text: str, word: str, replacement: str) -> str:
+    return _ANY_WORD.sub(lambda match: replacement if match[0] == word else match[0], text)
 
 
 def _check_op_paths(

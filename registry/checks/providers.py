@@ -45,6 +45,8 @@ TOO_MANY_VALUES = CheckRule(
 )
 RULES = (TOOL_NAME, PROPERTY_NAME, TOP_LEVEL, TOO_DEEP, TOO_MANY_VALUES)
 
+_NOT_IN_TOOL_NAMES = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_PROPERTY_NAMES = re.compile(r"[^a-zA-Z0-9_.-]+")
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _PROPERTY_NAME = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _TOP_LEVEL_KEYWORDS = ("anyOf", "oneOf", "allOf", "not", "enum", "const")
@@ -54,11 +56,11 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
     """Yield a finding for everything a provider would reject if the op is shown as a typed tool."""
     op, schema, name = reading.op, reading.schema, reading.entry["tool_name"]
     if not _TOOL_NAME.fullmatch(name):
-        suggestion = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)[:64].strip("_")
+        suggestion = _NOT_IN_TOOL_NAMES.sub("_", name)[:64].strip("_")
         yield TOOL_NAME.make_finding(op, "tool_name", f"Providers reject a tool named {name}.", f"Use {suggestion}.")
     for argument in reading.arguments:
         if not _PROPERTY_NAME.fullmatch(argument.name):
-            suggestion = re.sub(r"[^a-zA-Z0-9_.-]+", "_", argument.name)[:64].strip("_")
+            suggestion = _NOT_IN_PROPERTY_NAMES.sub("_", argument.name)[:64].strip("_")
             message = f"Providers reject an argument named {argument.name[:100]}."
             fix = f"Use {suggestion}, and add the old name to the argument aliases." if suggestion else ""
             yield PROPERTY_NAME.make_finding(op, argument.field, message, fix)

@@ -14,6 +14,7 @@ from registry.text import cleanup
 MAX_TOOL_NAME = 128
 MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
 
+_NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
@@ -49,7 +50,7 @@ def _write_notes(schema: dict[str, Any]) -> str:
 
 def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
     """Return a free tool name: the upstream's name, else with the group as prefix, else also with a number."""
-    clean_name = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("_") or "tool"
+    clean_name = _NOT_IN_TOOL_NAMES.sub("_", name).strip("_") or "tool"
     prefixed = f"{group.replace('.', '_')}_{clean_name}"
     numbered = (f"{prefixed[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
     return next(

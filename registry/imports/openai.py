@@ -11,7 +11,8 @@ MAX_NAME = 200
 MAX_DEPTH = 64  # of one function as JSON; the limit for schemas is lower
 
 _LIST_KEYS = ("tools", "functions")  # keys of the list in a document that is an object
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+_NAME = re.compile(r'"name"\s*:\s*"([^"\\]{1,100})"')
 
 
 class ProviderFormat(StrEnum):
@@ -112,7 +113,7 @@ def _parse_item(text: str) -> Any:
 
 def _guess_name(text: str) -> str:
     """Return the name of an unreadable function, if its text has one."""
-    match = re.search(r'"name"\s*:\s*"([^"\\]{1,100})"', text)
+    match = _NAME.search(text)
     return match[1] if match else "a function"
 
 

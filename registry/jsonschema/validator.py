@@ -126,7 +126,8 @@ def locate_error(error: jsonschema_rs.ValidationError, instance: Any) -> list[st
 def shorten_message(error: jsonschema_rs.ValidationError) -> str:
     """Return the first line of an error's message, at most 200 characters, without its full stop."""
     first_line = error.message.splitlines()[0][:200].rstrip(".")
-    return re.sub(r"is a required property$", "is missing", first_line)
+    subject = first_line.removesuffix("is a required property")
+    return first_line if subject == first_line else f"{subject}is missing"
 
 
 def _locate_message(error: SchemaViolation) -> str:

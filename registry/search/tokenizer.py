@@ -53,11 +53,11 @@ _POLITE_OPENING = re.compile(
 )
 # Values to run an op with, which do not help to find it: quoted text, addresses, ids, numbers.
 _VALUE = re.compile(
-    r"\"[^\"]{1,60}\"|(?<!\w)'[^']{1,60}'(?!\w)|\S+(?:@|://)\S+|(?<!\w)[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}(?!\w)"
+    r"\"[^\"]{1,60}\"|(?<!\w)'[^']{1,60}'(?!\w)|(?<!\S)\S+(?:@|://)\S+|(?<!\w)[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}(?!\w)"
     r"|(?<!\w)[0-9][0-9.,:/%-]*(?!\w)|(?<!\w)(?=\w{0,40}[0-9]\w{0,40}[A-Za-z])\w{8,}"
 )
 _CLAUSE = re.compile(
-    r"[.;!?\n]+(?:\s|$)|,?\s+(?:and then|and|then|also|after that|afterwards|but)\s+|,\s+", re.IGNORECASE
+    r"[.;!?\n](?:\s|$)|(?<!\s)(?:,?\s+(?:and then|and|then|also|after that|afterwards|but)\s+|,\s+)", re.IGNORECASE
 )
 
 _stemmers = threading.local()  # a stemmer is not thread-safe

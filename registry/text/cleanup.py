@@ -13,7 +13,7 @@ MAX_UNSPACED = 30  # characters, in a script without spaces between words
 MAX_DESCRIPTION = 4_000
 MAX_SHOWN = 400  # characters of a text in a report
 
-_MARKUP = re.compile(r"<[^<>]{1,200}>|[`*#]+|(?<!\w)_+|_+(?!\w)")
+_MARKUP = re.compile(r"<[^<>]{1,200}>|[`*#]+|(?<!_)(?:(?<!\w)_+|_++(?!\w))")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
 # Empty phrases at the start of descriptions, such as "This tool allows you to".
 _ALLOWS_PHRASE = (

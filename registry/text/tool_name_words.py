@@ -10,6 +10,7 @@ _BRANDS = re.compile(
     r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
     r"i(?:Phone|Pad|Cloud)|eBay|Pay[Pp]al|WhatsApp|OpenAI|(?:Dev|ML)Ops|HubSpot|DocuSign|ClickUp|SharePoint|OneDrive"
 )
+_WORD_START = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
 
 
@@ -77,7 +78,7 @@ def split_name(name: str) -> list[str]:
     """Return the words of a name in lower case. Splits at camel-case humps and punctuation; digits stay attached."""
     latin = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()  # é becomes e; other scripts go
     unbranded = _BRANDS.sub(lambda match: match[0].capitalize(), latin)
-    spaced = re.sub(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])", " ", unbranded)
+    spaced = _WORD_START.sub(" ", unbranded)
     return [word.lower() for word in _WORD.findall(spaced)]
 
 

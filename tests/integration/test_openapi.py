@@ -127,7 +127,9 @@ HELP_RESPONSES = [
     ({"path": "onto.project.create", "format": "full", "max_tokens": 200}, "HelpOpFull"),
     ({"path": "onto.task.update", "arg": "due_at"}, "HelpArg"),
     ({"path": "onto.task.list", "arg": "limit"}, "HelpArg"),
+    ({"path": "onto.task.update", "arg": "due_at", "max_tokens": 16}, "HelpArg"),
     ({"query": "finish a task"}, "HelpSearch"),
+    ({"query": "finish a task", "max_tokens": 16}, "HelpSearch"),
     ({"query": "zebra crossing in the rain"}, "HelpSearch"),
 ]
 
@@ -271,12 +273,19 @@ def check_envelope(ctx: Any, response: Any, case: Any) -> None:
         assert response.headers["gateway-trace"] == [envelope["meta"]["trace_id"]]
 
 
+def check_invalid_data_is_refused(ctx: Any, response: Any, case: Any) -> None:
+    """Check that invalid data are refused, if they were sent: of an unknown parameter without a value nothing is."""
+    values = [value if isinstance(value, list) else [value] for value in (case.query or {}).values()]
+    if all(any(item not in (None, {}, []) for item in value) for value in values):
+        checks.negative_data_rejection(ctx, response, case)
+
+
 CHECKS = [
     check_envelope,
     checks.status_code_conformance,
     checks.content_type_conformance,
     checks.response_schema_conformance,
-    checks.negative_data_rejection,
+    check_invalid_data_is_refused,
 ]
 # Valid calls, because generated strings never are.
 VALID_CALLS = [

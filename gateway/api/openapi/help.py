@@ -48,6 +48,7 @@ COMPONENTS: dict[str, Any] = {
     ),
     "HelpArg": build_object(
         {"path": TEXT, "type": {"const": "arg"}, "arg": {"type": "object", "properties": _ARGUMENT}},
+        {"omitted": TEXTS},
         description="One argument of an op, in full.",
     ),
     "HelpSearch": build_object(
@@ -56,6 +57,7 @@ COMPONENTS: dict[str, Any] = {
             "type": {"const": "search"},
             "items": build_array({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
         },
+        {"omitted": TEXTS},
         description="The ops that match a query, best first; else the nearest groups with their number of ops.",
     ),
 }

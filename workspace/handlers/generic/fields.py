@@ -1,6 +1,6 @@
 """Descriptions of the entities' fields, read from the Django models."""
 
-import re
+from re import Pattern
 from typing import Any, cast
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -88,7 +88,9 @@ def _get_limits(field: "models.Field[Any, Any]") -> dict[str, Any]:
     limits: dict[str, Any] = {}
     for validator in field.validators:
         if isinstance(validator, RegexValidator):
-            limits["pattern"] = re.compile(validator.regex).pattern.replace(r"\Z", "$")  # \Z exists only in Python
+            limits["pattern"] = cast("Pattern[str]", validator.regex).pattern.replace(
+                r"\Z", "$"
+            )  # \Z exists only in Python
         elif isinstance(validator, MinValueValidator):
             limits["minimum"] = validator.limit_value
         elif isinstance(validator, MaxValueValidator):

@@ -202,7 +202,7 @@ def test_preview_accepts_any_input(entry: dict[str, Any], argument: str) -> None
         argument=argument,
     )
 
-    assert op_preview.answers
+    assert op_preview.answers or "unsendable" in {finding.rule for finding in op_preview.findings}
     assert op_preview.is_complete or any(finding.is_blocking for finding in op_preview.findings)
 
 
