@@ -2,10 +2,11 @@
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterable, Sequence
 
-# Characters that start a formula (also full-width), and whitespace that spreadsheets skip before one.
-FORMULA_PREFIXES = tuple("=+-@\t\r\n＝＋－＠")
+FORMULA_STARTS = frozenset("=+-@＝＋－＠")
+LINE_STARTS = ("\t", "\r", "\n")  # some programs begin a new cell after these
 
 CellValue = str | int | float | None
 
@@ -20,5 +21,18 @@ def render_csv(header: Sequence[str], rows: Iterable[Sequence[CellValue]]) -> st
 
 
 def escape_formula(value: str) -> str:
-    """Return a text as a cell value, with a leading quote if a spreadsheet would read it as a formula."""
-    return f"'{value}" if value.startswith(FORMULA_PREFIXES) else value
+    """Return a text as a cell value, with a quote before each part that a spreadsheet would read as a formula.
+
+    In many countries spreadsheets separate cells with semicolons, so each part between them may become a cell.
+    """
+    return ";".join(f"'{part}" if _is_formula(part) else part for part in value.split(";"))
+
+
+def _is_formula(part: str) -> bool:
+    first = next((character for character in part if not _is_skipped(character)), "")
+    return first in FORMULA_STARTS or part.startswith(LINE_STARTS)
+
+
+def _is_skipped(character: str) -> bool:
+    """Return whether spreadsheets may skip a character at the start of a cell: white space or an invisible one."""
+    return character.isspace() or unicodedata.category(character) in ("Cc", "Cf")

@@ -22,9 +22,9 @@ pytestmark = [
 
 
 def test_each_woken_thread_runs_many_entries(
-    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
+    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.CELERY_WORKER_CONCURRENCY = 4
+    monkeypatch.setattr(broker, "get_thread_count", lambda: 4)
     monkeypatch.setattr(runner, "TURN_SECONDS", 60.0)
 
     id = send_background_batch(api, *[LIST] * 20, mode="parallel")
@@ -42,9 +42,9 @@ def test_each_woken_thread_runs_many_entries(
 
 
 def test_batch_wakes_no_more_threads_than_it_may_use(
-    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any
+    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.CELERY_WORKER_CONCURRENCY = 4
+    monkeypatch.setattr(broker, "get_thread_count", lambda: 4)
     id = send_background_batch(api, *[LIST] * 20, mode="parallel", idempotency_key="one")
     queued_batches.clear()
 
@@ -60,9 +60,9 @@ def test_batch_wakes_no_more_threads_than_it_may_use(
 
 
 def test_waiting_thread_leaves_the_entries_to_running_threads(
-    api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch, settings: Any
+    api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings.CELERY_WORKER_CONCURRENCY = 2
+    monkeypatch.setattr(broker, "get_thread_count", lambda: 2)
     slow_down_op(monkeypatch, "list_onto_tasks", 0.4)  # longer than the waiting thread's patience
 
     batch = send_batch(api, *[LIST] * 6, mode="parallel")
@@ -152,11 +152,11 @@ def test_idle_worker_runs_a_batch_without_messages(
 
 @pytest.mark.parametrize("reason", ["all threads busy", "messages arrive"])
 def test_busy_worker_does_not_look_for_batches(
-    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch, settings: Any, reason: str
+    api: Api, queued_batches: list[str], monkeypatch: pytest.MonkeyPatch, reason: str
 ) -> None:
     id = send_background_batch(api, LIST)
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
-    settings.CELERY_WORKER_CONCURRENCY = 1
+    monkeypatch.setattr(broker, "get_thread_count", lambda: 1)
     monkeypatch.setattr(broker, "_heard_at", 0.0)
     monkeypatch.setattr(runner, "running_entries", {"one": BatchEntry()} if reason == "all threads busy" else {})
     if reason == "messages arrive":

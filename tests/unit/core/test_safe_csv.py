@@ -17,16 +17,33 @@ def test_csv_can_be_parsed_back(rows: list[list[str | int | None]]) -> None:
     text = safe_csv.render_csv(["a", "b"], rows)
 
     parsed = list(csv.reader(io.StringIO(text, newline="")))
-    expected = [["" if cell is None else str(cell) for cell in row] for row in rows]
-    assert parsed[0] == ["a", "b"]
-    assert [[cell.removeprefix("'") for cell in row] for row in parsed[1:]] == [
-        [cell.removeprefix("'") for cell in row] for row in expected
-    ]
+    assert parsed == [["a", "b"], *([render_cell(cell) for cell in row] for row in rows)]
 
 
-@pytest.mark.parametrize("cell_text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1"])
-def test_formulas_are_escaped(cell_text: str) -> None:
-    assert safe_csv.escape_formula(cell_text) == f"'{cell_text}"
+def render_cell(cell: str | int | None) -> str:
+    """Return what a cell of a CSV file should hold."""
+    return safe_csv.escape_formula(cell) if isinstance(cell, str) else "" if cell is None else str(cell)
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "＝1", " =1", "\xa0=1", "\0=1", "\x1f \u200b@x", "\ufeff-1"]
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_formulas_are_escaped(formula: str) -> None:
+    assert safe_csv.escape_formula(formula) == f"'{formula}"
+    assert safe_csv.escape_formula(f"a;{formula};b;") == f"a;'{formula};b;"
+
+
+@pytest.mark.parametrize("text", ["", "a=b", "1-2", "'=1", " a", ";", "a;b-c"])
+def test_other_texts_are_unchanged(text: str) -> None:
+    assert safe_csv.escape_formula(text) == text
+
+
+@given(st.text(st.sampled_from("=+-@＝; \t\n\0\x85\xa0\u2028\ufeff\u200b'a")))
+def test_no_part_of_a_cell_starts_as_a_formula(text: str) -> None:
+    for part in safe_csv.escape_formula(text).split(";"):
+        visible = [character for character in part if character.isprintable() and character != " "]
+        assert not visible or visible[0] not in "=+-@＝"
 
 
 def test_numbers_stay_numbers() -> None:
