@@ -2,7 +2,7 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core import canonical_json
@@ -194,6 +194,7 @@ TYPED = st.fixed_dictionaries(
 
 
 @given(TYPED, TEXTS)
+@example({"parameters_schema": {"type": "object", "minProperties": 2**53}, "needs_subject": False}, "")
 def test_preview_accepts_any_input(entry: dict[str, Any], argument: str) -> None:
     op_preview = preview.preview_op(
         entry,
