@@ -30,6 +30,10 @@ from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, T
 from core.admin import base
 from core.templatetags.admin_format import indented
 
+# Columns of events by whose value other pages link to the list.
+SCOPE_FIELDS = ("surface", "release", "model", "cohort")
+TURN_FIELDS = ("client", "session", "turn", "subject")
+
 
 class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
     """Read-only list of log rows."""
@@ -121,6 +125,7 @@ class OperationEventAdmin(LogAdmin):
     empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = [field.name for field in EVENT_FIELDS if field.in_list]
     list_filter = [CountedAsFilter, "type", "ok", "code", "kind", "dry_run", CohortFilter]
+    link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name")] + ["tool_name__gt"]
     search_fields = ["op", "trace_id", "session", "subject"]
     fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
     readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
@@ -194,6 +199,7 @@ class TurnAdmin(LogAdmin):
     ]
     list_display_links = ["turn"]
     list_filter = [TurnWithFilter, "surface", CohortFilter, "model", "release"]
+    link_lookups = ["cohort__exact"]
     search_fields = ["turn", "session", "subject"]
 
 
@@ -205,6 +211,7 @@ class ToolSelectionAdmin(LogAdmin):
         *(ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome"),
         *("surface", CohortFilter, "model", "release"),
     ]
+    link_lookups = ["cohort__exact"]
     search_fields = ["turn", "session", "subject", "missed"]
 
     @admin.display(description="Tools loaded")
@@ -231,6 +238,7 @@ class AuditEntryAdmin(LogAdmin):
     list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
     list_display_links = ["name"]
     list_filter = ["kind", "action", "by"]
+    link_lookups = ["name"]
     search_fields = ["name", "by", "note"]
 
     @admin.display(description="changed")

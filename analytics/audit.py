@@ -1,4 +1,4 @@
-"""Audit log of changes to rows other than copy, such as connections, flags and cohorts."""
+"""Audit log of changes to rows other than copy, such as connections, flags and cohorts, and of other actions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -36,3 +36,10 @@ def record_change(
     return AuditEntry.objects.create(
         time=at, by=by, kind=kind, name=name, action=action, changes=changes, note=note[:500]
     )
+
+
+def record_action(
+    kind: AuditEntry.Kind, name: str, action: AuditEntry.Action, *, by: str, at: datetime, note: str
+) -> AuditEntry:
+    """Record what somebody did with a row without changing it."""
+    return AuditEntry.objects.create(time=at, by=by, kind=kind, name=name, action=action, note=note[:500])

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class AuditEntry(models.Model):
-    """One change made by an admin, a command or an import: who, when, before and after. Never updated."""
+    """What an admin, a command or an import did: who and when; of a change, before and after. Never updated."""
 
     class Kind(models.TextChoices):
         OP = "op", "op"
@@ -40,6 +40,7 @@ class AuditEntry(models.Model):
         ADDED = "added", "added"
         CHANGED = "changed", "changed"
         REMOVED = "removed", "removed"
+        TRIED = "tried", "tried"  # an op, as a subject whose rows the answer shows
 
     time = models.DateTimeField()
     by = models.CharField(max_length=150)
@@ -61,7 +62,9 @@ class AuditEntry(models.Model):
         constraints = [
             # Every change has an author and a known action.
             models.CheckConstraint(condition=~Q(by=""), name="audit_by_somebody"),
-            models.CheckConstraint(condition=Q(action__in=["added", "changed", "removed"]), name="audit_action_known"),
+            models.CheckConstraint(
+                condition=Q(action__in=["added", "changed", "removed", "tried"]), name="audit_action_known"
+            ),
         ]
 
     def __str__(self) -> str:

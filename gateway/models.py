@@ -66,6 +66,7 @@ class Client(models.Model):
 
     class Meta:
         ordering = ["name"]
+        permissions = [("try_as_any_subject", "Can try ops as any subject")]
 
     def __str__(self) -> str:
         return self.name

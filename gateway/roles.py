@@ -58,6 +58,11 @@ GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }
 
+TRY_AS_ANY_SUBJECT = (
+    "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
+)
+_SPECIAL_PERMISSIONS = {Role.ADMIN: (TRY_AS_ANY_SUBJECT,)}
+
 
 def list_permissions(role: Role) -> Iterator[str]:
     """Yield the permissions of a role in the form of `has_perm`, such as registry.change_op."""
@@ -66,6 +71,7 @@ def list_permissions(role: Role) -> Iterator[str]:
             app, name = model.split(".")
             for verb in verbs:
                 yield f"{app}.{verb}_{name}"
+    yield from _SPECIAL_PERMISSIONS.get(role, ())
 
 
 def sync_groups(*, using: str, apps: Any = installed, **_: Any) -> None:

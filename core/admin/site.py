@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.admin import exceptions
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation, ValidationError
@@ -125,6 +126,8 @@ def reject_malformed_requests(view: View) -> View:
             response = view(request, *args, **kwargs)
             # Render here: its queries run on rendering, and would otherwise fail outside of this try.
             return response.render() if isinstance(response, SimpleTemplateResponse) else response
+        except exceptions.DisallowedModelAdminLookup:
+            return _bad_request("The list cannot be filtered like this. Use its filters, or search.")
         except (ValidationError, SuspiciousOperation, OverflowError, DataError, NotSupportedError):
             # Only the query can tell whether some values are valid: an id in the path, a filter that no list offers.
             return _bad_request("A value in the request is not valid for its field. Go back and choose again.")

@@ -14,17 +14,22 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
+from analytics import audit
+from analytics.models import AuditEntry
 from core import logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
 from gateway.contracts.envelopes import Trace
 from gateway.execution import try_op
+from gateway.roles import TRY_AS_ANY_SUBJECT
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
 from registry.models import Op
+from workspace.demo import DEMO_SUBJECTS
 
+DEMO_NAMES = " or ".join(sorted(DEMO_SUBJECTS))
 MAX_ARGS_CHARS = 100_000  # characters
 
 
@@ -35,15 +40,29 @@ class TryOpForm(forms.Form):
     subject = forms.RegexField(
         r"\A[\x21-\x7e]{1,200}\Z",
         required=False,
-        help_text="The end user to call for, as in Gateway-Subject. Results show what this user can see.",
         error_messages={"invalid": "A subject has 1 to 200 visible ASCII characters."},
         widget=UnfoldAdminTextInputWidget,
     )
     under = forms.ChoiceField(label="Run with", widget=UnfoldAdminRadioSelectWidget)
 
-    def __init__(self, *args: Any, choices: list[tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, choices: list[tuple[str, str]], may_choose_subject: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.may_choose_subject = may_choose_subject
         self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
+        self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
+            "The answer shows this user's rows, so the audit log records it."
+            if may_choose_subject
+            else f"You may choose a demo user: {DEMO_NAMES}."
+        )
+
+    def clean_subject(self) -> str:
+        """Refuse a real user's name without the permission to see this user's rows."""
+        subject: str = self.cleaned_data["subject"]
+        if subject and subject not in DEMO_SUBJECTS and not self.may_choose_subject:
+            raise forms.ValidationError(
+                f"You may try ops as a demo user only: {DEMO_NAMES}. Admins may try as any user."
+            )
+        return subject
 
 
 def page(request: HttpRequest, pk: int) -> HttpResponse:
@@ -55,6 +74,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     form = TryOpForm(
         request.POST or None,
         choices=[(version, _label_version(version)) for version in catalogs_by_version],
+        may_choose_subject=request.user.has_perm(TRY_AS_ANY_SUBJECT),
         initial={
             "args": _build_initial_args(op, request.GET.get("example", "")),
             "subject": request.GET.get("subject", ""),
@@ -106,6 +126,10 @@ def _run_call(
     trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by = request.user.get_username()
+    if call["subject"] not in {"", *DEMO_SUBJECTS}:
+        # Recorded first: nobody sees a user's rows without a trace.
+        tried = AuditEntry.Action.TRIED
+        audit.record_action(AuditEntry.Kind.OP, op.op, tried, by=by, at=trace.at, note=f"as {call['subject']}")
     try:
         answer = try_op.run(
             op=op.op,

@@ -36,9 +36,9 @@ class AccountAdmin(UserAdmin[User], base.ModelAdmin[User]):
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
 
-    def get_form(self, request: HttpRequest, obj: User | None = None, **kwargs: Any) -> Any:
+    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
         """Return the form, with labels and help texts in our words."""
-        return super().get_form(request, obj, labels=LABELS, help_texts=HELP_TEXTS, **kwargs)
+        return super().get_form(request, obj, change=change, labels=LABELS, help_texts=HELP_TEXTS, **kwargs)
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Show roles as checkboxes: there are only a few."""

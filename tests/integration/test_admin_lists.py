@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from analytics.models import Cohort, Flag
 from config import sidebar
-from gateway.models import Client
+from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
 from tests.support.admin_models import MODELS, get_admin_url
 
@@ -100,3 +100,33 @@ def test_other_pages_show_their_location(live_catalog: Any, admin_client: HttpCl
     }
 
     assert {address: read_trail(admin_client, address) for address in expected_trails} == expected_trails
+
+
+def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_user: User) -> None:
+    request = rf.get("/")
+    request.user = admin_user
+
+    for model in MODELS:
+        page = admin.site.get_model_admin(model)
+        for field in model._meta.fields:
+            for lookup in ("contains", "startswith", "in", "range", "regex"):
+                assert not page.lookup_allowed(f"{field.name}__{lookup}", "a", request), (model, field)
+
+
+@pytest.mark.parametrize(
+    ("model", "lookup"),
+    [
+        (IdempotencyRecord, "answer__contains"),
+        (IdempotencyRecord, "fingerprint__gt"),
+        (ApiKey, "secret_hash__startswith"),
+        (ApiKey, "secret_hash"),
+        (ApiKey, "client__note__contains"),
+    ],
+)
+def test_hidden_columns_cannot_be_found_out_by_filters(
+    db: None, admin_client: HttpClient, model: type[Model], lookup: str
+) -> None:
+    response = admin_client.get(get_admin_url(model, "changelist"), {lookup: "a"})
+
+    assert response.status_code == 400
+    assert response.content.decode() == "The list cannot be filtered like this. Use its filters, or search."

@@ -15,13 +15,14 @@ from django.utils import timezone
 
 from analytics import reports
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.models import AuditEntry, OperationEvent
 from analytics.rollups import rollup_job
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
 from registry.models import Connection, Op, Release
 from registry.releases import publishing
 from tests.support.api import Api
+from tests.support.role_matrix import create_user_with_role
 from workspace.demo import DEMO_SUBJECT
 from workspace.models import Task
 
@@ -238,3 +239,31 @@ def test_example_link_keeps_the_subject(admin_client: HttpClient) -> None:
 
     assert form["subject"].value() == "ana&ben"
     assert "append" in form["args"].value()
+
+
+@pytest.fixture
+def editor(client: HttpClient) -> HttpClient:
+    """A browser session of an editor."""
+    client.force_login(create_user_with_role("E"))
+    return client
+
+
+def test_editor_tries_an_op_as_demo_users_only(editor: HttpClient) -> None:
+    as_demo_user = parse_answer(try_op(editor, "onto.task.list", {"limit": 1}))
+    as_real_user = try_op(editor, "onto.task.list", {"limit": 1}, subject="someone")
+
+    assert as_demo_user["ok"] is True
+    assert "You may try ops as a demo user only: demo-colleague or demo-user." in html.unescape(
+        as_real_user.content.decode()
+    )
+    assert 'aria-label="Answer"' not in as_real_user.content.decode()
+    assert not AuditEntry.objects.exists()
+
+
+def test_trying_as_a_user_is_in_the_audit_log(admin_client: HttpClient) -> None:
+    parse_answer(try_op(admin_client, "onto.task.list", {"limit": 1}, subject="someone"))
+    parse_answer(try_op(admin_client, "onto.task.list", {"limit": 1}))
+
+    entry = AuditEntry.objects.get()
+    assert (entry.kind, entry.name, entry.action, entry.by) == ("op", "onto.task.list", "tried", "admin")
+    assert entry.note == "as someone"

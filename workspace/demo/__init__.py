@@ -25,7 +25,7 @@ from workspace.demo import (
     risks,
     tasks,
 )
-from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT
+from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT, DEMO_SUBJECTS
 from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, get_demo_id
 from workspace.entity_types import CALENDAR, DOCUMENT, ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK, EntityType
 from workspace.models import Document, Edge, Membership, Profile, Task
@@ -41,6 +41,7 @@ __all__ = [
     "DEMO_PROJECT_ID",
     "DEMO_PROJECT_TO_DELETE_ID",
     "DEMO_SUBJECT",
+    "DEMO_SUBJECTS",
     "DEMO_TASK_ID",
     "DEMO_TASK_TO_DELETE_ID",
     "load",

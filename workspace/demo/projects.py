@@ -5,6 +5,7 @@ from workspace.models import MemberRole, ProjectState
 
 DEMO_SUBJECT = "demo-user"  # owns all projects but one
 DEMO_COLLEAGUE = "demo-colleague"  # viewer of the newest project; owner of one that the demo user can edit
+DEMO_SUBJECTS = frozenset((DEMO_SUBJECT, DEMO_COLLEAGUE))
 
 OWNERS = {
     WEBSITE: DEMO_SUBJECT,

@@ -14,6 +14,7 @@ from analytics.models import OperationEvent
 from core.strict_json import NotStrictJSON
 from gateway import docs_context_cost, roles
 from gateway.access.policies import AccessDecision
+from gateway.admin import users
 from gateway.contracts import errors
 from gateway.roles import Role
 from registry.checks import reference
@@ -158,8 +159,10 @@ def _build_roles_page() -> str:
     return (
         f"# Roles\n\n{GENERATED_NOTICE.format(source='gateway/roles.py')}\n\n"
         "Who may do what in the admin. A role is a Django group. To assign one, open the user under Users, tick\n"
-        "*Staff status* and tick the role. Several roles add up. `manage.py createsuperuser` creates the first admin,\n"
-        f"who may do everything.\n\n{table}\n\n"
+        f"*{users.LABELS['is_staff']}* and tick the role. Several roles add up. `manage.py createsuperuser` creates\n"
+        f"the first admin, who may do everything.\n\n{table}\n\n"
+        "Only admins may try an op as any user; others try as a demo user. The audit log records whom they\n"
+        "tried as.\n\n"
         "Nobody edits rows that services write (releases, events, figures, history, calls). Publishing, making a\n"
         "release live and withdrawing one need *all* on releases; switching something off needs *all* on switches. An\n"
         "editor edits the draft, restores releases into it and reverts changes. No page shows a key, a password, or\n"
