@@ -69,7 +69,7 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     list_filter_sheet = False
     list_per_page = 50
 
-    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
+    def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a URL may filter the list by a lookup: those of its filters and of our links.
 
         Django allows every column. Then whoever sees the list could find out a column that no page shows, comparing it
@@ -77,8 +77,8 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
         """
         return lookup in self.link_lookups or lookup in self._iter_filter_lookups(request)
 
-    def _iter_filter_lookups(self, request: HttpRequest | None) -> Iterator[str]:
-        list_filters: Any = self.list_filter if request is None else self.get_list_filter(request)
+    def _iter_filter_lookups(self, request: HttpRequest) -> Iterator[str]:
+        list_filters: Any = self.get_list_filter(request)
         for list_filter in list_filters:
             if isinstance(list_filter, type) and issubclass(list_filter, SimpleListFilter):
                 yield list_filter.parameter_name or ""
