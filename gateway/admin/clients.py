@@ -1,11 +1,15 @@
-"""Admin pages for clients and API keys. A key is shown once, in the message after it is created."""
+"""Admin pages for clients and API keys. A key is shown once, on the page that answers its creation.
+
+Not in a message: messages travel in a cookie or are stored in the session.
+"""
 
 from datetime import timedelta
 from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.utils import timezone
 
 from core.admin import base
@@ -46,17 +50,22 @@ class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
             expires_at=obj.expires_at,
         )
         obj.pk, obj.prefix = api_key.pk, api_key.prefix
-        self._show_plaintext(request, plaintext)
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for response_add, and stored nowhere
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the new key, whichever button saved it."""
+        return self._show_keys(request, [(obj, obj.plaintext)])  # type: ignore[attr-defined]
 
     @admin.action(description="Rotate: create new keys; old keys work for 24 more hours", permissions=["rotate"])
-    def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+    def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponse | None:
+        new_keys = []
         for key in queryset.filter(revoked_at=None).select_related("client"):
             try:
-                _, plaintext = api_keys.rotate(key, by=str(request.user), at=timezone.now(), overlap=ROTATION_OVERLAP)
+                by, at = str(request.user), timezone.now()
+                new_keys.append(api_keys.rotate(key, by=by, at=at, overlap=ROTATION_OVERLAP))
             except api_keys.SubjectNotAllowed as error:
                 self.message_user(request, f"{key} is bound to {key.subject}: {error}", messages.ERROR)
-            else:
-                self._show_plaintext(request, plaintext)
+        return self._show_keys(request, new_keys) if new_keys else None
 
     @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
@@ -68,5 +77,7 @@ class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
         """Require both permissions: rotating shows a new key, like adding one, and changes the old key's expiry."""
         return self.has_add_permission(request) and self.has_change_permission(request)
 
-    def _show_plaintext(self, request: HttpRequest, plaintext: str) -> None:
-        self.message_user(request, f"Copy the new key now; it is not shown again: {plaintext}", messages.WARNING)
+    def _show_keys(self, request: HttpRequest, keys: list[tuple[ApiKey, str]]) -> HttpResponse:
+        title = "New API key" if len(keys) == 1 else "New API keys"
+        context = {**admin.site.each_context(request), "title": title, "keys": keys, "opts": ApiKey._meta}
+        return TemplateResponse(request, "gateway/new_keys.html", context)

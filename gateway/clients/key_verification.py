@@ -15,7 +15,6 @@ from django.db.models import F
 from django.utils import timezone
 
 from core.polled_query import PolledQuery, Row
-from core.rate_limit import RateLimitBuckets
 from gateway.models import ApiKey
 from registry.catalog.model import Visibility
 from registry.models import Op
@@ -23,13 +22,8 @@ from registry.models import Op
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100  # characters of a key
-MISSES_PER_SECOND = 50  # lookups of unknown keys: limits what guessing costs the database
-MISS_CACHED_SECONDS = 1.0  # seconds; a key that another process just issued works after that
+RELOAD_SECONDS = 1.0  # between two queries for unknown keys; one that another process just issued works after that
 LAST_USED_INTERVAL = timedelta(minutes=1)  # between two writes of when a key was last used
-
-
-class TooManyUnknownKeys(Exception):
-    """Unknown keys are sent faster than MISSES_PER_SECOND: someone may be guessing keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +51,7 @@ class VerifiedKey:
 def verify(plaintext: str) -> VerifiedKey | None:
     """Return the key of a bearer token, or None if it is not valid. Queries only on first use in this process.
 
-    Raises TooManyUnknownKeys if unknown keys come faster than 50 a second.
+    Guessing costs one query a second, however many keys are guessed, and holds up no valid key.
     """
     if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX) or not plaintext.isprintable():
         return None
@@ -91,7 +85,7 @@ def refresh_verified_keys() -> None:
 
     Takes one query if nothing happened.
     """
-    _cache.misses.clear()
+    _cache.expire_secret_hashes()
     verified_by_hash = _cache.verified
     verified_keys = list(verified_by_hash.values())
     if not verified_keys:
@@ -132,12 +126,13 @@ class _KeyCache:
     def __init__(self) -> None:
         self.salt = secrets.token_bytes(32)
         self.verified: dict[bytes, VerifiedKey] = {}  # by hash: no plaintext key stays in memory
-        self.misses: dict[bytes, float] = {}
+        self.secret_hashes: dict[str, str] = {}  # by prefix, of all keys that are not revoked
+        self.reload_at = 0.0
         self.last_used: dict[int, float] = {}
         self.checked: dict[bytes, VerifiedKey] | None = None  # the keys at the last check, and what their rows said
         self.stamp_rows: list[Row] = []
-        self.lookups = RateLimitBuckets()
         self.lock = Lock()
+        self.reload_lock = Lock()
 
     def hash_token(self, plaintext: str) -> bytes:
         """Return the hash by which this process knows a key. It is faster to compute than the stored one."""
@@ -153,7 +148,19 @@ class _KeyCache:
 
     def clear(self) -> None:
         with self.lock:
-            self.verified, self.misses, self.last_used, self.lookups = {}, {}, {}, RateLimitBuckets()
+            self.verified, self.secret_hashes, self.reload_at, self.last_used = {}, {}, 0.0, {}
+
+    def expire_secret_hashes(self) -> None:
+        """Read the hashes again when the next unknown prefix comes."""
+        self.reload_at = 0.0
+
+    def find_secret_hash(self, prefix: str) -> str:
+        """Return the stored hash of a key, "" for an unknown prefix. For these it reads all hashes once a second."""
+        with self.reload_lock:  # a key that is not known yet waits for the query that may find it
+            if prefix not in self.secret_hashes and time.monotonic() >= self.reload_at:
+                rows = ApiKey.objects.filter(revoked_at=None).values_list("prefix", "secret_hash")
+                self.secret_hashes, self.reload_at = dict(rows), time.monotonic() + RELOAD_SECONDS
+            return self.secret_hashes.get(prefix, "")
 
 
 _cache = _KeyCache()
@@ -165,18 +172,11 @@ def hash_secret(plaintext: str) -> str:
 
 
 def _load_key(plaintext: str, token_hash: bytes) -> VerifiedKey | None:
-    if time.monotonic() - _cache.misses.get(token_hash, 0.0) < MISS_CACHED_SECONDS:
+    prefix = plaintext[:PREFIX_LENGTH]
+    if not hmac.compare_digest(_cache.find_secret_hash(prefix), hash_secret(plaintext)):
         return None
-    if not _cache.lookups.take("misses", MISSES_PER_SECOND).allowed:
-        raise TooManyUnknownKeys
-    row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
-    if (
-        row is None
-        or not hmac.compare_digest(row.secret_hash, hash_secret(plaintext))
-        or row.revoked_at is not None
-        or not row.client.is_active
-    ):
-        _cache.misses[token_hash] = time.monotonic()
+    row = ApiKey.objects.select_related("client").filter(prefix=prefix, revoked_at=None, client__is_active=True).first()
+    if row is None:
         return None
     key = _build_verified_key(row)
     _cache.add(token_hash, key)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db.models import Model
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -106,18 +107,22 @@ def test_api_key_gives_no_access_to_the_admin(api: Api) -> None:
 
 
 def extract_key(html: str) -> str:
-    return html.partition("it is not shown again: ")[2].partition("<")[0].strip()
+    return html.partition('ui-new-key">')[2].partition("<")[0]
 
 
 def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
     client = Client.objects.create(name="chat")
     form = {"client": client.pk, "name": "laptop", "subject": "demo-user", "scopes": '["help", "exec:read"]', "rate": 7}
 
-    html = admin_client.post(get_admin_url(ApiKey, "add"), form | {"_continue": "1"}, follow=True).content.decode()
+    response = admin_client.post(get_admin_url(ApiKey, "add"), form | {"_continue": "1"})
+    html = response.content.decode()
 
     key = ApiKey.objects.get()
     plaintext = extract_key(html)
     assert plaintext.startswith(key.prefix)
+    assert "no-store" in response.headers["Cache-Control"]
+    assert plaintext not in str(response.cookies)
+    assert not any(plaintext in str(session.get_decoded()) for session in Session.objects.all())
     assert (key.client, key.name, key.subject, key.rate) == (client, "laptop", "demo-user", 7)
     assert key.scopes == [Scope.HELP, Scope.EXEC_READ]
     assert key.created_by == "admin"
@@ -170,7 +175,7 @@ def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpC
 
     response = admin_client.post(get_admin_url(ApiKey, "change", key.pk), form, follow=True)
 
-    assert "not shown again" not in response.content.decode()
+    assert "ui-new-key" not in response.content.decode()
     key_verification.refresh_verified_keys()
     assert api.post("help", {}).status_code == 200
     assert api.post("exec", {"op": "onto.task.list"}).status_code == 403

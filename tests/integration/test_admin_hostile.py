@@ -73,7 +73,7 @@ def test_staff_with_view_permission_only_can_run_no_action(
         for _, action, _ in admin.site.get_model_admin(model)._get_base_actions():
             forged = {"action": action, "_selected_action": chosen, "post": "yes"}
             response = client.post(get_admin_url(model, "changelist"), forged, follow=True)
-            assert "it is not shown again" not in response.content.decode()
+            assert "ui-new-key" not in response.content.decode()
             assert dump_rows() == before, (model, action)
 
 
