@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from analytics import reports
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
+from analytics.reports.report_filter import FILTER_FIELDS
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from gateway.admin.reports.report_list import REPORTS
@@ -81,12 +82,33 @@ def test_every_report_opens_and_links_to_all_others(demo_activity: int, manager_
         assert other.title in page
 
 
-def test_unknown_filter_is_ignored_with_a_message(demo_activity: int, manager_client: HttpClient) -> None:
-    page = read_page(manager_client, "report_overview", days="abc", cohort="gone")
+def test_unknown_period_is_replaced_with_a_message(demo_activity: int, manager_client: HttpClient) -> None:
+    page = read_page(manager_client, "report_overview", days="abc")
 
     assert '<option value="28" selected>Last 28 days' in " ".join(page.split())
-    assert "Ignored unknown filters: days abc, cohort gone." in page
-    assert "Ignored unknown filters" not in read_page(manager_client, "report_overview", days=7, cohort="copy-b")
+    assert "There is no period “abc”, so this is the usual one." in page
+
+
+@pytest.mark.parametrize("field", FILTER_FIELDS)
+def test_filter_without_data_is_kept_and_shows_zeros(
+    demo_activity: int, manager_client: HttpClient, field: str
+) -> None:
+    rows = read_csv(manager_client, "report_overview", "days", **{field: "gone"})
+    page = read_page(manager_client, "report_overview", **{field: "gone"})
+    by_op = read_page(manager_client, "report_ops", **{field: "gone"})
+
+    assert {row["Calls"] for row in rows} == {"0"}
+    for each in (page, by_op):
+        assert f"No call of the last 90 days has {field} gone." in each
+        assert "Nothing to show" in each
+        assert '<option value="gone" selected>gone (no data)' in " ".join(each.split())
+    assert "No call of the last 90 days" not in read_page(manager_client, "report_overview", days=7, cohort="copy-b")
+
+
+def test_side_without_data_is_compared_as_zeros(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="gone")
+
+    assert next(row for row in rows if row["Metric"] == "Calls")["gone"] == "0"
 
 
 @pytest.mark.parametrize("name", REPORT_NAMES)
@@ -107,10 +129,10 @@ def test_empty_report_says_what_to_do(manager_client: HttpClient, name: str) -> 
 
 
 @pytest.mark.parametrize("name", REPORT_NAMES)
-def test_invalid_filter_values_are_ignored(demo_activity: int, manager_client: HttpClient, name: str) -> None:
-    odd_filters = {"days": "12", "surface": "x", "cohort": "y", "release": "z", "model": "'", "sort": "99", "by": "q"}
+def test_invalid_values_besides_filters_are_ignored(demo_activity: int, manager_client: HttpClient, name: str) -> None:
+    odd_values = {"days": "12", "sort": "99", "by": "q", "first": "-", "second": "-", "csv": "nothing"}
 
-    assert "Nothing to show" not in read_page(manager_client, name, **odd_filters, first="-", second="-", csv="nothing")
+    assert "Nothing to show" not in read_page(manager_client, name, **odd_values)
 
 
 def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClient) -> None:

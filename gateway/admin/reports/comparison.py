@@ -70,25 +70,26 @@ def build_report(request: HttpRequest) -> ReportContent:
         query=query,
         lead=LEAD,
         tables=_build_tables(query.scope, by, totals_by_side, pair),
-        is_empty=len(totals_by_side) < 2,
+        is_empty=pair is None,
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
         context=context,
     )
 
 
 def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str, Totals]) -> tuple[str, str] | None:
-    """Return the two requested sides, else the two with most calls, the default (no cohort, live release) first."""
+    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
+
+    The default side is that of no cohort or of the live release.
+    """
+    first, second = (query.get(name, "") for name in ("first", "second"))
+    if first and second and first != second:
+        return first, second
     candidates = sorted(totals_by_side, key=lambda name: -totals_by_side[name].calls)[:2]
     if len(candidates) < 2:
         return None
     live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
     candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
-    first, second = (query.get(name, "") for name in ("first", "second"))
-    return (
-        (first, second)
-        if {first, second} <= set(totals_by_side) and first != second
-        else (candidates[0], candidates[1])
-    )
+    return candidates[0], candidates[1]
 
 
 def _build_sides_form(
@@ -97,7 +98,8 @@ def _build_sides_form(
     """Return the form that chooses the sides; None if there are fewer than two."""
     if pair is None:
         return None
-    return ComparisonSidesForm(build_choices(by, [name for name in totals_by_side if name != NO_COHORT]), pair)
+    names = [name for name in totals_by_side if name != NO_COHORT]
+    return ComparisonSidesForm(build_choices(by, names, chosen=pair), pair)
 
 
 def _build_tables(
@@ -108,7 +110,7 @@ def _build_tables(
     )
     if pair is None:
         return [all_sides_table]
-    first, second = (totals_by_side[name] for name in pair)
+    first, second = (totals_by_side.get(name, Totals()) for name in pair)
     labels = [label_value(by, name) for name in pair]
     rates = comparison.compare_metrics(first, second, days=scope.days)
     moved = comparison.find_changed_ops(scope, by, *pair)

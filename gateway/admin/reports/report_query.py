@@ -18,7 +18,7 @@ NO_COHORT_LABEL = "No cohort (defaults)"
 
 
 class ReportFilterForm(forms.Form):
-    """The filters above a report. Values in the query string that are no choices are ignored and listed as errors."""
+    """The filters above a report. A value without data is a choice, too, if it was asked for."""
 
     days = forms.TypedChoiceField(
         label="Period",
@@ -33,18 +33,20 @@ class ReportFilterForm(forms.Form):
         for name in FILTER_FIELDS:
             if name not in left_out:
                 self.fields[name] = forms.ChoiceField(
-                    choices=[("", "All"), *build_choices(name, seen[name])],
+                    choices=[("", "All"), *build_choices(name, seen[name], chosen=[data.get(name, "")])],
                     required=False,
                     widget=UnfoldAdminSelectWidget,
                 )
 
 
-def build_choices(name: str, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (value, label) of each choice of a filter."""
-    return [
+def build_choices(name: str, values: Sequence[str], *, chosen: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return (value, label) of each choice of a filter: those with data, and what was chosen without having any."""
+    choices = [
         *([(NO_COHORT, NO_COHORT_LABEL)] if name == "cohort" else []),
         *((value, label_value(name, value)) for value in values),
     ]
+    known = {"", *(value for value, _ in choices)}
+    return [*choices, *((value, f"{label_value(name, value)} (no data)") for value in chosen if value not in known)]
 
 
 def label_value(name: str, value: str) -> str:
@@ -64,10 +66,13 @@ class ReportQuery:
         submitted = ReportFilterForm(request.GET.dict(), self.seen_values, left_out)
         submitted.full_clean()
         self.filters = {name: value for name, value in submitted.cleaned_data.items() if value}
-        self.form = ReportFilterForm(
-            self.filters, self.seen_values, left_out
-        )  # valid values only: the figures are about these
-        self.unknown_filters = [f"{name} {submitted.data[name][:MAX_ECHOED_CHARS]}" for name in submitted.errors]
+        self.form = ReportFilterForm(self.filters, self.seen_values, left_out)  # shows what the figures are about
+        self.unknown_period = submitted.data["days"][:MAX_ECHOED_CHARS] if "days" in submitted.errors else ""
+        self.filters_without_data = [
+            f"{name} {self.filters[name][:MAX_ECHOED_CHARS]}"
+            for name in FILTER_FIELDS
+            if self.filters.get(name) and self.filters[name] not in (NO_COHORT, *self.seen_values[name])
+        ]
         self.scope = ReportFilter(at, **self.filters)
 
     def build_query_string(self, **more: Any) -> str:
