@@ -1,13 +1,14 @@
-"""Preview of a rollout change: how many of the recently seen subjects get another variant."""
+"""Preview of a rollout change: how many of the recently seen subjects get another variant, or a new release."""
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
-from analytics.rollout import rollout_cache
+from analytics.rollout import last_seen, rollout_cache
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.flags import LIVE, FlagKey
 from analytics.rollout.models import Cohort, CohortRule, Flag
 
 
@@ -32,6 +33,27 @@ class RolloutImpact:
     @property
     def moved_count(self) -> int:
         return sum(move.count for move in self.moves)
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReach:
+    """How many of the recently seen subjects follow the live release, and the cohorts that are on another one."""
+
+    seen: int
+    following: int
+    pinned_cohorts: tuple[Cohort, ...]
+
+    @property
+    def is_everyone(self) -> bool:
+        return not self.pinned_cohorts
+
+
+def measure_reach(at: datetime) -> ReleaseReach:
+    """Return whom a new live release reaches. Ignores the master switch, which may differ per server."""
+    rollout, subjects = rollout_cache.load(), last_seen.list_recent(at)
+    following = sum(rollout.evaluate(FlagKey.RELEASE, subject).variant == LIVE for subject in subjects)
+    pinned = (each for each in _load_active_cohorts() if each.flag_id == FlagKey.RELEASE and each.variant != LIVE)
+    return ReleaseReach(len(subjects), following, tuple(pinned))
 
 
 def measure_impact(

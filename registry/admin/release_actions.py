@@ -14,6 +14,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from analytics.rollout import impact
 from core.admin import base
 from registry.admin import diff_page
 from registry.admin.forms import MakeLiveForm, RestoreForm, WithdrawForm
@@ -43,6 +44,7 @@ class ReleaseAction:
     permission: str
     form: type[forms.Form]
     is_permanent = False
+    changes_live = False  # whether its page says which users it reaches
 
     @property
     def url_path(self) -> str:
@@ -65,7 +67,8 @@ class ReleaseAction:
 class MakeLiveAction(ReleaseAction):
     name, link_label = "make_live", "Make live"
     title, button = "Make release {} live", "Make live for everyone"
-    lead = "This release replaces the live release for everyone within two seconds. The draft does not change."
+    lead = "This release replaces the live release within two seconds. The draft does not change."
+    changes_live = True
     permission = "publish"
     form = MakeLiveForm
 
@@ -175,6 +178,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             return redirect("admin:registry_release_changelist")
         refusal = action.explain_refusal(release)
         context = {"title": action.title.format(release), "release": release, "op": op, "action": action, "form": form}
+        context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}
         context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
         return TemplateResponse(
             request, "registry/release_action.html", self.admin_site.each_context(request) | context

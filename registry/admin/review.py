@@ -11,6 +11,7 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from analytics import reports
+from analytics.rollout import impact
 from core import gc_pause
 from core.admin import base
 from registry.admin import diff_page
@@ -53,6 +54,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "change_counts": diff_page.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
             "form": form,
+            "reach": impact.measure_reach(timezone.now()) if form else None,
             **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
             **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
         }

@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import OpDaily
+from analytics.models import Cohort, Flag, OpDaily, Subject
+from analytics.rollout.flags import FlagKey
 from registry.admin import diff_page
 from registry.drafts import change_tracking
 from registry.models import Activation, Group, Op, PromptSection, Release
@@ -305,3 +306,23 @@ def test_review_requires_view_permission_and_publishing_its_own(
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
     assert publishing.get_live_release() == published
+
+
+def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:
+    change_op(Op.objects.get(), summary="Newer")
+    publishing.publish_draft(note="Newer", by="tests", at=timezone.now())
+    change_op(Op.objects.get(), summary="Not published yet")
+    pages = [reverse("admin:registry_release_review"), reverse("admin:registry_release_make_live", args=[published.pk])]
+    for page in (read_page_text(admin_client.get(url)) for url in pages):
+        assert "All users will read it: no cohort is on another release." in page
+        assert re.search(r"(Publish to|Make live for) everyone<", page)
+
+    flag = Flag.objects.get(key=FlagKey.RELEASE)
+    Cohort.objects.create(name="pilot", flag=flag, variant=published.version, listed=["ann"], salt="x")
+    for name in ("ann", "ben", "cy"):
+        Subject.objects.create(subject=name, seen_at=timezone.now())
+
+    for page in (read_page_text(admin_client.get(url)) for url in pages):
+        assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
+        assert f">pilot</a> on <code>{published.version[:12]}</code>." in page
+        assert re.search(r"(Publish to|Make live for) everyone else<", page)
