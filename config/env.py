@@ -226,9 +226,12 @@ def make_folder(name: str, *, default: Path | None = None) -> None:
     os.environ[name] = value
     try:
         Path(value).mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = "" if os.access(value, os.W_OK | os.X_OK) else "to which this process may not write"
     except OSError as error:
-        problem = f"is {_show(value)}, which cannot be made ({error.strerror})"
-        raise InvalidSetting(name, problem, "a folder that this process may write to, such as /tmp/metrics") from None
+        problem = f"which cannot be made ({error.strerror})"
+    if problem:
+        remedy = "a folder to which this process may write, such as /tmp/metrics"
+        raise InvalidSetting(name, f"is {_show(value)}, {problem}", remedy)
 
 
 def make_metrics_folder() -> None:

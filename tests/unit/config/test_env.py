@@ -135,6 +135,15 @@ def test_make_folder_refuses_a_file(tmp_path: Path) -> None:
         env.make_folder(NAME)
 
 
+def test_make_folder_refuses_a_folder_that_is_not_writable(tmp_path: Path) -> None:
+    with (
+        mock.patch.dict(os.environ, {NAME: str(tmp_path)}),
+        mock.patch.object(os, "access", return_value=False),  # root may write to any folder
+        pytest.raises(InvalidSetting, match="', to which this process may not write; set it to a folder"),
+    ):
+        env.make_folder(NAME)
+
+
 def test_invalid_settings_exit_with_the_sentence_and_other_errors_do_not() -> None:
     with pytest.raises(SystemExit) as end, env.exit_on_invalid_setting():
         read(partial(env.read_boolean, default=True), "maybe")

@@ -113,7 +113,7 @@ INVALID = [
         "PROMETHEUS_MULTIPROC_DIR",
         "/dev/null/metrics",
         "is '/dev/null/metrics', which cannot be made (Not a directory); "
-        "set it to a folder that this process may write to, such as /tmp/metrics.",
+        "set it to a folder to which this process may write, such as /tmp/metrics.",
     ),
 ]
 
