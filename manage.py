@@ -7,12 +7,15 @@ import sys
 
 
 def main() -> None:
-    """Run the command given on the command line. Ctrl-C exits without a traceback."""
+    """Run the command given on the command line. Ctrl-C and invalid settings exit without a traceback."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         from django.core.management import execute_from_command_line
 
-        execute_from_command_line(sys.argv)
+        from config.env import exit_on_invalid_setting
+
+        with exit_on_invalid_setting():
+            execute_from_command_line(sys.argv)
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
 

@@ -9,11 +9,21 @@ from typing import Any
 from celery import Celery, signals
 from django.conf import settings
 
+from config import env
 from core import poller
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 app = Celery("gateway")
+
+
+@app.on_configure.connect
+def _load_settings(**_: Any) -> None:
+    """Load the settings before Celery does, whose commands would show a traceback if one is invalid."""
+    with env.exit_on_invalid_setting():
+        env.load_settings()
+
+
 app.config_from_object("django.conf:settings", namespace="CELERY")
 
 

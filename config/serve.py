@@ -3,12 +3,18 @@
 import os
 import signal
 
+from config import env
+
 
 def main() -> None:
     """Run granian so that a signal stops it and its workers at any time, even during startup."""
     # Until granian sets its handler, Python's would print a traceback. manage.py start blocks the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # Here and not only in the workers, which the server would start again and again.
+    with env.exit_on_invalid_setting():
+        env.make_metrics_folder()
+        env.load_settings()
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian.cli import entrypoint
 

@@ -1,8 +1,9 @@
 """Prometheus metrics, summed over all worker processes of a server.
 
 If PROMETHEUS_MULTIPROC_DIR is set before this module is imported (config/wsgi.py does so), each process keeps its
-numbers in files there and /metrics adds them up. Otherwise the numbers are in memory, for a single process. Labels only
-have small, closed sets of values: never an op, a subject or a key, of which there may be thousands.
+numbers in files there and /metrics adds them up. The settings make the folder. Otherwise the numbers are in memory, for
+a single process. Labels only have small, closed sets of values: never an op, a subject or a key, of which there may be
+thousands.
 """
 
 import os
@@ -23,9 +24,6 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 MAX_REASONS = 100  # upstreams choose their own reasons; after the first hundred, new ones count as "other"
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)  # seconds
-
-if folder := os.environ.get("PROMETHEUS_MULTIPROC_DIR"):  # a command may run before any server has created it
-    Path(folder).mkdir(mode=0o700, parents=True, exist_ok=True)
 
 CALLS = Counter(
     "gateway_calls", "Calls answered, by type, kind of op, code and reason.", ["type", "kind", "code", "reason"]

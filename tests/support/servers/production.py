@@ -1,4 +1,4 @@
-"""Running manage.py with production settings."""
+"""Running commands with production settings."""
 
 import os
 import secrets
@@ -18,8 +18,13 @@ VALID_VARIABLES = {
 
 def run_manage(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run manage.py with only these variables and PATH."""
+    return run_python("manage.py", *command, **variables)
+
+
+def run_python(*command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python in the project's folder with only these variables and PATH."""
     return subprocess.run(
-        [sys.executable, "manage.py", *command],
+        [sys.executable, *command],
         cwd=settings.BASE_DIR,
         env={"PATH": os.environ["PATH"], **variables},
         capture_output=True,

@@ -1,26 +1,187 @@
-"""Every environment variable of the settings is documented in .env.example, and no other one."""
+"""Every environment variable of the settings is checked when a process starts, and documented in .env.example."""
 
+import ast
 import re
+from decimal import Decimal
+from ipaddress import ip_network
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pytest
 from django.conf import settings
+
+from config.env import InvalidSetting
+from tests.support.loops import for_each
+from tests.support.settings_files import PRODUCTION, read_settings
 
 ROOT = Path(settings.BASE_DIR)
 READ_ELSEWHERE = {"PORT"}  # read by manage.py start
+FOR_SERVERS_ONLY = {"PROMETHEUS_MULTIPROC_DIR"}  # docs/deploy.md: in .env it would apply to commands and workers too
+
+RANDOM = 'random characters, such as those of python -c "import secrets; print(secrets.token_urlsafe(50))"'
+SECRET = f"set it to 50 or more {RANDOM}, the same on every machine."
+HOSTS = "set it to host names without scheme and port, separated by commas, such as gateway.acme.com,localhost."
+ORIGINS = "set it to origins separated by commas, such as https://gateway.acme.com,https://admin.acme.com:8443."
+URLS = (
+    "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
+    "sqlite:///path/to/file."
+)
+DATABASE = f"is not a valid URL of PostgreSQL or SQLite; set it to {URLS}"
+BROKER = "is not a valid URL of Redis or RabbitMQ; set it to redis://host:6379/0 or amqp://user:password@host:5672/."
+NETWORKS = "set it to networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
+PORTS = "set it to ports separated by commas, such as 80,443."
+SEARCH = (
+    "is not a full URL; set it to one that begins with http:// or https://, such as https://search.acme.com/search."
+)
+
+# The variable, an invalid value, and what the sentence says after the name of the variable.
+INVALID = [
+    ("GATEWAY_ENV", "nonsense", "is 'nonsense'; set it to local or production."),
+    ("GATEWAY_ENV", "", "is empty; set it to local or production."),
+    ("SECRET_KEY", "", f"is not set; {SECRET}"),
+    ("SECRET_KEY", "hunter2", f"is too short; {SECRET}"),
+    ("GATEWAY_KEY_PEPPER", "", f"is not set; {SECRET}"),
+    ("GATEWAY_KEY_PEPPER", "hunter2", f"is too short; {SECRET}"),
+    ("ALLOWED_HOSTS", "", f"is not set; {HOSTS}"),
+    ("ALLOWED_HOSTS", " , ", f"is not set; {HOSTS}"),
+    ("ALLOWED_HOSTS", "https://acme.com", f"contains 'https://acme.com'; {HOSTS}"),
+    ("ALLOWED_HOSTS", "acme.com, acme.com:8000", f"contains 'acme.com:8000'; {HOSTS}"),
+    ("ALLOWED_HOSTS", "*.acme.com", f"contains '*.acme.com'; {HOSTS}"),
+    ("ALLOWED_HOSTS", "acme.com b.com", f"contains 'acme.com b.com'; {HOSTS}"),
+    ("ALLOWED_HOSTS", "[::g]", f"contains '[::g]'; {HOSTS}"),
+    ("CSRF_TRUSTED_ORIGINS", "acme.com", f"contains 'acme.com'; {ORIGINS}"),
+    ("CSRF_TRUSTED_ORIGINS", "https://acme.com/", f"contains 'https://acme.com/'; {ORIGINS}"),
+    ("CSRF_TRUSTED_ORIGINS", "https://acme.com:port", f"contains 'https://acme.com:port'; {ORIGINS}"),
+    ("CSRF_TRUSTED_ORIGINS", "https://", f"contains 'https://'; {ORIGINS}"),
+    ("DATABASE_URL", "", f"is not set; set it to the database that all processes share: {URLS}"),
+    ("DATABASE_URL", "hunter2", DATABASE),
+    ("DATABASE_URL", "mysql://user:hunter2@host/name", DATABASE),
+    ("DATABASE_URL", "nonsense://user:hunter2@host/name", DATABASE),
+    ("DATABASE_URL", "postgres://user:hunter2@host", DATABASE),
+    ("DATABASE_URL", "postgres://user:hunter2@host:port/name", DATABASE),
+    ("DATABASE_URL", "postgres://user:hunter2@host:99999/name", DATABASE),
+    ("DATABASE_URL", "postgres://user:hunter/2@host/name", DATABASE),
+    ("DATABASE_URL", "postgres://user:123/hunter2@host/name", DATABASE),
+    ("DATABASE_URL", "postgres://user:hunter2@[::1/name", DATABASE),
+    ("DATABASE_URL", "sqlite://path/to/file", DATABASE),
+    ("GATEWAY_DB_POOL_SIZE", "0", "is '0'; set it to a whole number from 1 to 2147483647, such as 16."),
+    (
+        "GATEWAY_STATEMENT_TIMEOUT_MS",
+        "30s",
+        "is '30s'; set it to a whole number from 100 to 2147483647, such as 30000.",
+    ),
+    ("GATEWAY_BODY_MAX_BYTES", "abc", "is 'abc'; set it to a whole number from 1000 to 2147483647, such as 1000000."),
+    ("GATEWAY_IDEMPOTENCY_HOURS", "-1", "is '-1'; set it to a whole number from 1 to 876000, such as 24."),
+    ("CELERY_BROKER_URL", "hunter2", BROKER),
+    ("CELERY_BROKER_URL", "redis://:hunter2@", BROKER),
+    ("CELERY_BROKER_URL", "redis://:hunter2@host:port/0", BROKER),
+    ("CELERY_BROKER_URL", "redis://:hunter2@host/first", BROKER),
+    ("CELERY_BROKER_URL", "amqp://user:12/hunter2@host//", BROKER),
+    ("CELERY_BROKER_URL", "amqp://user#hunter2@host//", BROKER),
+    ("CELERY_BROKER_URL", "amqp://host//;kafka://user:hunter2@host", BROKER),
+    ("GATEWAY_BATCH_THREADS", "0", "is '0'; set it to a whole number from 1 to 2147483647, such as 8."),
+    ("GATEWAY_BATCH_SECONDS", "2.5", "is '2.5'; set it to a whole number from 1 to 2147483647, such as 25."),
+    ("GATEWAY_BATCH_BACKGROUND_SECONDS", "1h", "is '1h'; set it to a whole number from 1 to 2147483647, such as 3600."),
+    ("GATEWAY_BATCH_HOURS", "876001", "is '876001'; set it to a whole number from 1 to 876000, such as 24."),
+    ("GATEWAY_FIGURES_DAYS", "6", "is '6'; set it to a whole number from 7 to 36500, such as 400."),
+    ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
+    ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),
+    ("GATEWAY_OUTGOING_ALLOW", "0.0.0.0/0", f"contains '0.0.0.0/0', which is every address; {NETWORKS}."),
+    ("WEB_VISIT_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
+    ("WEB_VISIT_ALLOW", "::/0", f"contains '::/0', which is every address; {NETWORKS}."),
+    ("GATEWAY_OUTGOING_PORTS", "80,a", f"contains 'a'; {PORTS}"),
+    ("GATEWAY_OUTGOING_PORTS", "99999", f"contains '99999'; {PORTS}"),
+    ("WEB_SEARCH_KIND", "google", "is 'google'; set it to searxng or tavily."),
+    ("WEB_SEARCH_URL", "search.acme.com?key=hunter2", SEARCH),
+    ("WEB_SEARCH_URL", "https:///search?key=hunter2", SEARCH),
+    ("WEB_SEARCH_URL", "https://acme.com:port/?key=hunter2", SEARCH),
+    (
+        "WEB_SEARCH_KEY",
+        "hunter2\n",
+        "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
+    ),
+    ("SECURE_SSL_REDIRECT", "maybe", "is 'maybe'; set it to true or false."),
+    ("SECURE_HSTS_SECONDS", "1 year", "is '1 year'; set it to a whole number from 0 to 2147483647, such as 31536000."),
+    ("GATEWAY_EVENT_DAYS", "9" * 5000, f"is '{'9' * 80}…'; set it to a whole number from 1 to 36500, such as 90."),
+    ("GATEWAY_CONTENT_DAYS", "٣", "is '٣'; set it to a whole number from 0 to 36500, such as 0."),
+    ("GATEWAY_RELEASES_KEPT", "1", "is '1'; set it to a whole number from 2 to 2147483647, such as 4."),
+    ("AGENTIC_CHAT_TOOL_GATEWAY", "enabled", "is 'enabled'; set it to true or false."),
+    ("GATEWAY_METRICS_TOKEN", "hunter2", f"is too short; set it to 32 or more {RANDOM}."),
+    ("LOG_LEVEL", "loud", "is 'loud'; set it to DEBUG, INFO, WARNING, ERROR or CRITICAL."),
+    (
+        "PROMETHEUS_MULTIPROC_DIR",
+        "/dev/null/metrics",
+        "is '/dev/null/metrics', which cannot be made (Not a directory); "
+        "set it to a folder to which this process may write, such as /tmp/metrics.",
+    ),
+]
+
+# The variable, a valid value, and the settings that it sets.
+VALID: list[tuple[str, str, dict[str, Any]]] = [
+    ("GATEWAY_ENV", "Production", {"PRODUCTION": True}),
+    ("ALLOWED_HOSTS", " a.example.com, B.example.com ", {"ALLOWED_HOSTS": ["a.example.com", "B.example.com"]}),
+    ("ALLOWED_HOSTS", "*,.acme.com,10.1.2.3,[::1]", {"ALLOWED_HOSTS": ["*", ".acme.com", "10.1.2.3", "[::1]"]}),
+    (
+        "CSRF_TRUSTED_ORIGINS",
+        "https://acme.com:8443,https://*.acme.com,http://[::1]:80",
+        {"CSRF_TRUSTED_ORIGINS": ["https://acme.com:8443", "https://*.acme.com", "http://[::1]:80"]},
+    ),
+    ("CELERY_BROKER_URL", "", {"CELERY_BROKER_URL": "memory://localhost/", "EMBEDDED_BROKER": True}),
+    *[
+        ("CELERY_BROKER_URL", url, {"CELERY_BROKER_URL": url, "EMBEDDED_BROKER": False})
+        for url in (
+            "redis://127.0.0.1:6379/0",
+            "rediss://:hunter2@host/?ssl_cert_reqs=required",
+            "redis+socket:///run/redis.sock",
+            "sentinel://a:26379;sentinel://b:26379",
+            "amqp://guest:guest@127.0.0.1:5672//",
+            "amqps://user:p%40ss@host/vhost",
+        )
+    ],
+    *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": True}) for text in ("", "1", "true", "YES", "On", " on ")],
+    *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": False}) for text in ("0", "false", "No", "OFF")],
+    ("AGENTIC_CHAT_TOOL_GATEWAY", "", {"AGENTIC_CHAT_TOOL_GATEWAY": False}),
+    ("GATEWAY_EVENT_DAYS", " 7 ", {"GATEWAY_EVENT_DAYS": 7}),
+    ("GATEWAY_EVENT_DAYS", "", {"GATEWAY_EVENT_DAYS": 90}),
+    ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "0.25", {"GATEWAY_DOLLARS_PER_MILLION_TOKENS": Decimal("0.25")}),
+    (
+        "GATEWAY_OUTGOING_ALLOW",
+        "10.0.0.0/8, fd00:1::/64,127.0.0.1",
+        {"GATEWAY_OUTGOING_ALLOW": [ip_network("10.0.0.0/8"), ip_network("fd00:1::/64"), ip_network("127.0.0.1")]},
+    ),
+    ("GATEWAY_OUTGOING_PORTS", "80, 8443", {"GATEWAY_OUTGOING_PORTS": [80, 8443]}),
+    ("GATEWAY_OUTGOING_PORTS", "", {"GATEWAY_OUTGOING_PORTS": []}),
+    ("WEB_SEARCH_KIND", "", {"WEB_SEARCH_KIND": "searxng"}),
+    ("WEB_SEARCH_URL", "http://searxng:8080/search", {"WEB_SEARCH_URL": "http://searxng:8080/search"}),
+]
+
+# A value of DATABASE_URL, and some settings of the database.
+DATABASES = [
+    ("postgres://me:p%40ss%2F@host:5433/name", {"PASSWORD": "p@ss/", "HOST": "host", "PORT": 5433, "NAME": "name"}),
+    ("postgresql://me:p#ss@host/name", {"PASSWORD": "p#ss", "HOST": "host", "NAME": "name"}),
+    ("postgresql://postgres:@/name?host=/tmp/socket", {"HOST": "", "NAME": "name"}),
+    ("postgres:///name", {"HOST": "", "NAME": "name"}),
+    ("sqlite:////var/lib/gateway.sqlite3", {"NAME": "/var/lib/gateway.sqlite3"}),
+    ("sqlite://:memory:", {"NAME": ":memory:"}),
+]
 
 
-def _find_variables_in_settings() -> set[str]:
-    source = (ROOT / "config/settings.py").read_text()
-    return set(re.findall(r'(?:env\.\w+|read_\w+)\(\s*"([A-Z_]+)"', source))
+def find_variables_in_settings() -> set[str]:
+    """Return the first argument of each call of a function of config/env.py that reads a variable."""
+    return {
+        ast.literal_eval(call.args[0])
+        for call in ast.walk(ast.parse((ROOT / "config/settings.py").read_text()))
+        if isinstance(call, ast.Call) and re.fullmatch(r"env\.(read|make)_\w+", ast.unparse(call.func))
+    }
 
 
-def _find_variables_in_example() -> set[str]:
+def find_variables_in_example() -> set[str]:
     return set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))
 
 
 def test_env_example_lists_every_variable_and_no_other() -> None:
-    assert _find_variables_in_example() == _find_variables_in_settings() | READ_ELSEWHERE
+    assert find_variables_in_example() == find_variables_in_settings() - FOR_SERVERS_ONLY | READ_ELSEWHERE
 
 
 def test_env_example_describes_each_variable() -> None:
@@ -28,3 +189,92 @@ def test_env_example_describes_each_variable() -> None:
     assert [
         line for previous, line in pairwise(lines) if "=" in line and not line.startswith("#") and previous[:1] != "#"
     ] == []
+
+
+def test_env_example_is_valid() -> None:
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    variables = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+
+    assert read_settings(variables)["PRODUCTION"] is False
+
+
+def test_no_module_reads_variables_around_the_functions_that_check_them() -> None:
+    reads = {
+        f"{path.name}: {ast.unparse(node)}"
+        for path in (ROOT / "config").rglob("*.py")
+        if path.name != "env.py"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if (isinstance(node, ast.Import | ast.ImportFrom) and "environ" in ast.unparse(node))
+        or (isinstance(node, ast.Attribute) and re.match(r"os\.(environ|getenv)", ast.unparse(node)))
+    }
+
+    assert reads == {
+        *(f"{name}: os.environ{end}" for name in ("settings.py", "celery.py") for end in ("", ".setdefault")),  # writes
+        "addresses.py: import environ",  # its parser of database URLs
+    }
+
+
+def test_every_variable_has_an_invalid_value_in_this_test() -> None:
+    assert {name for name, _, _ in INVALID} == find_variables_in_settings()
+
+
+@for_each("name, value, sentence", INVALID)
+def test_settings_name_the_invalid_variable(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(InvalidSetting) as error:
+        read_settings(PRODUCTION | {name: value})
+
+    assert str(error.value) == f"{name} {sentence}"
+    assert "hunter2" not in str(error.value)
+    assert error.value.__suppress_context__ or error.value.__context__ is None  # which may show the value
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "GATEWAY_KEY_PEPPER", "ALLOWED_HOSTS", "DATABASE_URL"])
+def test_production_requires_a_variable(name: str) -> None:
+    with pytest.raises(InvalidSetting, match=f"^{name} is not set; set it to "):
+        read_settings({key: value for key, value in PRODUCTION.items() if key != name})
+
+
+def test_local_mode_requires_no_variable() -> None:
+    defaults = read_settings({})
+
+    assert defaults["DATABASES"]["default"]["NAME"] == str(ROOT / "var" / "db.sqlite3")
+    assert defaults["ALLOWED_HOSTS"] == ["localhost", "127.0.0.1", "[::1]"]
+
+
+@for_each("name, value, sentence", [each for each in INVALID if not each[2].startswith(("is not set", "is too short"))])
+def test_local_mode_names_the_same_invalid_variables(name: str, value: str, sentence: str) -> None:
+    with pytest.raises(InvalidSetting) as error:
+        read_settings({name: value})
+
+    assert str(error.value) == f"{name} {sentence}"
+
+
+@for_each("name, value, expected", VALID)
+def test_settings_accept_valid_values(name: str, value: str, expected: dict[str, Any]) -> None:
+    values = read_settings(PRODUCTION | {name: value})
+
+    assert {each: values[each] for each in expected} == expected
+
+
+@for_each("url, expected", DATABASES)
+def test_settings_accept_database_urls(url: str, expected: dict[str, Any]) -> None:
+    database = read_settings(PRODUCTION | {"DATABASE_URL": url})["DATABASES"]["default"]
+
+    assert {each: database[each] for each in expected} == expected
+
+
+@for_each("text, level", [("debug", "DEBUG"), ("", "INFO"), ("CRITICAL", "CRITICAL")])
+def test_settings_accept_log_levels(text: str, level: str) -> None:
+    assert read_settings(PRODUCTION | {"LOG_LEVEL": text})["LOGGING"]["root"]["level"] == level
+
+
+def test_secrets_keep_their_characters() -> None:
+    secret = " $a secret that begins with a space and a dollar sign "
+
+    assert read_settings(PRODUCTION | {"SECRET_KEY": secret})["SECRET_KEY"] == secret
+
+
+def test_passwords_of_all_brokers_are_redacted_in_logs() -> None:
+    values = read_settings(PRODUCTION | {"CELERY_BROKER_URL": "sentinel://:first@a;sentinel://:second@b"})
+
+    assert {"first", "second"} <= set(values["LOGGING"]["formatters"]["line"]["secrets"])

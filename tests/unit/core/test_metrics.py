@@ -78,7 +78,7 @@ def test_metrics_create_their_folder_in_a_command_that_runs_before_any_server(tm
     folder = tmp_path / "metrics"
 
     subprocess.run(
-        [sys.executable, "-c", "import core.metrics"],
+        [sys.executable, "-c", "import django; django.setup(); import core.metrics"],
         cwd=settings.BASE_DIR,
         env=os.environ | {"PROMETHEUS_MULTIPROC_DIR": str(folder)},
         check=True,

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
+from core.cloud_metadata import METADATA_ADDRESSES
 from core.http import AddressRefused, TimedOut, ssrf
 from tests.support.fake_resolver import FakeResolver
 
@@ -36,14 +37,7 @@ REFUSED = {
     "loopback": ["127.0.0.1", "127.1.2.3", "127.255.255.255", "::1"],
     "private": ["10.0.0.1", "10.255.255.255", "172.16.0.1", "172.31.255.255", "192.168.0.1", "fc00::1", "fd00::1"],
     "link-local": ["169.254.0.1", "fe80::1", "fe80::1%1"],
-    "metadata": [
-        "169.254.169.254",
-        "169.254.170.2",
-        "100.100.100.200",
-        "192.0.0.192",
-        "168.63.129.16",
-        "fd00:ec2::254",
-    ],
+    "metadata": [str(address) for address in METADATA_ADDRESSES],
     "carrier-grade NAT": ["100.64.0.0", "100.64.0.1", "100.127.255.255"],
     "NAT64": ["64:ff9b::a00:1", "64:ff9b::808:808", "64:ff9b:1::1", "64:ff9b:1:ffff::a00:1"],
     "6to4": ["2002:7f00:1::", "2002:a00:1::1", "2002:808:808::1", "192.88.99.1"],

@@ -1,0 +1,267 @@
+"""Reading settings from environment variables. An invalid value ends every process with one sentence.
+
+A function that reads a variable returns its default if the variable is not set or empty. Otherwise it returns the
+value, or raises InvalidSetting. The sentence shows the value, unless the value may contain a secret.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any
+
+import environ
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from config.addresses import (
+    SQLITE,
+    find_metadata_address,
+    get_host,
+    is_broker_url,
+    is_host,
+    parse_database_url,
+    split_url,
+)
+from config.local import load_local_secrets
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+
+TRUE = ("true", "1", "yes", "on")
+FALSE = ("false", "0", "no", "off")
+MAX_NUMBER = 2_147_483_647  # PostgreSQL's integers
+MAX_DAYS = 36_500  # a hundred years; a date thousands of years ago cannot be computed
+MAX_HOURS = 24 * MAX_DAYS
+MIN_SECRET_LENGTH = 32
+SHOWN_CHARACTERS = 80  # of an invalid value
+
+RANDOM = '{} or more random characters, such as those of python -c "import secrets; print(secrets.token_urlsafe(50))"'
+HOSTS = "host names without scheme and port, separated by commas, such as gateway.acme.com,localhost"
+ORIGINS = "origins separated by commas, such as https://gateway.acme.com,https://admin.acme.com:8443"
+NETWORKS = "networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
+PORTS = "ports separated by commas, such as 80,443"
+DATABASES = (
+    "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
+    "sqlite:///path/to/file"
+)
+BROKERS = "redis://host:6379/0 or amqp://user:password@host:5672/"
+
+_AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
+
+
+class InvalidSetting(ImproperlyConfigured):
+    """A variable is missing or has a value that nothing can work with."""
+
+    def __init__(self, name: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{name} {problem}; set it to {remedy}.")
+
+
+@contextmanager
+def exit_on_invalid_setting() -> Iterator[None]:
+    """Exit with the sentence on standard error, without a traceback, if a setting is invalid."""
+    try:
+        yield
+    except InvalidSetting as error:
+        sys.exit(str(error))
+
+
+def load_settings() -> None:
+    """Load Django's settings now, which it does itself only when a setting is needed."""
+    settings.INSTALLED_APPS  # noqa: B018 - the first access loads all settings
+
+
+def load_env_file(path: Path) -> None:
+    """Set the variables of a file that are not set, if there is such a file."""
+    environ.Env.read_env(path)
+
+
+def read_secret(name: str, *, production: bool) -> str:
+    """Return a secret. Local mode generates a default; production has none."""
+    value = os.environ.get(name, "")  # with its spaces: without them it would be another secret
+    if not production:
+        return value or load_local_secrets(VAR_DIR)[name]
+    if len(value) >= MIN_SECRET_LENGTH:
+        return value
+    problem = "is too short" if value else "is not set"
+    raise InvalidSetting(name, problem, RANDOM.format(50) + ", the same on every machine")
+
+
+def read_token(name: str, *, least: int = 0) -> str:
+    """Return a token for an HTTP header, or nothing."""
+    value = os.environ.get(name, "")
+    if not (value.isascii() and value.isprintable()):
+        raise InvalidSetting(name, "has a character that a header cannot hold", "ASCII letters, digits and signs")
+    if 0 < len(value) < least:
+        raise InvalidSetting(name, "is too short", RANDOM.format(least))
+    return value
+
+
+def read_boolean(name: str, *, default: bool) -> bool:
+    """Return a boolean, written in any case."""
+    value = _read(name)
+    if not value:
+        return default
+    if value.lower() in (*TRUE, *FALSE):
+        return value.lower() in TRUE
+    raise InvalidSetting(name, f"is {_show(value)}", "true or false")
+
+
+def read_number(name: str, *, default: int, least: int = 0, most: int = MAX_NUMBER) -> int:
+    """Return a whole number."""
+    value = _read(name) or str(default)
+    if value.isascii() and value.isdigit() and len(value) <= len(str(MAX_NUMBER)) and least <= int(value) <= most:
+        return int(value)
+    raise InvalidSetting(name, f"is {_show(value)}", f"a whole number from {least} to {most}, such as {default}")
+
+
+def read_amount(name: str, *, default: str) -> Decimal:
+    """Return an amount of money, with up to six decimals."""
+    value = _read(name) or default
+    if _AMOUNT.fullmatch(value):
+        return Decimal(value)
+    raise InvalidSetting(name, f"is {_show(value)}", f"an amount such as {default}")
+
+
+def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
+    """Return one of the choices, which may be written in any case."""
+    value = _read(name) or default
+    for choice in choices:
+        if choice.lower() == value.lower():
+            return choice
+    raise InvalidSetting(name, f"is {_show(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
+
+
+def read_environment(name: str) -> str:
+    """Return local or production. An empty variable is no choice: it would start a production server in local mode."""
+    if name in os.environ and not _read(name):
+        raise InvalidSetting(name, "is empty", "local or production")
+    return read_choice(name, choices=["local", "production"], default="local")
+
+
+def read_hosts(name: str, *, default: str) -> list[str]:
+    """Return host names, also ones that begin with a dot for all subdomains, or * for all hosts. One is required."""
+    hosts = _read_list(name, default)
+    if not hosts:
+        raise InvalidSetting(name, "is not set", HOSTS)
+    for host in hosts:
+        if host != "*" and not is_host(host.removeprefix(".")):
+            raise InvalidSetting(name, f"contains {_show(host)}", HOSTS)
+    return hosts
+
+
+def read_origins(name: str) -> list[str]:
+    """Return origins: scheme, host and perhaps port, as browsers send them."""
+    origins = _read_list(name)
+    for origin in origins:
+        parts = split_url(origin)
+        if (
+            not parts
+            or parts.scheme not in ("http", "https")
+            or origin != f"{parts.scheme}://{parts.netloc}"
+            or not is_host(get_host(parts).removeprefix("*."))
+        ):
+            raise InvalidSetting(name, f"contains {_show(origin)}", ORIGINS)
+    return origins
+
+
+def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+    """Return networks. None of them may hold an address at which a cloud gives away credentials."""
+    return [_parse_network(name, text) for text in _read_list(name)]
+
+
+def read_ports(name: str, *, default: str) -> list[int]:
+    """Return ports. An empty variable means none."""
+    ports = [each.strip() for each in os.environ.get(name, default).split(",") if each.strip()]
+    for port in ports:
+        if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65_536):
+            raise InvalidSetting(name, f"contains {_show(port)}", PORTS)
+    return [int(port) for port in ports]
+
+
+def read_url(name: str, *, example: str) -> str:
+    """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key."""
+    url = _read(name)
+    parts = split_url(url)
+    if url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
+        raise InvalidSetting(name, "is not a full URL", f"one that begins with http:// or https://, such as {example}")
+    return url
+
+
+def read_database(name: str, *, default: Path | None) -> dict[str, Any]:
+    """Return Django's settings of the database at a URL, which may contain a password and is never shown.
+
+    The default is the file of an SQLite database. Without a default, the variable is required.
+    """
+    url = _read(name)
+    if url:
+        if database := parse_database_url(url):
+            return database
+        raise InvalidSetting(name, "is not a valid URL of PostgreSQL or SQLite", DATABASES)
+    if default is None:
+        raise InvalidSetting(name, "is not set", f"the database that all processes share: {DATABASES}")
+    return {"ENGINE": SQLITE, "NAME": str(default)}
+
+
+def read_broker_url(name: str) -> str:
+    """Return the URL of a broker, several separated by semicolons, or nothing. It may contain a password."""
+    url = _read(name)
+    if url and not all(is_broker_url(each) for each in url.split(";")):
+        raise InvalidSetting(name, "is not a valid URL of Redis or RabbitMQ", BROKERS)
+    return url
+
+
+def make_folder(name: str, *, default: Path | None = None) -> None:
+    """Make the folder that a variable names, if it is missing. Libraries read the variable, so set it to the default.
+
+    Only this user can read a new folder.
+    """
+    value = os.environ.pop(name, "") or (str(default) if default else "")
+    if not value:
+        return
+    os.environ[name] = value
+    try:
+        Path(value).mkdir(mode=0o700, parents=True, exist_ok=True)
+        problem = "" if os.access(value, os.W_OK | os.X_OK) else "to which this process may not write"
+    except OSError as error:
+        problem = f"which cannot be made ({error.strerror})"
+    if problem:
+        remedy = "a folder to which this process may write, such as /tmp/metrics"
+        raise InvalidSetting(name, f"is {_show(value)}, {problem}", remedy)
+
+
+def make_metrics_folder() -> None:
+    """Make the folder in which the processes of a server share their metrics."""
+    make_folder("PROMETHEUS_MULTIPROC_DIR", default=VAR_DIR / "metrics")
+
+
+def _read(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _read_list(name: str, default: str = "") -> list[str]:
+    return [each.strip() for each in (_read(name) or default).split(",") if each.strip()]
+
+
+def _show(value: str) -> str:
+    return repr(value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…")
+
+
+def _parse_network(name: str, text: str) -> IPv4Network | IPv6Network:
+    try:
+        network = ip_network(text)
+    except ValueError as error:
+        problem = f"contains {_show(text)}"
+        if "host bits" in str(error):
+            problem += ", an address inside a network"
+        raise InvalidSetting(name, problem, NETWORKS) from None
+    if network.prefixlen == 0:
+        raise InvalidSetting(name, f"contains {_show(text)}, which is every address", NETWORKS)
+    if address := find_metadata_address(network):
+        problem = f"contains {_show(text)}, which holds the cloud metadata address {address}"
+        raise InvalidSetting(name, problem, f"{NETWORKS}, without that address")
+    return network
