@@ -111,6 +111,7 @@ def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[s
     tab_to(admin, admin.page.get_by_label("What changed, and why"))
     admin.page.keyboard.type("Say it in fewer words")
     click_with_keyboard(admin, admin.page.get_by_role("button", name="Publish to everyone"))
+    admin.page.wait_for_url("**/admin/registry/release/")  # it is served before the page has come
     eventually(serves_summary(server, WRITTEN), within=5, what="serving it")
 
     admin.page.goto("/admin/")

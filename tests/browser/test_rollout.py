@@ -153,6 +153,7 @@ def test_reports_show_figures_that_link_to_their_rows(
     page.locator("#side-first").select_option("copy-a")
     page.locator("#side-second").select_option("copy-b")
     page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_url("**second=copy-b**")
     expect(page.locator("#content")).to_contain_text("copy-b")
     take_picture(manager, "comparison")
 
