@@ -93,6 +93,7 @@ SECTIONS = [
             SidebarList("Batches", "stacks", "gateway.Batch"),
             SidebarList("Batch entries", "list", "gateway.BatchEntry"),
             SidebarList("Idempotency records", "fingerprint", "gateway.IdempotencyRecord"),
+            SidebarList("Used confirmations", "check_circle", "gateway.UsedConfirmation"),
             SidebarList("Periodic jobs", "schedule", "gateway.PeriodicJob"),
             SidebarList("Rollups", "functions", "analytics.Rollup"),
         ],

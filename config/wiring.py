@@ -47,6 +47,7 @@ CATALOG_WARMERS = (search.warm,)
 # Periodic jobs and their intervals. One process at a time runs each job.
 PERIODIC_JOBS = (
     Job(retention.delete_idempotency_records, timedelta(minutes=5)),
+    Job(retention.delete_used_confirmations, timedelta(minutes=5)),
     Job(retention.delete_batches, timedelta(minutes=5)),
     Job(retention.delete_sessions, timedelta(hours=1)),
     Job(retention.delete_figures, timedelta(hours=1)),

@@ -122,6 +122,22 @@ class ApiKey(models.Model):
             raise ValidationError({"subject": refusal})
 
 
+class UsedConfirmation(models.Model):
+    """A confirmation token that has confirmed a call, and can confirm no other one."""
+
+    digest = models.CharField(max_length=64, primary_key=True, help_text="SHA-256 of the token.")
+    client = models.ForeignKey(Client, on_delete=models.CASCADE)
+    op = models.CharField(max_length=200)
+    trace_id = models.CharField(max_length=40)
+    used_at = models.DateTimeField(db_index=True)  # serves the clean-up
+
+    class Meta:
+        ordering = ["-used_at"]
+
+    def __str__(self) -> str:
+        return f"{self.op} at {self.used_at:%Y-%m-%d %H:%M:%S}"
+
+
 class IdempotencyRecord(models.Model):
     """One idempotency key of a client and subject: claimed by the first call, then holding its response."""
 

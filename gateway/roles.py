@@ -37,7 +37,10 @@ AREAS = {
         *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
         *("analytics.subject", "analytics.turn", "analytics.toolselection"),
     ),
-    "calls": ("gateway.idempotencyrecord", "gateway.batch", "gateway.batchentry", "gateway.periodicjob"),
+    "calls": (
+        *("gateway.idempotencyrecord", "gateway.usedconfirmation", "gateway.batch", "gateway.batchentry"),
+        "gateway.periodicjob",
+    ),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
         *("workspace.plan", "workspace.milestone", "workspace.risk", "workspace.requirement", "workspace.edge"),

@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from core.admin import base
-from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob
+from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, UsedConfirmation
 
 
 @admin.register(IdempotencyRecord)
@@ -14,6 +14,16 @@ class IdempotencyRecordAdmin(base.ReadOnlyMixin, base.ModelAdmin[IdempotencyReco
     list_select_related = ["client"]
     search_fields = ["key", "op", "trace_id", "subject"]
     exclude = ["answer"]  # contains end users' data
+    show_full_result_count = False
+
+
+@admin.register(UsedConfirmation)
+class UsedConfirmationAdmin(base.ReadOnlyMixin, base.ModelAdmin[UsedConfirmation]):
+    empty = "Run an op that asks for confirmation. Each token that confirmed a call is listed for an hour."
+    # Read-only: deleting a row would let its token confirm another call.
+    list_display = ["op", "client", "trace_id", "used_at"]
+    list_select_related = ["client"]
+    search_fields = ["op", "trace_id"]
     show_full_result_count = False
 
 

@@ -36,7 +36,7 @@ def issue(
     if subject and (refusal := client.explain_subject_refusal(subject)):
         raise SubjectNotAllowed(refusal)
     prefix = PREFIX + secrets.token_hex(4)
-    plaintext = f"{prefix}_{secrets.token_urlsafe(32)}"
+    plaintext = key_verification.build_plaintext(prefix, secrets.token_urlsafe(32))
     key = ApiKey.objects.create(
         client=client,
         name=name,

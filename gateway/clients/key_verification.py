@@ -22,7 +22,8 @@ from registry.models import Op
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100  # characters of a key
-RELOAD_SECONDS = 1.0  # between two queries for unknown keys; one that another process just issued works after that
+MISS_CACHED_SECONDS = 1.0  # seconds; how long a key of ours that is not valid is refused without a query
+CHECK_LENGTH = 8  # characters of a key that only we can compute
 LAST_USED_INTERVAL = timedelta(minutes=1)  # between two writes of when a key was last used
 
 
@@ -51,7 +52,7 @@ class VerifiedKey:
 def verify(plaintext: str) -> VerifiedKey | None:
     """Return the key of a bearer token, or None if it is not valid. Queries only on first use in this process.
 
-    Guessing costs one query a second, however many keys are guessed, and holds up no valid key.
+    Guessing costs no queries: only we can compute the end of a key.
     """
     if len(plaintext) > MAX_LENGTH or not plaintext.startswith(PREFIX) or not plaintext.isprintable():
         return None
@@ -85,7 +86,7 @@ def refresh_verified_keys() -> None:
 
     Takes one query if nothing happened.
     """
-    _cache.expire_secret_hashes()
+    _cache.misses.clear()
     verified_by_hash = _cache.verified
     verified_keys = list(verified_by_hash.values())
     if not verified_keys:
@@ -126,13 +127,11 @@ class _KeyCache:
     def __init__(self) -> None:
         self.salt = secrets.token_bytes(32)
         self.verified: dict[bytes, VerifiedKey] = {}  # by hash: no plaintext key stays in memory
-        self.secret_hashes: dict[str, str] = {}  # by prefix, of all keys that are not revoked
-        self.reload_at = 0.0
+        self.misses: dict[bytes, float] = {}
         self.last_used: dict[int, float] = {}
         self.checked: dict[bytes, VerifiedKey] | None = None  # the keys at the last check, and what their rows said
         self.stamp_rows: list[Row] = []
         self.lock = Lock()
-        self.reload_lock = Lock()
 
     def hash_token(self, plaintext: str) -> bytes:
         """Return the hash by which this process knows a key. It is faster to compute than the stored one."""
@@ -148,19 +147,7 @@ class _KeyCache:
 
     def clear(self) -> None:
         with self.lock:
-            self.verified, self.secret_hashes, self.reload_at, self.last_used = {}, {}, 0.0, {}
-
-    def expire_secret_hashes(self) -> None:
-        """Read the hashes again when the next unknown prefix comes."""
-        self.reload_at = 0.0
-
-    def find_secret_hash(self, prefix: str) -> str:
-        """Return the stored hash of a key, "" for an unknown prefix. For these it reads all hashes once a second."""
-        with self.reload_lock:  # a key that is not known yet waits for the query that may find it
-            if prefix not in self.secret_hashes and time.monotonic() >= self.reload_at:
-                rows = ApiKey.objects.filter(revoked_at=None).values_list("prefix", "secret_hash")
-                self.secret_hashes, self.reload_at = dict(rows), time.monotonic() + RELOAD_SECONDS
-            return self.secret_hashes.get(prefix, "")
+            self.verified, self.misses, self.last_used = {}, {}, {}
 
 
 _cache = _KeyCache()
@@ -171,12 +158,31 @@ def hash_secret(plaintext: str) -> str:
     return hmac.digest(settings.GATEWAY_KEY_PEPPER.encode(), plaintext.encode(), sha256).hex()
 
 
+def build_plaintext(prefix: str, secret: str) -> str:
+    """Return a key: its prefix, its secret, and a check that only we can compute."""
+    return f"{prefix}_{secret}{_compute_check(f'{prefix}_{secret}')}"
+
+
+def _is_ours(plaintext: str) -> bool:
+    check = _compute_check(plaintext[:-CHECK_LENGTH])
+    return hmac.compare_digest(check.encode(), plaintext[-CHECK_LENGTH:].encode())
+
+
+def _compute_check(text: str) -> str:
+    return hash_secret(f"check {text}")[:CHECK_LENGTH]
+
+
 def _load_key(plaintext: str, token_hash: bytes) -> VerifiedKey | None:
-    prefix = plaintext[:PREFIX_LENGTH]
-    if not hmac.compare_digest(_cache.find_secret_hash(prefix), hash_secret(plaintext)):
+    if not _is_ours(plaintext) or time.monotonic() - _cache.misses.get(token_hash, 0.0) < MISS_CACHED_SECONDS:
         return None
-    row = ApiKey.objects.select_related("client").filter(prefix=prefix, revoked_at=None, client__is_active=True).first()
-    if row is None:
+    row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
+    if (
+        row is None
+        or not hmac.compare_digest(row.secret_hash, hash_secret(plaintext))
+        or row.revoked_at is not None
+        or not row.client.is_active
+    ):
+        _cache.misses[token_hash] = time.monotonic()
         return None
     key = _build_verified_key(row)
     _cache.add(token_hash, key)

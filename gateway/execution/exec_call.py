@@ -43,6 +43,7 @@ class ExecCall:
         None  # stores the response, in the transaction of a write
     )
     is_stored: bool = False
+    is_confirmed: bool = False  # by a token, which the write uses up
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 

@@ -10,6 +10,7 @@ from django.db import OperationalError, connection, transaction
 from analytics.events import event_log
 from core import deadlines
 from core.statements import execute_together
+from gateway.access import confirmation
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
 from gateway.execution import db_errors, exec_call, idempotency
@@ -81,9 +82,11 @@ def apply_timed(trace: Trace, executor: Executor, work: UpstreamCall, prepared: 
 
 
 def _apply_in_savepoint(call: ExecCall, work: UpstreamCall, executor: Executor, prepared: Any) -> EnvelopeResponse:
-    """Run the handler inside a savepoint. A GatewayError or a dry run rolls it back."""
+    """Run the handler inside a savepoint. A GatewayError or a dry run rolls it back, and leaves the token unused."""
     try:
         with transaction.atomic():
+            if call.is_confirmed:
+                confirmation.use_token(call.caller, work, trace_id=call.trace.id)
             with work.deadline.enforce():
                 outcome = apply_timed(call.trace, executor, work, prepared)
             transaction.set_rollback(call.dry_run)

@@ -182,11 +182,11 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
     executor = executor_for(op)
     if op.is_write:
         _require_confirmation(call, work, executor)
-        return (
-            local_write.run_local_write(call, work, executor)
-            if executor.transactional
-            else remote_write.run_remote_write(call, work, executor)
-        )
+        write = local_write.run_local_write if executor.transactional else remote_write.run_remote_write
+        try:
+            return write(call, work, executor)
+        except confirmation.TokenUsed:
+            raise confirmation.build_used_error(work) from None
     prepared = executor.prepare(work)
     with db_errors.enforce_read_deadline(work.deadline, timeout_ms=op.timeout_ms):
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
@@ -197,8 +197,10 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
 
 def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor) -> None:
     """Raise ConflictError if the end user must agree first. It holds the result of a dry run and the token."""
-    needs_confirmation = work.op.confirm and call.caller.key.confirms and not call.dry_run
-    if needs_confirmation and not confirmation.is_confirmed(call.caller, work):
+    if not (work.op.confirm and call.caller.key.confirms) or call.dry_run:
+        return
+    call.is_confirmed = confirmation.is_confirmed(call.caller, work)
+    if not call.is_confirmed:
         dry_run = (local_write if executor.transactional else remote_write).dry_run_write(call, work, executor)
         if dry_run.envelope["ok"]:  # a call that would fail needs no agreement
             raise confirmation.build_required_error(call.caller, work, dry_run.envelope)

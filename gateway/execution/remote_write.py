@@ -12,6 +12,7 @@ from django.db import transaction
 
 from analytics.events import event_log
 from core import safe_traceback
+from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, UpstreamUnreachableError
@@ -33,7 +34,7 @@ def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> 
     if call.dry_run:
         return dry_run_write(call, work, executor)
     prepared = executor.prepare(work)
-    claim = _claim_key(call, call.keyed_call, work) if call.keyed_call else None
+    claim = _claim_call(call, work)
     if call.keyed_call and claim is None:
         return local_write.replay_stored_response(call, call.keyed_call)
     try:
@@ -66,6 +67,17 @@ def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> Env
     executor.prepare(work)
     result = {"message": f"{work.op.op} would be sent with these args. Nothing was sent."}
     return exec_call.build_success(call, work, UpstreamResponse(result=result))
+
+
+def _claim_call(call: ExecCall, work: UpstreamCall) -> int | None:
+    """Claim the key, if there is one, and use up the confirmation, if there is one: both or neither."""
+    if not call.is_confirmed:
+        return _claim_key(call, call.keyed_call, work) if call.keyed_call else None
+    with transaction.atomic():
+        claim = _claim_key(call, call.keyed_call, work) if call.keyed_call else None
+        if claim is not None or not call.keyed_call:
+            confirmation.use_token(call.caller, work, trace_id=call.trace.id)
+    return claim
 
 
 def _claim_key(call: ExecCall, keyed: KeyedCall, work: UpstreamCall) -> int | None:

@@ -9,10 +9,11 @@ from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
-from gateway.models import Batch, IdempotencyRecord
+from gateway.models import Batch, IdempotencyRecord, UsedConfirmation
 
 log = logging.getLogger(__name__)
 
+CONFIRMATIONS_KEPT = timedelta(hours=1)  # tokens are valid for five minutes
 BATCH_SIZE = 1_000  # rows; takes some tens of milliseconds
 
 
@@ -20,6 +21,11 @@ def delete_idempotency_records(at: datetime) -> bool:
     """Delete expired records, except those whose outcome is unknown."""
     done_records = IdempotencyRecord.objects.filter(expires_at__lte=at, state=IdempotencyRecord.State.DONE)
     return _delete_expired(done_records, oldest="expires_at")
+
+
+def delete_used_confirmations(at: datetime) -> bool:
+    """Delete used confirmations whose tokens have expired long ago."""
+    return _delete_expired(UsedConfirmation.objects.filter(used_at__lt=at - CONFIRMATIONS_KEPT), oldest="used_at")
 
 
 def delete_batches(at: datetime) -> bool:

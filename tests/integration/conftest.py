@@ -19,7 +19,7 @@ from analytics.rollups import rollup_job
 from config import celery
 from gateway.batches import broker
 from gateway.jobs import runner
-from gateway.models import BatchEntry
+from gateway.models import BatchEntry, Client, UsedConfirmation
 from registry.drafts import switch_service
 from tests.support import role_matrix
 from tests.support.api import Api
@@ -98,6 +98,7 @@ def row_of_every_model(api: Api) -> None:
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
     exposures.flush()
     last_seen.flush()
+    UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 

@@ -32,6 +32,7 @@ READ_ONLY = {
         "analytics.Subject",
         "analytics.AuditEntry",
         "gateway.IdempotencyRecord",
+        "gateway.UsedConfirmation",
         "gateway.PeriodicJob",
     ),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),

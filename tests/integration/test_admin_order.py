@@ -26,7 +26,7 @@ PROJECT_MODELS = [
 ]
 
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.
-OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "OperationEvent", "Edge"]
+OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "UsedConfirmation", "OperationEvent", "Edge"]
 
 
 def get_model_name(model: type[Model]) -> str:

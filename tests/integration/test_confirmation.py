@@ -83,6 +83,41 @@ def test_token_expires_after_five_minutes(confirming_api: Api) -> None:
     assert task_exists()
 
 
+def test_token_confirms_one_call(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
+    other_token = request_confirmation(confirming_api)["token"]
+    assert confirming_api.post("exec", DELETE, Gateway_Confirm=token).json()["ok"] is True
+    Task.objects.filter(pk=DEMO_TASK_TO_DELETE_ID).update(deleted_at=None)
+
+    error = assert_refused(confirming_api.post("exec", DELETE, Gateway_Confirm=token), 409, "confirmation_used")
+    assert "nothing was done" in error["message"]
+    assert task_exists()
+
+    assert confirming_api.post("exec", DELETE, Gateway_Confirm=other_token).json()["ok"] is True
+    assert not task_exists()
+
+
+def test_refused_call_leaves_its_token_unused(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
+    Task.objects.filter(pk=DEMO_TASK_TO_DELETE_ID).update(deleted_at=timezone.now())
+    assert_refused(confirming_api.post("exec", DELETE, Gateway_Confirm=token), 404, "not_found")
+    Task.objects.filter(pk=DEMO_TASK_TO_DELETE_ID).update(deleted_at=None)
+
+    assert confirming_api.post("exec", DELETE, Gateway_Confirm=token).json()["ok"] is True
+
+
+def test_used_token_leaves_the_idempotency_key_unused(confirming_api: Api) -> None:
+    token = request_confirmation(confirming_api)["token"]
+    assert confirming_api.post("exec", DELETE, Gateway_Confirm=token).json()["ok"] is True
+    Task.objects.filter(pk=DEMO_TASK_TO_DELETE_ID).update(deleted_at=None)
+    body = {**DELETE, "idempotency_key": "again"}
+
+    assert_refused(confirming_api.post("exec", body, Gateway_Confirm=token), 409, "confirmation_used")
+
+    token = request_confirmation(confirming_api, body)["token"]
+    assert confirming_api.post("exec", body, Gateway_Confirm=token).json()["ok"] is True
+
+
 @pytest.mark.parametrize("token", ["", "x", "eyJ:bad:token", "a" * 5000])
 def test_invalid_token_confirms_nothing(confirming_api: Api, token: str) -> None:
     request_confirmation(confirming_api, Gateway_Confirm=token)

@@ -56,6 +56,7 @@ MODELS_BY_ROLES = {
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
     CALLS: [
         "gateway.IdempotencyRecord",
+        "gateway.UsedConfirmation",
         "gateway.Batch",
         "gateway.BatchEntry",
         "gateway.PeriodicJob",
