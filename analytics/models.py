@@ -35,12 +35,13 @@ class AuditEntry(models.Model):
         RELEASE = "release", "release"
         FLAG = "flag", "flag"
         COHORT = "cohort", "cohort"
+        SUBJECT = "subject", "subject"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"
         CHANGED = "changed", "changed"
         REMOVED = "removed", "removed"
-        TRIED = "tried", "tried"  # an op, as a subject whose rows the answer shows
+        TRIED = "tried", "tried"  # an op, for a subject whose rows the answer shows; the note has the op
 
     time = models.DateTimeField()
     by = models.CharField(max_length=150)

@@ -128,8 +128,8 @@ def _run_call(
     by = request.user.get_username()
     if call["subject"] not in {"", *DEMO_SUBJECTS}:
         # Recorded first: nobody sees a user's rows without a trace.
-        tried = AuditEntry.Action.TRIED
-        audit.record_action(AuditEntry.Kind.OP, op.op, tried, by=by, at=trace.at, note=f"as {call['subject']}")
+        kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
+        audit.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)
     try:
         answer = try_op.run(
             op=op.op,

@@ -42,6 +42,8 @@ def export(subject: str) -> Iterator[dict[str, Any]]:
             yield {"row": name, "id": row.pk, **_row_to_dict(row)}
     for cohort in _find_cohorts_naming(subject):
         yield {"row": "cohort", "id": cohort.pk, "name": cohort.name}
+    for entry in _find_tries(subject):
+        yield {"row": "audit_entry", "id": entry.pk, **_row_to_dict(entry)}
 
 
 def forget(subject: str) -> dict[str, int]:
@@ -97,10 +99,15 @@ def _remove_from_cohorts(subject: str) -> int:
     return len(cohorts)
 
 
+def _find_tries(subject: str) -> QuerySet[AuditEntry]:
+    """Return the entries of the audit log about ops that somebody tried for a subject."""
+    return AuditEntry.objects.filter(kind=AuditEntry.Kind.SUBJECT, name=subject)
+
+
 def _redact_history(subject: str) -> int:
-    """Redact a subject in the history of cohorts. What changed, by whom and when stays."""
+    """Redact a subject in the history of cohorts and of tried ops. What was done, by whom and when stays."""
+    changed = _find_tries(subject).update(name=FORGOTTEN)
     entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT)
-    changed = 0
     for entry in entries.iterator(CHUNK_SIZE):
         if (redacted := _redact_value(entry.changes, subject)) != entry.changes:
             AuditEntry.objects.filter(pk=entry.pk).update(changes=redacted)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from registry.files import export
-from registry.snapshot.diff import Action, CopyChange
+from registry.snapshot.diff import CHANGE_ACTIONS, Action, CopyChange
 
 CONTEXT_LINES = 1  # unchanged lines around a difference
 
@@ -17,7 +17,7 @@ def format_changes(changes: Sequence[CopyChange]) -> str:
 
 
 def _format_counts(changes: Sequence[CopyChange]) -> str:
-    counts = {action: sum(change.action == action for change in changes) for action in Action}
+    counts = {action: sum(change.action == action for change in changes) for action in CHANGE_ACTIONS}
     return ", ".join(f"{count} {action}" for action, count in counts.items()) + "."
 
 

@@ -12,6 +12,7 @@ from registry.snapshot import snapshot
 
 Kind = AuditEntry.Kind
 Action = AuditEntry.Action
+CHANGE_ACTIONS = (Action.ADDED, Action.CHANGED, Action.REMOVED)
 EntriesByName = Mapping[str, dict[str, Any]]  # by name
 
 COPY_KINDS = (Kind.GROUP, Kind.OP, Kind.SECTION)  # groups first, because ops belong to them

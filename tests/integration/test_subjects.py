@@ -19,11 +19,13 @@ from tests.support.api import Api
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
-KINDS |= {"batch_entries", "cohort"}
+KINDS |= {"batch_entries", "cohort", "audit_entry"}
 
 
 def create_data(make_key: Any, subject: str) -> None:
     """Create a row of every kind that is stored about a subject."""
+    kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
+    audit.record_action(kind, subject, action, by="pm", at=timezone.now(), note="onto.task.list")
     api = Api(make_key(), subject=subject)
     turn = api.post("toolset", {"format": "mcp"}).json()
     api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
@@ -75,6 +77,7 @@ def test_forget_deletes_one_subject_and_keeps_others(live_catalog: Any, make_key
     cohort.refresh_from_db()
     assert (cohort.listed, cohort.rules.get().values) == (["ben"], ["ben"])
     history = AuditEntry.objects.get(kind="cohort").changes
+    assert sorted(AuditEntry.objects.filter(kind="subject").values_list("name", flat=True)) == ["[forgotten]", "ben"]
     assert history["listed"] == [None, ["[forgotten]", "ben"]]
     assert history["rules"] == [None, ["subject is one of [forgotten] or ben"]]
     assert "All data about ana is deleted." in out.getvalue()

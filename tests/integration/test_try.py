@@ -265,5 +265,5 @@ def test_trying_as_a_user_is_in_the_audit_log(admin_client: HttpClient) -> None:
     parse_answer(try_op(admin_client, "onto.task.list", {"limit": 1}))
 
     entry = AuditEntry.objects.get()
-    assert (entry.kind, entry.name, entry.action, entry.by) == ("op", "onto.task.list", "tried", "admin")
-    assert entry.note == "as someone"
+    assert (entry.kind, entry.name, entry.action, entry.by) == ("subject", "someone", "tried", "admin")
+    assert entry.note == "onto.task.list"
