@@ -16,6 +16,7 @@ from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from gateway.demo import activity
 from gateway.jobs import runner
+from gateway.models import Client, UsedConfirmation
 from registry.drafts import switch_service
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, role_matrix
@@ -127,4 +128,5 @@ def _rows(server: Server) -> dict[str, Any]:
     flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
+    UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
     return role_matrix.pick_row_of_each_model()
