@@ -103,42 +103,42 @@ def read_token(name: str, *, least: int = 0) -> str:
 
 def read_boolean(name: str, *, default: bool) -> bool:
     """Return a boolean, written in any case."""
-    value = _read(name)
+    value = _read_text(name)
     if not value:
         return default
     if value.lower() in (*TRUE, *FALSE):
         return value.lower() in TRUE
-    raise InvalidSetting(name, f"is {_show(value)}", "true or false")
+    raise InvalidSetting(name, f"is {_quote_value(value)}", "true or false")
 
 
 def read_number(name: str, *, default: int, least: int = 0, most: int = MAX_NUMBER) -> int:
     """Return a whole number."""
-    value = _read(name) or str(default)
+    value = _read_text(name) or str(default)
     if value.isascii() and value.isdigit() and len(value) <= len(str(MAX_NUMBER)) and least <= int(value) <= most:
         return int(value)
-    raise InvalidSetting(name, f"is {_show(value)}", f"a whole number from {least} to {most}, such as {default}")
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a whole number from {least} to {most}, such as {default}")
 
 
 def read_amount(name: str, *, default: str) -> Decimal:
     """Return an amount of money, with up to six decimals."""
-    value = _read(name) or default
+    value = _read_text(name) or default
     if _AMOUNT.fullmatch(value):
         return Decimal(value)
-    raise InvalidSetting(name, f"is {_show(value)}", f"an amount such as {default}")
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"an amount such as {default}")
 
 
 def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
     """Return one of the choices, which may be written in any case."""
-    value = _read(name) or default
+    value = _read_text(name) or default
     for choice in choices:
         if choice.lower() == value.lower():
             return choice
-    raise InvalidSetting(name, f"is {_show(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
 
 
 def read_environment(name: str) -> str:
     """Return local or production. An empty variable is no choice: it would start a production server in local mode."""
-    if name in os.environ and not _read(name):
+    if name in os.environ and not _read_text(name):
         raise InvalidSetting(name, "is empty", "local or production")
     return read_choice(name, choices=["local", "production"], default="local")
 
@@ -150,7 +150,7 @@ def read_hosts(name: str, *, default: str) -> list[str]:
         raise InvalidSetting(name, "is not set", HOSTS)
     for host in hosts:
         if host != "*" and not is_host(host.removeprefix(".")):
-            raise InvalidSetting(name, f"contains {_show(host)}", HOSTS)
+            raise InvalidSetting(name, f"contains {_quote_value(host)}", HOSTS)
     return hosts
 
 
@@ -165,7 +165,7 @@ def read_origins(name: str) -> list[str]:
             or origin != f"{parts.scheme}://{parts.netloc}"
             or not is_host(get_host(parts).removeprefix("*."))
         ):
-            raise InvalidSetting(name, f"contains {_show(origin)}", ORIGINS)
+            raise InvalidSetting(name, f"contains {_quote_value(origin)}", ORIGINS)
     return origins
 
 
@@ -179,13 +179,13 @@ def read_ports(name: str, *, default: str) -> list[int]:
     ports = [each.strip() for each in os.environ.get(name, default).split(",") if each.strip()]
     for port in ports:
         if not (port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < 65_536):
-            raise InvalidSetting(name, f"contains {_show(port)}", PORTS)
+            raise InvalidSetting(name, f"contains {_quote_value(port)}", PORTS)
     return [int(port) for port in ports]
 
 
 def read_url(name: str, *, example: str) -> str:
     """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key."""
-    url = _read(name)
+    url = _read_text(name)
     parts = split_url(url)
     if url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
         raise InvalidSetting(name, "is not a full URL", f"one that begins with http:// or https://, such as {example}")
@@ -197,7 +197,7 @@ def read_database(name: str, *, default: Path | None) -> dict[str, Any]:
 
     The default is the file of an SQLite database. Without a default, the variable is required.
     """
-    url = _read(name)
+    url = _read_text(name)
     if url:
         if database := parse_database_url(url):
             return database
@@ -209,7 +209,7 @@ def read_database(name: str, *, default: Path | None) -> dict[str, Any]:
 
 def read_broker_url(name: str) -> str:
     """Return the URL of a broker, several separated by semicolons, or nothing. It may contain a password."""
-    url = _read(name)
+    url = _read_text(name)
     if url and not all(is_broker_url(each) for each in url.split(";")):
         raise InvalidSetting(name, "is not a valid URL of Redis or RabbitMQ", BROKERS)
     return url
@@ -231,7 +231,7 @@ def make_folder(name: str, *, default: Path | None = None) -> None:
         problem = f"which cannot be made ({error.strerror})"
     if problem:
         remedy = "a folder to which this process may write, such as /tmp/metrics"
-        raise InvalidSetting(name, f"is {_show(value)}, {problem}", remedy)
+        raise InvalidSetting(name, f"is {_quote_value(value)}, {problem}", remedy)
 
 
 def make_metrics_folder() -> None:
@@ -239,15 +239,15 @@ def make_metrics_folder() -> None:
     make_folder("PROMETHEUS_MULTIPROC_DIR", default=VAR_DIR / "metrics")
 
 
-def _read(name: str) -> str:
+def _read_text(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
 def _read_list(name: str, default: str = "") -> list[str]:
-    return [each.strip() for each in (_read(name) or default).split(",") if each.strip()]
+    return [each.strip() for each in (_read_text(name) or default).split(",") if each.strip()]
 
 
-def _show(value: str) -> str:
+def _quote_value(value: str) -> str:
     return repr(value if len(value) <= SHOWN_CHARACTERS else f"{value[:SHOWN_CHARACTERS]}…")
 
 
@@ -255,13 +255,13 @@ def _parse_network(name: str, text: str) -> IPv4Network | IPv6Network:
     try:
         network = ip_network(text)
     except ValueError as error:
-        problem = f"contains {_show(text)}"
+        problem = f"contains {_quote_value(text)}"
         if "host bits" in str(error):
             problem += ", an address inside a network"
         raise InvalidSetting(name, problem, NETWORKS) from None
     if network.prefixlen == 0:
-        raise InvalidSetting(name, f"contains {_show(text)}, which is every address", NETWORKS)
+        raise InvalidSetting(name, f"contains {_quote_value(text)}, which is every address", NETWORKS)
     if address := find_metadata_address(network):
-        problem = f"contains {_show(text)}, which holds the cloud metadata address {address}"
+        problem = f"contains {_quote_value(text)}, which holds the cloud metadata address {address}"
         raise InvalidSetting(name, problem, f"{NETWORKS}, without that address")
     return network

@@ -26,7 +26,7 @@ class TokenUsed(Exception):
 
 def issue_token(caller: Caller, work: UpstreamCall) -> str:
     """Return a new token that confirms this call."""
-    return signing.dumps([_hash_call(caller, work), secrets.token_urlsafe(8)], salt=SALT)
+    return signing.dumps(f"{_hash_call(caller, work)}.{secrets.token_urlsafe(8)}", salt=SALT)
 
 
 def is_confirmed(caller: Caller, work: UpstreamCall) -> bool:
@@ -34,10 +34,10 @@ def is_confirmed(caller: Caller, work: UpstreamCall) -> bool:
     if not caller.confirmation:
         return False
     try:
-        confirmed_hash, _ = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
+        payload: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
     except signing.BadSignature:
         return False
-    return bool(confirmed_hash == _hash_call(caller, work))
+    return payload.partition(".")[0] == _hash_call(caller, work)
 
 
 def use_token(caller: Caller, work: UpstreamCall, *, trace_id: str) -> None:
