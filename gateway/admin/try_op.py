@@ -50,7 +50,7 @@ class TryOpForm(forms.Form):
         self.may_choose_subject = may_choose_subject
         self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
         self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
-            "The answer shows this user's rows, so the audit log records it."
+            "The answer shows this user's rows, so the history of changes records it."
             if may_choose_subject
             else f"You may choose a demo user: {DEMO_NAMES}."
         )

@@ -161,7 +161,7 @@ def _build_roles_page() -> str:
         "Who may do what in the admin. A role is a Django group. To assign one, open the user under Users, tick\n"
         f"*{users.LABELS['is_staff']}* and tick the role. Several roles add up. `manage.py createsuperuser` creates\n"
         f"the first admin, who may do everything.\n\n{table}\n\n"
-        "Only admins may try an op as any user; others try as a demo user. The audit log records whom they\n"
+        "Only admins may try an op as any user; others try as a demo user. The history of changes records whom they\n"
         "tried as.\n\n"
         "Nobody edits rows that services write (releases, events, figures, history, calls). Publishing, making a\n"
         "release live and withdrawing one need *all* on releases; switching something off needs *all* on switches. An\n"
