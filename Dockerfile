@@ -40,4 +40,4 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
 
 # exec lets signals reach the server. Running calls have 25 seconds when it is stopped. Only this command sets the
 # metrics folder: other commands in the image (migrate, createsuperuser) count nothing.
-CMD ["sh", "-c", "export PROMETHEUS_MULTIPROC_DIR=\"${PROMETHEUS_MULTIPROC_DIR:-/tmp/metrics}\" && rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m config.serve --interface wsgi --host 0.0.0.0 --port \"$PORT\" --workers \"$GATEWAY_WORKERS\" --blocking-threads \"$GATEWAY_THREADS\" --respawn-failed-workers --workers-kill-timeout 25 --http 1 --no-ws --log-level warning config.wsgi:application"]
+CMD ["sh", "-c", "export PROMETHEUS_MULTIPROC_DIR=\"${PROMETHEUS_MULTIPROC_DIR:-/tmp/metrics}\" && rm -rf \"$PROMETHEUS_MULTIPROC_DIR\" && exec python -m config.serve --host 0.0.0.0 --port \"$PORT\""]

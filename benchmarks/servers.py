@@ -1,4 +1,4 @@
-"""Servers for benchmarks, started like those of `make run` and always stopped at the end."""
+"""Servers for benchmarks, started as config/serve.py starts them and always stopped at the end."""
 
 import os
 import shutil
@@ -13,14 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.load import Address, UnexpectedResponse, build_request, send_once
+from config.serve import build_arguments
 
 ROOT = Path(__file__).resolve().parent.parent
 
 _PRODUCTION = ROOT / ".venv" / "production" / "bin" / "python"  # made by `make bench`; without development packages
 PYTHON = str(_PRODUCTION) if _PRODUCTION.exists() else sys.executable
 
-GATEWAY = "config.wsgi:application"
-BARE = "benchmarks.bare.wsgi:application"
+GATEWAY = "config.rsgi:application"
+BARE = "benchmarks.bare.rsgi:application"
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -38,23 +39,13 @@ class BenchmarkServer:
     pid: int
 
 
-def build_granian_arguments(port: int, application: str) -> list[str]:
-    """Return the arguments of "python -m granian". A test compares them with those of `manage.py start`."""
-    return [
-        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-        *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
-        *("--workers-kill-timeout", "5"),
-        *("--http", "1", "--no-ws", "--log-level", "warning", application),
-    ]
-
-
 @contextmanager
 def run_server(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[BenchmarkServer]:
     """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted."""
     port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [PYTHON, "-m", "granian", *build_granian_arguments(port, application)],
+        [PYTHON, "-m", "granian", *build_arguments(application, workers=2), "--port", str(port)],
         cwd=ROOT,
         env={**os.environ, **environment},
         start_new_session=True,

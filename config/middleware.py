@@ -8,9 +8,9 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import resolve
 
+from core.server.environ import BODY_PROBLEM
 from gateway.api import error_pages
 
-API_PREFIXES = ("/api/v1/", "/ofrep/v1/")
 # Resolving takes a twentieth of a call's time, and there are few endpoints.
 _resolve_cached = lru_cache(maxsize=100)(resolve)
 
@@ -22,8 +22,8 @@ def api_first(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callab
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(API_PREFIXES):
-            return get_response(request)
+        if not request.path_info.startswith(settings.API_PREFIXES):
+            return error_pages.body_not_read(request) if BODY_PROBLEM in request.META else get_response(request)
         if settings.SECURE_SSL_REDIRECT and not request.is_secure():
             return error_pages.https_required(request)
         request.get_host()  # refuses unknown hosts, as CommonMiddleware does for pages

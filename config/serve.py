@@ -1,7 +1,10 @@
-"""Start the server with granian's arguments: python -m config.serve --interface wsgi config.wsgi:application."""
+"""Start the server: python -m config.serve [arguments of granian], such as --host 0.0.0.0 --port 8000."""
 
 import os
 import signal
+import sys
+
+from django.conf import settings
 
 from config import env
 
@@ -18,7 +21,17 @@ def main() -> None:
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian.cli import entrypoint
 
+    sys.argv[1:1] = build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS)
     entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
+
+
+def build_arguments(application: str, *, workers: int) -> list[str]:
+    """Return the arguments with which granian serves this project. Those that follow them count instead."""
+    return [
+        *("--interface", "rsgi", "--http", "1", "--no-ws", "--log-level", "warning"),
+        *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
+        application,
+    ]
 
 
 def _stop_on_sigterm_only() -> None:

@@ -18,6 +18,8 @@ env.load_env_file(BASE_DIR / ".env")
 GATEWAY_ENV = env.read_environment("GATEWAY_ENV")
 PRODUCTION = GATEWAY_ENV == "production"
 
+API_PREFIXES = ("/api/v1/", "/ofrep/v1/")  # paths of the API; all others are pages and probes
+
 # --- Django -----------------------------------------------------------------------------------------------------------
 
 SECRET_KEY = env.read_secret("SECRET_KEY", production=PRODUCTION)
@@ -77,7 +79,7 @@ TEMPLATES = [
 ]
 
 DEFAULT_STATEMENT_TIMEOUT_MS = env.read_number("GATEWAY_STATEMENT_TIMEOUT_MS", default=30_000, least=100)
-_pool_size = env.read_number("GATEWAY_DB_POOL_SIZE", default=16, least=1)
+_pool_size = env.read_number("GATEWAY_DB_POOL_SIZE", default=20, least=1)
 
 DATABASES = {"default": env.read_database("DATABASE_URL", default=None if PRODUCTION else VAR_DIR / "db.sqlite3")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
@@ -136,7 +138,7 @@ if PRODUCTION:
     SECURE_HSTS_INCLUDE_SUBDOMAINS = True
     SECURE_HSTS_PRELOAD = True
     # Probes use plain HTTP inside the cluster. The API refuses plain HTTP with its own error (config/middleware.py).
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", r"^api/v1/", r"^ofrep/v1/"]
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$", r"^metrics$", *(f"^{each[1:]}" for each in API_PREFIXES)]
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
 SESSION_COOKIE_AGE = 12 * 3600
@@ -253,6 +255,10 @@ STORAGES = {
 }
 
 # --- ours -------------------------------------------------------------------------------------------------------------
+
+# Server processes, and threads in each that run calls; half as many more for help, and half as many for pages.
+GATEWAY_WORKERS = env.read_number("GATEWAY_WORKERS", default=2, least=1)
+GATEWAY_THREADS = env.read_number("GATEWAY_THREADS", default=4, least=1)
 
 GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms

@@ -14,6 +14,7 @@ from typing import Any
 import http_sf
 
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
+from core.server.environ import REPEATED_HEADERS
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import GatewayError, InvalidRequestError, PermissionDeniedError
 from gateway.routing import release_routing, toolset_token
@@ -31,6 +32,8 @@ MAX_TRAIT_LENGTH = 100  # characters
 # Headers that will change what a call may do, but are not supported yet. They are refused and not ignored: otherwise a
 # caller would believe that they take effect.
 _UNSUPPORTED_HEADERS = ("HTTP_GATEWAY_AGENT",)
+# Headers of ours, of which a request has one each. Two values could mean two things, and neither is to be guessed.
+_OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +81,26 @@ class Caller:
         return self.key.visibility.with_switches(switches.get_switches())
 
 
+def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
+    """Raise InvalidRequestError if a header that says who calls, or for whom, stands more than once."""
+    for name in meta.get(REPEATED_HEADERS, ()):
+        if name.startswith(_OUR_HEADERS):
+            raise InvalidRequestError(
+                f"{_format_header(name)} stands more than once. Send it once.", reason="repeated_header"
+            )
+
+
 def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
     """Return the caller for a key and a request's headers (WSGI names).
 
-    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed or
-    unsupported header.
+    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed,
+    repeated or unsupported header.
     """
     for name in _UNSUPPORTED_HEADERS:
         if name in meta:
-            header = name.removeprefix("HTTP_").replace("_", "-").title()
-            raise InvalidRequestError(f"{header} is not supported here. Leave it out.", reason="unsupported_header")
+            raise InvalidRequestError(
+                f"{_format_header(name)} is not supported here. Leave it out.", reason="unsupported_header"
+            )
     return Caller(
         key=key,
         subject=_read_subject(key, meta),
@@ -191,5 +204,8 @@ def is_uuid(text: str) -> bool:
 
 
 def _build_bad_header_error(name: str, hint: str) -> GatewayError:
-    header = name.removeprefix("HTTP_").replace("_", "-").title()
-    return InvalidRequestError(f"{header} is malformed. {hint}", reason="bad_header")
+    return InvalidRequestError(f"{_format_header(name)} is malformed. {hint}", reason="bad_header")
+
+
+def _format_header(name: str) -> str:
+    return name.removeprefix("HTTP_").replace("_", "-").title()

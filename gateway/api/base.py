@@ -51,6 +51,7 @@ class GatewayView(APIView):
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         request_body.check_size(request._request)
+        request_context.check_no_header_repeats(request._request.META)
         self.perform_authentication(request)
         self.check_throttles(request)
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token

@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 
 from core.admin import error_page
+from core.server.environ import BODY_PROBLEM, BodyProblem
 from gateway import request_context
 from gateway.api.base import render_envelope
 from gateway.contracts import envelopes
@@ -29,6 +30,15 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 400 response for requests that Django refuses before any view, such as an unknown host."""
     return _render_error(request, InvalidRequestError("The request is malformed, or its host is not served here."))
+
+
+def body_not_read(request: HttpRequest) -> HttpResponse:
+    """Return the response for a form that is too large (413) or came too slowly (408), as the server says."""
+    if request.META[BODY_PROBLEM] == BodyProblem.TOO_LARGE:
+        status, message = 413, "What you sent is too large. Go back and send less at a time."
+    else:
+        status, message = 408, "What you sent did not arrive in time. Go back and send it again."
+    return HttpResponse(message, status=status, content_type="text/plain", headers={"Connection": "close"})
 
 
 def https_required(request: HttpRequest) -> HttpResponse:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from core import strict_json
+from core.server.environ import BODY_PROBLEM, BodyProblem
 from gateway.contracts.errors import (
     FieldError,
     InvalidRequestError,
@@ -15,7 +16,15 @@ from gateway.contracts.errors import (
 
 
 def check_size(request: HttpRequest) -> None:
-    """Raise InvalidRequestError (413) if Content-Length exceeds the limit. Runs before anything else is read."""
+    """Raise InvalidRequestError if the body is too large (413) or did not arrive in time (408). Runs first."""
+    if request.META.get(BODY_PROBLEM) == BodyProblem.TOO_SLOW:
+        raise InvalidRequestError(
+            "The body did not arrive in time. Send it again in one piece.",
+            status=408,
+            reason="body_too_slow",
+            retryable=True,
+            headers={"Connection": "close"},
+        )
     length = request.META.get("CONTENT_LENGTH") or "0"
     if not str(length).isdecimal() or int(length) > settings.GATEWAY_BODY_MAX_BYTES:
         raise build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)

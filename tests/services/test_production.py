@@ -19,7 +19,7 @@ def test_production_passes_the_deployment_checks_without_a_warning() -> None:
 
 COMMANDS = {
     "manage.py": ["manage.py", "check"],
-    "server": ["-m", "config.serve", "--interface", "wsgi", "--respawn-failed-workers", "config.wsgi:application"],
+    "server": ["-m", "config.serve"],
     "worker": ["-m", "celery", "-A", "config.celery", "worker"],
 }
 

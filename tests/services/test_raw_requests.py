@@ -134,6 +134,10 @@ def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server
             "a host that is not ours": b"GET /api/v1/help HTTP/1.1\r\nHost: example.com\r\n\r\n",
             "two hosts": build_request("GET /api/v1/help HTTP/1.1", "Host: example.com"),
             "two keys": build_request("GET /api/v1/help HTTP/1.1", "Authorization: Bearer other"),
+            "two subjects": build_request("GET /api/v1/help HTTP/1.1", "Gateway-Subject: a", "gateway-subject: b"),
+            "the same subject twice": build_request("GET /api/v1/help HTTP/1.1", *["Gateway-Subject: demo"] * 2),
+            "a header of others twice": build_request("GET /api/v1/help HTTP/1.1", "X: 1", "X: 2"),
+            "a subject with an underscore": build_request("GET /api/v1/help HTTP/1.1", "Gateway_Subject: a b"),
         },
     )
 
@@ -149,7 +153,8 @@ def test_raw_target_and_headers_never_cause_a_server_error(shared_server: Server
         "100 kB of path": (414, GRANIAN, ""),
         **dict.fromkeys(("5,000 headers", "a header of 1 MB"), (431, GRANIAN, "")),
         **dict.fromkeys(("no host", "a host that is not ours", "two hosts"), (400, OURS, "invalid")),
-        "two keys": (401, OURS, "unauthenticated"),
+        **dict.fromkeys(("two keys", "two subjects", "the same subject twice"), (400, OURS, "repeated_header")),
+        **dict.fromkeys(("a header of others twice", "a subject with an underscore"), (200, OURS, "")),
     }
 
 

@@ -140,8 +140,6 @@ def _create_key() -> dict[str, str]:
 
 def _build_server_arguments(port: int) -> list[str]:
     return [
-        *("--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port)),
-        *("--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers"),
+        *("--host", "127.0.0.1", "--port", str(port)),
         *("--workers-kill-timeout", "5"),  # seconds; else a request that never ends outlives Ctrl-C
-        *("--http", "1", "--no-ws", "--log-level", "warning", "config.wsgi:application"),
     ]

@@ -1,5 +1,4 @@
-from benchmarks import rows, servers, synthetic
-from gateway.management.commands import start
+from benchmarks import rows, synthetic
 from registry import checks
 from registry.catalog import cache
 from registry.snapshot import snapshot
@@ -35,7 +34,3 @@ def test_rows_publish_as_the_ops_they_were_made_of(db: None) -> None:
     for op in synthetic.build_ops(12):
         assert {name: drafted[op["op"]][name] for name in op} == op
     assert synthetic.READ["op"] in cache.get_catalog(version).ops
-
-
-def test_server_runs_as_start_runs_it() -> None:
-    assert servers.build_granian_arguments(8001, servers.GATEWAY) == start._build_server_arguments(8001)

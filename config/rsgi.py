@@ -1,0 +1,43 @@
+"""The RSGI application, which config/serve.py runs: Django behind pools of threads (docs/adr/0019)."""
+
+from django.conf import settings
+
+from config.wsgi import application as django_application
+from core.server.application import Application, Route
+from core.server.environ import Environ
+from core.server.thread_pool import ThreadPool
+
+MOST_PER_ADDRESS = 64  # requests without a key that one address may have waiting or running in a worker
+MOST_FORM_BYTES = 20_000_000  # files that an admin uploads
+
+
+def _build_route(name: str, threads: int, most_body_bytes: int, most_per_address: int | None = None) -> Route:
+    return Route(ThreadPool(name, max(threads, 1), most_per_address=most_per_address), most_body_bytes)
+
+
+# A page that takes long, a database that is silent and a guesser of passwords delay only requests of their own kind.
+_half = settings.GATEWAY_THREADS // 2
+_liveness = _build_route("liveness", 1, 0, MOST_PER_ADDRESS)
+_probes = _build_route("probes", 1, 0, MOST_PER_ADDRESS)
+_pages = _build_route("pages", _half, MOST_FORM_BYTES, MOST_PER_ADDRESS)
+_help = _build_route("help", _half, settings.GATEWAY_BODY_MAX_BYTES)
+_calls = _build_route("calls", settings.GATEWAY_THREADS, settings.GATEWAY_BODY_MAX_BYTES)
+_refused = Route(_pages.pool, 0)  # API calls without a key
+
+_ROUTES_BY_PATH = {
+    "/healthz": _liveness,
+    "/readyz": _probes,
+    "/metrics": _probes,
+}
+
+
+def _choose_route(environ: Environ) -> Route:
+    path = environ["PATH_INFO"]
+    if not path.startswith(settings.API_PREFIXES):
+        return _ROUTES_BY_PATH.get(path, _pages)
+    if "HTTP_AUTHORIZATION" not in environ:
+        return _refused
+    return _help if path in ("/api/v1/help", "/api/v1/toolset") else _calls
+
+
+application = Application(django_application, _choose_route)

@@ -1,0 +1,174 @@
+"""What the server does before and after Django, with a protocol that this test controls."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from granian.rsgi import ProtocolClosed
+
+from core.server import request_body
+from core.server.application import Application, Route
+from core.server.environ import BODY_PROBLEM, BodyProblem
+from core.server.thread_pool import ThreadPool
+from tests.support.rsgi import build_scope
+
+POST = {"method": "POST"}
+
+
+class Protocol:
+    """A request whose body comes when the test says so, and its response."""
+
+    def __init__(self, body: bytes | None = b"", *, closes: bool = False) -> None:
+        self.body = body
+        self.closes = closes
+        self.response: tuple[int, list[tuple[str, str]], Any] | None = None
+
+    async def __call__(self) -> bytes:
+        if self.closes:
+            raise ProtocolClosed
+        if self.body is None:
+            await asyncio.Event().wait()
+        assert self.body is not None
+        return self.body
+
+    def response_bytes(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.response = (status, headers, body)
+
+    response_str = response_bytes
+
+
+def echo(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    """Respond with the body and the problem of the body."""
+    start_response("200 OK", [("x-problem", environ.get(BODY_PROBLEM, ""))])
+    return [environ["wsgi.input"].read(), b"!"]
+
+
+def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) -> Application:
+    route = Route(ThreadPool("test", 1, most_per_address=most_per_address), most_body_bytes=10)
+    return Application(wsgi, lambda _: route)
+
+
+def send(application: Application, *protocols: Protocol, length: int | None = None, **scope: Any) -> None:
+    """Run requests at the same time, and wait for their responses."""
+    headers = [("content-length", str(length))] if length is not None else []
+
+    async def run() -> None:
+        calls = (application.__rsgi__(build_scope(*headers, **scope), each) for each in protocols)
+        await asyncio.gather(*calls)
+
+    asyncio.run(run())
+
+
+@pytest.fixture
+def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "PROMPT_SECONDS", 0.01)
+    monkeypatch.setattr(request_body, "DEADLINE_SECONDS", 0.05)
+
+
+def test_body_is_given_whole_to_the_application() -> None:
+    send(build_application(), protocol := Protocol(b"abc"), length=3, **POST)
+
+    assert protocol.response == (200, [("x-problem", "")], b"abc!")
+
+
+def test_body_over_the_limit_is_not_read() -> None:
+    send(build_application(), protocol := Protocol(None), length=11, **POST)
+
+    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_LARGE)], b"!")
+
+
+def test_body_that_does_not_come_in_time_is_given_up(short_times: None) -> None:
+    send(build_application(), protocol := Protocol(None), length=3, **POST)
+
+    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_SLOW)], b"!")
+
+
+def test_body_of_a_client_that_has_gone_is_empty() -> None:
+    send(build_application(), protocol := Protocol(closes=True), length=3, **POST)
+
+    assert protocol.response == (200, [("x-problem", "")], b"!")
+
+
+def test_slow_bodies_of_an_address_have_a_limit(short_times: None) -> None:
+    slow_bodies = request_body.SlowBodies(most_bytes=100, most_bytes_per_address=10)
+
+    assert slow_bodies.add("a", 6)
+    assert not slow_bodies.add("a", 6)
+    assert slow_bodies.add("b", 10)
+    slow_bodies.remove("a", 6)
+    assert slow_bodies.add("a", 6)
+
+
+def test_slow_bodies_of_all_addresses_have_a_limit() -> None:
+    slow_bodies = request_body.SlowBodies(most_bytes=15, most_bytes_per_address=10)
+
+    assert slow_bodies.add("a", 10)
+    assert not slow_bodies.add("b", 10)
+
+
+def test_body_without_room_among_the_slow_ones_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "PROMPT_SECONDS", 0.01)
+    monkeypatch.setattr("core.server.application.MOST_BYTES_PER_ADDRESS", 2)
+
+    send(build_application(), protocol := Protocol(None), length=3, **POST)  # would wait for 20 seconds
+
+    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_SLOW)], b"!")
+
+
+def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
+    both_came = threading.Barrier(2, timeout=10)
+
+    def wait(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["PATH_INFO"] == "/first":
+            both_came.wait()
+        return echo(environ, start_response)
+
+    application = build_application(wait, most_per_address=1)
+    first, second, other = Protocol(), Protocol(), Protocol()
+
+    async def run() -> None:
+        waiting = asyncio.create_task(application.__rsgi__(build_scope(path="/first"), first))
+        await asyncio.sleep(0)
+        await application.__rsgi__(build_scope(), second)
+        elsewhere = application.__rsgi__(build_scope(client="10.0.0.7:1"), other)
+        await asyncio.gather(asyncio.to_thread(both_came.wait), elsewhere, waiting)
+        await application.__rsgi__(build_scope(), first)
+
+    asyncio.run(run())
+
+    assert second.response is not None
+    assert second.response[0] == 429
+    assert dict(second.response[1])["retry-after"] == "1"
+    assert other.response is not None
+    assert other.response[0] == 200
+    assert first.response is not None
+    assert first.response[0] == 200
+
+
+def test_bug_in_the_application_is_a_500_and_the_thread_goes_on() -> None:
+    def fail(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        raise RuntimeError
+
+    application = build_application(fail)
+    for _ in range(2):
+        send(application, protocol := Protocol())
+        assert protocol.response == (500, [], b"")
+
+
+def test_response_is_closed_after_its_last_byte() -> None:
+    closed = []
+
+    class Content(list[bytes]):
+        def close(self) -> None:
+            closed.append(True)
+
+    def respond(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        start_response("204 No Content", [])
+        return Content()
+
+    send(build_application(respond), protocol := Protocol())
+
+    assert protocol.response == (204, [], b"")
+    assert closed == [True]
