@@ -95,6 +95,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # a file: threads and server processes share it
     }
 else:
+    from core.postgres import LimitedConnection
+
+    LimitedConnection.default_seconds = DEFAULT_STATEMENT_TIMEOUT_MS / 1000
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         {
             # `timeout`: seconds that a call waits for a connection. `reconnect_timeout`: seconds that the pool retries
@@ -104,7 +107,9 @@ else:
                 "max_size": _pool_size,
                 "timeout": 2,
                 "reconnect_timeout": 4,
+                "connection_class": LimitedConnection,
             },
+            "connect_timeout": 5,  # seconds
             "options": f"-c statement_timeout={DEFAULT_STATEMENT_TIMEOUT_MS}",
         }
     )
@@ -169,6 +174,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": _log_level},
     "loggers": {
         "django.request": {"level": "ERROR"},  # every 4xx has an envelope and an event already
+        "psycopg.pool": {"level": "ERROR"},  # at WARNING it logs two lines per second while the database is away
         "httpx2": {"level": "WARNING"},  # at INFO it logs URLs with their query strings
         "celery.app.trace": {"level": "WARNING"},  # at INFO it logs two lines per message
         "celery.worker.strategy": {"level": "WARNING"},

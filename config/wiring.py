@@ -15,7 +15,7 @@ from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
 from gateway.admin.rollout import flag_explainer
 from gateway.api import metrics
-from gateway.batches import sweep
+from gateway.batches import broker, sweep
 from gateway.clients import key_verification
 from gateway.executors import embedded
 from gateway.executors.embedded import Handler
@@ -37,6 +37,7 @@ POLLED_FUNCTIONS = (
     release_routing.preload_cohort_releases,
     key_verification.refresh_verified_keys,
     sweep.renew_and_sweep,
+    broker.check_when_due,
     metrics.update_gauges,
     runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from core.postgres import limit_waits
 from core.statements import Statement, execute_together
 
 
@@ -36,6 +37,12 @@ class Deadline:
         if remaining_seconds <= 0:
             raise DeadlineExceeded
         return max(1, int(remaining_seconds * 1000))
+
+    @contextmanager
+    def limit_waits(self) -> Iterator[None]:
+        """Give up waiting for PostgreSQL a second after the deadline, in which the server's own error should come."""
+        with limit_waits(self.at):
+            yield
 
     @contextmanager
     def enforce(self) -> Iterator[None]:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 from django.db import close_old_connections
 
+from core import database_watch
+
 log = logging.getLogger(__name__)
 
 INTERVAL = 0.5  # seconds
@@ -30,8 +32,13 @@ def set_functions(functions: Sequence[PollFunction]) -> None:
 
 
 def refresh() -> None:
-    """Call every function once. A failure is logged, and the old state stays in use."""
+    """Call every function once. A failure is logged, and the old state stays in use.
+
+    Nothing is called while the database does not answer: each function would wait for it as long as it may.
+    """
     for function in _functions:
+        if not database_watch.is_answering():
+            return
         _call_and_log(function, f"{function.__module__}.{function.__qualname__}")
 
 
@@ -41,13 +48,14 @@ def start() -> None:
         if os.getpid() in _started_pids:
             return
         _started_pids.add(os.getpid())
+    database_watch.start()
     refresh()
     threading.Thread(target=_run_loop, name="poller", daemon=True).start()
 
 
 def is_failing() -> bool:
-    """Return whether any function failed when it was last called."""
-    return bool(_failing)
+    """Return whether any function failed when it was last called, or the database does not answer."""
+    return bool(_failing) or not database_watch.is_answering()
 
 
 def _run_loop() -> None:

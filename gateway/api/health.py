@@ -1,13 +1,19 @@
 """Liveness and readiness endpoints for load balancers, without a key."""
 
+import time
+
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from core import database_watch
+from core.postgres import limit_waits
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
 from registry.catalog import cache
+
+DOES_NOT_ANSWER = "does not answer"
 
 
 class AliveView(PublicView):
@@ -28,22 +34,25 @@ class ReadyView(PublicView):
     def get(self, request: Request) -> HttpResponse:
         checks = {"database": _check_database(), "release": _check_release()}
         ok = all(check == "ok" for check in checks.values())
-        checks["broker"] = "takes no messages; batches run one after another" if broker.is_down() else "ok"
+        checks["broker"] = "takes no messages; batches run one after another" if broker.has_failed() else "ok"
         return render_envelope({"status": "ok" if ok else "not ready", "checks": checks}, 200 if ok else 503)
 
 
 def _check_database() -> str:
+    if not database_watch.is_answering():
+        return DOES_NOT_ANSWER
     try:
-        with connection.cursor() as cursor:
+        with limit_waits(time.monotonic()), connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except (DatabaseError, InterfaceError):
-        return "does not answer"
+        return DOES_NOT_ANSWER
     return "ok"
 
 
 def _check_release() -> str:
+    """Return whether a release is live, from memory if the database does not answer."""
     try:
-        cache.get_live_catalog()
+        is_live = cache.get_live_version() is not None or cache.get_live_catalog() is not None
     except (cache.NoLiveRelease, DatabaseError, InterfaceError):
-        return "none is live"
-    return "ok"
+        is_live = False
+    return "ok" if is_live else "none is live"

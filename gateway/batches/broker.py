@@ -9,6 +9,7 @@ import logging
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from uuid import UUID
 
 from celery import current_app
@@ -23,6 +24,7 @@ TASK_NAME = "gateway.batches.work"  # in gateway/batches/tasks.py; by name, to a
 MAX_UNSENT = 10_000  # maximum of unsent messages in this process; the sweep finds the rest
 SEND_TIMEOUT = 0.3  # seconds that sending may take before the queue counts as down
 RETRY_AFTER = 2.0  # seconds until the broker is tried again after it failed
+CHECK_INTERVAL = 5.0  # seconds after which the broker is asked for an answer if no message was sent
 SILENCE_TIMEOUT = 3.0  # seconds without a message after which an idle worker looks for work itself
 
 _changed = threading.Condition()
@@ -57,6 +59,17 @@ def is_down() -> bool:
     return _sender.is_down()
 
 
+def check_when_due() -> None:
+    """Ask the broker for an answer, in the background, if no message has shown for a while whether it works."""
+    if not settings.EMBEDDED_BROKER:
+        _sender.check_when_due()
+
+
+def has_failed() -> bool:
+    """Whether the last message or check did not reach the broker."""
+    return _sender.has_failed()
+
+
 def notify_waiters() -> None:
     """Wake the threads of this process that wait for an entry to end."""
     with _changed:
@@ -79,9 +92,21 @@ class _MessageSender:
         self._thread: threading.Thread | None = None
         self._sending_since: float | None = None
         self._failed_at = 0.0
+        self._tried_at = 0.0
 
     def enqueue(self, id: UUID, trace_id: str) -> None:
         self._messages.append((id, trace_id))
+        self._wake()
+
+    def check_when_due(self) -> None:
+        if time.monotonic() - self._tried_at >= CHECK_INTERVAL and self._sending_since is None:
+            self._wake()
+
+    def has_failed(self) -> bool:
+        since = self._sending_since
+        return self._failed_at > 0 or (since is not None and time.monotonic() - since > SILENCE_TIMEOUT)
+
+    def _wake(self) -> None:
         if self._thread is None or not self._thread.is_alive():  # also after a fork, which copies no threads
             self._start()
         self._ready.set()
@@ -99,16 +124,21 @@ class _MessageSender:
     def _run(self) -> None:
         while self._ready.wait():
             self._ready.clear()
+            if not self._messages:
+                self._try(_connect)
             while self._messages:
                 self._send(*self._messages.popleft())
 
     def _send(self, id: UUID, trace_id: str) -> None:
         if time.monotonic() - self._failed_at < RETRY_AFTER:
             return  # the sweep will wake workers
-        self._sending_since = time.monotonic()
+        payload = {"batch_id": str(id), "trace_id": trace_id}
+        self._try(lambda: current_app.send_task(TASK_NAME, kwargs=payload, retry=False, ignore_result=True))
+
+    def _try(self, reach_broker: Callable[[], object]) -> None:
+        self._sending_since = self._tried_at = time.monotonic()
         try:
-            payload = {"batch_id": str(id), "trace_id": trace_id}
-            current_app.send_task(TASK_NAME, kwargs=payload, retry=False, ignore_result=True)
+            reach_broker()
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:
@@ -116,6 +146,13 @@ class _MessageSender:
             self._failed_at = time.monotonic()
         finally:
             self._sending_since = None
+
+
+def _connect() -> None:
+    """Connect to the broker and open a channel, for which every kind of broker must answer."""
+    with current_app.connection_for_write() as broker:
+        broker.ensure_connection(max_retries=1)
+        broker.default_channel  # noqa: B018 - reading it opens it
 
 
 _sender = _MessageSender()

@@ -179,7 +179,12 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
         at=call.trace.at,
         deadline=Deadline.after(milliseconds=op.timeout_ms).or_earlier(call.until),
     )
-    executor = executor_for(op)
+    with work.deadline.limit_waits():
+        return _run_within_deadline(call, work)
+
+
+def _run_within_deadline(call: ExecCall, work: UpstreamCall) -> EnvelopeResponse:
+    op, executor = work.op, executor_for(work.op)
     if op.is_write:
         _require_confirmation(call, work, executor)
         write = local_write.run_local_write if executor.transactional else remote_write.run_remote_write
