@@ -1,14 +1,25 @@
 """PostgreSQL under a running server: its connections are few, and their loss is a moment's."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.support.servers.processes import WORKERS, Server, eventually
+from tests.support.servers.environment import build_environment, make_key
+from tests.support.servers.link import Link
+from tests.support.servers.processes import (
+    STARTS_WITHIN,
+    WORKERS,
+    Server,
+    eventually,
+    free_port,
+    start_server,
+    wait_until_ready,
+)
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
@@ -107,6 +118,60 @@ def test_help_is_served_from_memory_while_the_database_is_down(server: Server, s
     eventually(lambda: [server.exec("onto.task.list").status_code for _ in range(10)] == [200] * 10, within=10)
     with server.client() as http:
         assert http.get("/readyz").status_code == 200
+
+
+@pytest.fixture
+def link() -> Iterator[Link]:
+    link = Link()
+    yield link
+    link.close()
+
+
+def test_silent_database_delays_calls_to_their_deadline_and_help_not_at_all(
+    serve: Callable[..., Server], store: Store, link: Link
+) -> None:
+    server = serve(DATABASE_URL=link.build_url(store))
+    with server.workers() as workers, ThreadPoolExecutor() as pool:
+        for http in workers.values():
+            assert http.get("/api/v1/help").status_code == 200  # the key is known to every worker now
+        link.silence()
+        started = time.monotonic()
+        calls = [pool.submit(server.exec, "probe.count") for _ in range(12)]  # more than there are threads
+        not_ready = eventually(lambda: server.find_unready(), within=10)
+        assert [server.help().status_code for _ in range(20)] == [200] * 20
+        assert [http.get("/healthz").status_code for http in workers.values()] == [200] * 2
+
+        for call in calls:
+            assert call.result(timeout=60).status_code == 503, call.result().text
+            assert call.result().json()["error"]["details"]["retryable"] is True
+        assert time.monotonic() - started < 30  # each took 2 s for the op and 1 s more, a few at a time
+        link.resume()
+        eventually(lambda: [server.exec("probe.count").status_code for _ in range(10)] == [200] * 10, within=20)
+        assert http.get("/readyz").status_code == 200
+
+    assert not_ready["checks"]["database"] == "does not answer"
+    assert "database.unreachable" in server.process.output
+    assert "database.recovered" in server.process.output
+
+
+def test_server_waits_for_a_database_that_is_away_and_says_so(store: Store, tmp_path: Path, link: Link) -> None:
+    link.silence()
+    environment = build_environment(store, tmp_path, DATABASE_URL=link.build_url(store))
+    port = free_port()
+    process = start_server(environment, port)
+    try:
+        server = Server(port, process, make_key())
+        eventually(server.is_alive, within=STARTS_WITHIN)
+        not_ready = server.find_unready()
+        link.resume()
+        wait_until_ready(process, server.url)
+        assert server.exec("probe.count").status_code == 200
+        assert process.stop() == 0
+    finally:
+        process.kill()
+
+    assert not_ready["checks"] == {"database": "does not answer", "release": "none is live", "broker": "ok"}
+    assert "database.unreachable reason=" in process.output
 
 
 def set_database_down(store: Store, is_away: bool) -> None:

@@ -6,7 +6,6 @@ Clients follow the protocol: they send the same call with the same key until the
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,11 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
-from django.conf import settings
 
-from gateway.management.commands import start
 from tests.support.servers.fault_points import WEB, WORKER
-from tests.support.servers.processes import PLAIN_HTTP, Process, eventually, free_port, start_worker
+from tests.support.servers.processes import PLAIN_HTTP, Process, eventually, free_port, start_server, start_worker
 
 CLIENTS = 6
 WORKERS = 2  # while one restarts, the other takes over its entries
@@ -244,11 +241,7 @@ class Fleet:
         try:
             port = free_port()
             self.urls.append(f"http://127.0.0.1:{port}")
-            web = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
-            here = settings.BASE_DIR
-            self.processes.append(
-                SupervisedProcess(lambda: Process(web, environment=self._variables(WEB), folder=here))
-            )
+            self.processes.append(SupervisedProcess(lambda: start_server(self._variables(WEB), port)))
             for _ in range(WORKERS if self.broker_url else 0):
                 self.processes.append(SupervisedProcess(lambda: start_worker(self._variables(WORKER))))
             eventually(self._is_ready, within=60, what="the fleet's start")

@@ -10,6 +10,7 @@ from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 
 MAX_WAIT = 30  # seconds until a waiting handler fails
+BRIEF_MS = 2_000  # the time limit of the op "count"
 
 _FOLDER = {"type": "object", "properties": {"folder": {"type": "string"}}, "additionalProperties": False}
 _MEETING = {
@@ -33,11 +34,13 @@ CONTENT: dict[str, Any] = {
             "needs_subject": False,
             "connection": "probe",
             **({"entity": "task", "action": "create"} if name == "keep" else {}),
+            **({"timeout_ms": BRIEF_MS} if name == "count" else {}),
         }
         for name, kind, schema in (
             ("process", "read", {"type": "object", "additionalProperties": False}),
             ("hold", "read", _FOLDER),
             ("meet", "read", _MEETING),
+            ("count", "read", {"type": "object", "additionalProperties": False}),
             ("add", "write", _FOLDER),
             ("keep", "write", _TITLE),
         )
@@ -54,6 +57,11 @@ def hold(request: OpRequest) -> OpOutcome:
     """Wait as `wait_for_file` does."""
     wait_for_file(Path(request.args["folder"]))
     return OpOutcome({"pid": os.getpid()})
+
+
+def count(request: OpRequest) -> OpOutcome:
+    """Count the tasks. This op has little time."""
+    return OpOutcome({"count": Task.objects.count()})
 
 
 def add(request: OpRequest) -> OpOutcome:
@@ -107,6 +115,7 @@ HANDLERS = {
     "probe_process": OpHandler(process),
     "probe_hold": OpHandler(hold),
     "probe_meet": OpHandler(meet),
+    "probe_count": OpHandler(count),
     "probe_add": OpHandler(add),
     "probe_keep": OpHandler(keep),
 }

@@ -152,6 +152,18 @@ class Server:
             status: dict[str, Any] = http.get(f"/api/v1/batches/{id}").json()
         return status
 
+    def is_alive(self) -> bool:
+        """Whether /healthz answers."""
+        with suppress(httpx2.TransportError), self.client() as http:
+            return http.get("/healthz").status_code == 200
+        return False
+
+    def find_unready(self) -> dict[str, Any] | None:
+        """Return the answer of /readyz if it is not ready."""
+        with self.client() as http:
+            response = http.get("/readyz")
+        return response.json() if response.status_code == 503 else None
+
     @contextmanager
     def workers(self) -> Iterator[dict[int, httpx2.Client]]:
         """Yield one client for each worker, by process id."""
@@ -178,8 +190,7 @@ def get_process_id(http: httpx2.Client) -> int:
 def run_server(*, environment: Mapping[str, str], key: str, port: int | None = None) -> Iterator[Server]:
     """Run the gateway of this checkout as `make run` does, and check afterwards that no process is left."""
     port = port or free_port()
-    command = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
-    process = Process(command, environment=environment, folder=settings.BASE_DIR)
+    process = start_server(environment, port)
     server = Server(port, process, key)
     try:
         wait_until_ready(process, server.url)
@@ -189,6 +200,12 @@ def run_server(*, environment: Mapping[str, str], key: str, port: int | None = N
     finally:
         process.kill()
         print(process.output)  # pytest shows it with a failure
+
+
+def start_server(environment: Mapping[str, str], port: int) -> Process:
+    """Start the gateway as `make run` does."""
+    command = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
+    return Process(command, environment=environment, folder=settings.BASE_DIR)
 
 
 @contextmanager

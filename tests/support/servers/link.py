@@ -1,0 +1,70 @@
+"""A TCP link between a server and PostgreSQL that a test can make silent: connections stay, nothing comes through."""
+
+import socket
+import threading
+from contextlib import suppress
+from typing import Any
+
+from django.db import connection
+
+from tests.support.servers.stores import Store
+
+
+class Link:
+    """Accepts connections on a port, and carries what they send to PostgreSQL and back, until it is silent."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=100)
+        self._is_open = threading.Event()
+        self._is_open.set()
+        self._sockets: list[socket.socket] = [self._listener]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def build_url(self, store: Store) -> str:
+        """Return the DATABASE_URL of a database behind this link."""
+        parameters = connection.get_connection_params()
+        user, password = parameters.get("user", ""), parameters.get("password", "")
+        credentials = f"{user}:{password}" if password else user
+        return f"postgres://{credentials}@127.0.0.1:{self._listener.getsockname()[1]}/{store.name}"
+
+    def silence(self) -> None:
+        """Carry nothing more, in both directions."""
+        self._is_open.clear()
+
+    def resume(self) -> None:
+        """Carry what was sent meanwhile, and go on."""
+        self._is_open.set()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.resume()
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                near, _ = self._listener.accept()
+                far = _connect_to_postgres()
+                self._sockets += [near, far]
+                for source, target in ((near, far), (far, near)):
+                    threading.Thread(target=self._carry, args=[source, target], daemon=True).start()
+
+    def _carry(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):
+            while data := source.recv(65_536):
+                self._is_open.wait()
+                target.sendall(data)
+            target.shutdown(socket.SHUT_WR)
+
+
+def _connect_to_postgres() -> socket.socket:
+    parameters: dict[str, Any] = connection.settings_dict
+    host, port = parameters["HOST"] or "/var/run/postgresql", parameters["PORT"] or "5432"
+    if host.startswith("/"):
+        far = socket.socket(socket.AF_UNIX)
+        far.connect(f"{host}/.s.PGSQL.{port}")
+        return far
+    return socket.create_connection((host, int(port)))
