@@ -1,12 +1,24 @@
 """Start the server: python -m config.serve [arguments of granian], such as --host 0.0.0.0 --port 8000."""
 
+import logging
 import os
 import signal
 import sys
+import time
+from collections import deque
+from typing import Any
 
 from django.conf import settings
+from granian.server.mp import MPServer
 
 from config import env
+
+log = logging.getLogger(__name__)
+
+# Workers that die when they start would take all of a core. After so many deaths in a minute the server pauses.
+MAX_DEATHS = 10
+DEATHS_SECONDS = 60.0
+PAUSE_SECONDS = 5.0
 
 
 def main() -> None:
@@ -19,10 +31,11 @@ def main() -> None:
         env.make_metrics_folder()
         env.load_settings()
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
-    from granian.cli import entrypoint
+    from granian import cli
 
+    cli.Server = _PersistentServer
     sys.argv[1:1] = build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS)
-    entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
+    cli.entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
 
 
 def build_arguments(application: str, *, workers: int) -> list[str]:
@@ -32,6 +45,30 @@ def build_arguments(application: str, *, workers: int) -> list[str]:
         *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
         application,
     ]
+
+
+class _PersistentServer(MPServer):
+    """A server that goes on when a worker dies twice in five seconds, at which granian 2.8 would end all of them."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
+
+    def signal_handler_interrupt(self, *arguments: Any) -> None:
+        """Stop when the running requests have ended; stop at once at a second Ctrl-C or SIGTERM."""
+        if self.interrupt_signal:
+            for worker in self.wrks:
+                worker.kill()
+        super().signal_handler_interrupt(*arguments)
+
+    def _respawn_workers(self, workers: list[int], *arguments: Any, **options: Any) -> None:
+        now = time.monotonic()
+        if len(self._deaths) == MAX_DEATHS and now - self._deaths[0] < DEATHS_SECONDS:
+            log.error("server.workers_keep_dying pause_seconds=%s", PAUSE_SECONDS)
+            self.main_loop_interrupt.wait(PAUSE_SECONDS)  # until a signal
+        self._deaths.append(now)
+        super()._respawn_workers(workers, *arguments, **options)
+        self.respawned_wrks.clear()  # by which granian tells that a worker died again
 
 
 def _stop_on_sigterm_only() -> None:

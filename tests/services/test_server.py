@@ -17,7 +17,7 @@ from registry.models import Op
 from registry.releases import publishing
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.environment import make_key
-from tests.support.servers.processes import Server, eventually, get_process_id
+from tests.support.servers.processes import Server, eventually, get_process_id, kill_process
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
@@ -153,3 +153,14 @@ def test_server_stops_while_a_client_never_finishes_its_request(server: Server) 
         assert server.help().status_code == 200  # meanwhile the other threads go on
 
         assert server.process.stop(signal.SIGINT) == 0
+
+
+def test_server_goes_on_when_its_workers_die_again_and_again(server: Server) -> None:
+    for _ in range(3):  # the same worker again, and its neighbour, within the seconds that a worker takes to start
+        with server.workers() as workers:
+            for process in workers:
+                kill_process(process)
+
+    with server.workers() as workers:
+        assert len(workers) == 2
+    assert server.process.inner.poll() is None

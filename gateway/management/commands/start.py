@@ -42,7 +42,8 @@ class Command(BaseCommand):
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
-        os.execv(sys.executable, [sys.executable, "-m", "config.serve", *_build_server_arguments(port)])  # noqa: S606 - no shell is wanted
+        arguments = ["--host", "127.0.0.1", "--port", str(port)]
+        os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
     def _print_welcome(self, dev_env: dict[str, str]) -> None:
         url = dev_env["GATEWAY_URL"]
@@ -56,7 +57,7 @@ Try it from another terminal:
   . var/dev.env
   curl -s "$GATEWAY_URL/api/v1/help" -H "Authorization: Bearer $GATEWAY_API_KEY"
 
-Ctrl-C stops it.
+Ctrl-C stops it when running requests have ended; a second one stops it at once.
 """
         )
 
@@ -136,10 +137,3 @@ def _create_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
     _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
     return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
-
-
-def _build_server_arguments(port: int) -> list[str]:
-    return [
-        *("--host", "127.0.0.1", "--port", str(port)),
-        *("--workers-kill-timeout", "5"),  # seconds; else a request that never ends outlives Ctrl-C
-    ]

@@ -75,7 +75,7 @@ class Checkout:
         try:
             wait_until_ready(process, f"http://127.0.0.1:{port}")
             # One ready worker answers, and the other may still be loading. Wait until each has logged its release.
-            served = "Ctrl-C stops it."
+            served = "Ctrl-C stops it"
             eventually(
                 lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN
             )

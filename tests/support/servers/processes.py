@@ -16,8 +16,6 @@ from typing import Any, TypeVar
 import httpx2
 from django.conf import settings
 
-from gateway.management.commands import start
-
 T = TypeVar("T")
 
 STARTS_WITHIN = 120.0  # seconds; each process needs two of CPU time, which a busy machine is slow to give
@@ -204,7 +202,7 @@ def run_server(*, environment: Mapping[str, str], key: str, port: int | None = N
 
 def start_server(environment: Mapping[str, str], port: int) -> Process:
     """Start the gateway as `make run` does."""
-    command = [sys.executable, "-m", "config.serve", *start._build_server_arguments(port)]
+    command = [sys.executable, "-m", "config.serve", "--host", "127.0.0.1", "--port", str(port)]
     return Process(command, environment=environment, folder=settings.BASE_DIR)
 
 
