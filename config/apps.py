@@ -1,4 +1,7 @@
 from django.apps import AppConfig
+from django.db.backends.signals import connection_created
+
+from core import sqlite
 
 
 class WiringConfig(AppConfig):
@@ -9,4 +12,5 @@ class WiringConfig(AppConfig):
     def ready(self) -> None:
         from config import wiring  # models can be imported only now
 
+        connection_created.connect(sqlite.wait_fairly_for_locks)
         wiring.connect()

@@ -33,7 +33,7 @@ def main() -> None:
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian import cli
 
-    cli.Server = _PersistentServer
+    cli.Server = _PersistentServer  # type: ignore[attr-defined]  # it is imported there, and not declared again
     sys.argv[1:1] = build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS)
     cli.entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
 
@@ -58,8 +58,8 @@ class _PersistentServer(MPServer):
         """Stop when the running requests have ended; stop at once at a second Ctrl-C or SIGTERM."""
         if self.interrupt_signal:
             for worker in self.wrks:
-                worker.kill()
-        super().signal_handler_interrupt(*arguments)
+                worker.kill()  # type: ignore[no-untyped-call]
+        super().signal_handler_interrupt(*arguments)  # type: ignore[no-untyped-call]
 
     def _respawn_workers(self, workers: list[int], *arguments: Any, **options: Any) -> None:
         now = time.monotonic()

@@ -12,7 +12,8 @@ import time
 import psycopg
 from django.db import connection
 
-from core.postgres import GRACE_SECONDS, LimitedConnection, limit_waits
+from core.postgres import GRACE_SECONDS, LimitedConnection
+from core.wait_limit import limit_waits
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import connection
 
-from core.postgres import limit_waits
 from core.statements import Statement, execute_together
+from core.wait_limit import limit_waits
 
 
 class DeadlineExceeded(Exception):
@@ -40,7 +40,11 @@ class Deadline:
 
     @contextmanager
     def limit_waits(self) -> Iterator[None]:
-        """Give up waiting for PostgreSQL a second after the deadline, in which the server's own error should come."""
+        """Give up waiting for SQLite's write lock at the deadline, and for PostgreSQL soon after it.
+
+        Raises DeadlineExceeded if the deadline has passed.
+        """
+        self.get_remaining_ms()
         with limit_waits(self.at):
             yield
 
@@ -53,13 +57,6 @@ class Deadline:
     def _check_before_query(self, execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: Any) -> Any:
         self.get_remaining_ms()
         return execute(sql, params, many, context)
-
-
-def limit_write_lock_wait(deadline: Deadline) -> None:
-    """Limit how long the next BEGIN IMMEDIATE waits for SQLite's single write lock. No-op on other databases."""
-    if connection.vendor == "sqlite":
-        connection.ensure_connection()
-        connection.connection.execute(f"PRAGMA busy_timeout={deadline.get_remaining_ms()}")
 
 
 def limit_statement_time(deadline: Deadline) -> None:

@@ -6,20 +6,17 @@ longer than the server's, whose error says more.
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
 from psycopg.rows import Row
 
+from core.wait_limit import get_wait_until
+
 T = TypeVar("T")
 
 GRACE_SECONDS = 1.0
-
-_wait_until: ContextVar[float | None] = ContextVar("wait_until", default=None)
 
 
 class LimitedConnection(psycopg.Connection[Row]):
@@ -36,16 +33,6 @@ class LimitedConnection(psycopg.Connection[Row]):
             raise
 
     def _get_limit(self) -> float:
-        until = _wait_until.get()
+        until = get_wait_until()
         left = self.default_seconds if until is None else max(0.0, until - time.monotonic())
         return left + GRACE_SECONDS
-
-
-@contextmanager
-def limit_waits(until: float) -> Iterator[None]:
-    """Limit waits for PostgreSQL in this thread to a point on the monotonic clock, plus a second."""
-    token = _wait_until.set(until)
-    try:
-        yield
-    finally:
-        _wait_until.reset(token)

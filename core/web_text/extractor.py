@@ -9,11 +9,12 @@ Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Out
 """
 
 import json
+import multiprocessing
 import resource
-import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from core.web_text import decoding
 
@@ -28,10 +29,6 @@ INLINE_TAGS = frozenset(
 )
 
 
-class MainPartTimeout(BaseException):
-    """The main part was not found in time. Not an Exception, because the library catches every Exception."""
-
-
 def main() -> None:
     """Read one request from stdin and write its answer to stdout."""
     request = json.loads(sys.stdin.buffer.readline())
@@ -39,7 +36,7 @@ def main() -> None:
     _set_limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
     _set_limit(resource.RLIMIT_AS, MEMORY_LIMIT)
     page = decoding.decode(sys.stdin.buffer.read(), request["charset"])
-    result = _extract_main_part(page, request, seconds / 2) if request["is_html"] else {"content": page}
+    result = _extract_html(page, request, seconds / 2) if request["is_html"] else {"content": page}
     content = decoding.strip_invisible(result.pop("content")).strip()
     fields = {
         name: decoding.to_single_line(value)[:500] if isinstance(value, str) else value
@@ -49,33 +46,62 @@ def main() -> None:
     json.dump({**fields, "content": content[start:end], "length": len(content)}, sys.stdout)
 
 
-def _extract_main_part(page: str, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+def _extract_html(page: str, request: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Return the main part of a page, or all its text if the main part is not found within `seconds`."""
     # Imported here: tests import this module in the parent process, which must not load the library.
-    import trafilatura
+    import trafilatura  # noqa: F401 - for the child, which can open no files
 
     _preload_library_files()
-    _set_limit(resource.RLIMIT_NOFILE, 3)
-    signal.signal(signal.SIGALRM, _raise_timeout)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        result: Any = trafilatura.bare_extraction(
-            page,
-            url=request["url"],
-            with_metadata=True,
-            include_comments=False,
-            include_links=request["links"],
-            include_formatting=request["markdown"],
-            # Only dates from metadata, not dates that the text mentions.
-            date_extraction_params={"extensive_search": False, "original_date": True},
-        )
-    except MainPartTimeout:
-        result = None
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-    if result is None or not result.text:
+    result = _run_in_child(lambda: _extract_main_part(page, request), seconds)
+    if not result or not result["content"]:
         return {**_extract_all_text(page), "is_main_part": False}
-    title, site = result.title or _extract_all_text(page)["title"], result.sitename or ""
-    return {"title": title, "site": site, "published": result.date or "", "content": result.text, "is_main_part": True}
+    return {**result, "title": result["title"] or _extract_all_text(page)["title"], "is_main_part": True}
+
+
+def _run_in_child(function: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any] | None:
+    """Return the result of a function, or None if it fails or takes longer than `seconds`.
+
+    It runs in a process of its own, because the parser may stay in C for seconds, where no signal handler runs.
+    """
+    fork = multiprocessing.get_context("fork")
+    receiver, sender = fork.Pipe(duplex=False)
+
+    def run() -> None:
+        _forbid_files()
+        sender.send_bytes(json.dumps(function()).encode())
+
+    child = fork.Process(target=run)
+    child.start()
+    sender.close()
+    _forbid_files()
+    try:
+        return json.loads(receiver.recv_bytes()) if receiver.poll(seconds) else None
+    except EOFError:  # it failed
+        return None
+    finally:
+        child.kill()
+        child.join()
+
+
+def _extract_main_part(page: str, request: dict[str, Any]) -> dict[str, Any]:
+    import trafilatura
+
+    result: Any = trafilatura.bare_extraction(
+        page,
+        url=request["url"],
+        with_metadata=True,
+        include_comments=False,
+        include_links=request["links"],
+        include_formatting=request["markdown"],
+        # Only dates from metadata, not dates that the text mentions.
+        date_extraction_params={"extensive_search": False, "original_date": True},
+    )
+    return {
+        "title": result and result.title,
+        "site": result and (result.sitename or ""),
+        "published": result and (result.date or ""),
+        "content": result and result.text,
+    }
 
 
 def _preload_library_files() -> None:
@@ -108,13 +134,14 @@ def _extract_all_text(page: str) -> dict[str, str]:
     return {"title": title, "content": "\n".join(each for each in lines if each)}
 
 
+def _forbid_files() -> None:
+    """Let this process open no more files and sockets."""
+    _set_limit(resource.RLIMIT_NOFILE, 3)
+
+
 def _set_limit(what: int, value: int) -> None:
     with suppress(ValueError, OSError):  # macOS has no address space limit; the parent still enforces the time limit
         resource.setrlimit(what, (value, value))
-
-
-def _raise_timeout(*_: object) -> NoReturn:
-    raise MainPartTimeout
 
 
 if __name__ == "__main__":

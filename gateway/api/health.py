@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core import database_watch
-from core.postgres import limit_waits
+from core.wait_limit import limit_waits
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
 from registry.catalog import cache

@@ -40,7 +40,6 @@ def run_local_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> E
 
 def _write_once(call: ExecCall, work: UpstreamCall, executor: Executor, prepared: Any) -> EnvelopeResponse:
     keyed = call.keyed_call
-    deadlines.limit_write_lock_wait(work.deadline)
     with transaction.atomic():
         limits = deadlines.build_limit_statements(work.deadline)
         if keyed is None:
@@ -64,7 +63,6 @@ def _write_once(call: ExecCall, work: UpstreamCall, executor: Executor, prepared
 def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
     """Run the same code as a write, roll it back and return the response."""
     prepared = executor.prepare(work)
-    deadlines.limit_write_lock_wait(work.deadline)
     with transaction.atomic():
         deadlines.limit_statement_time(work.deadline)
         answer = _apply_in_savepoint(call, work, executor, prepared)

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,7 @@ from tests.support.servers.processes import (
 )
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_PROJECT_ID
+from workspace.models import Task
 
 pytestmark = pytest.mark.server
 
@@ -173,6 +175,25 @@ def test_stop_waits_for_a_running_request(started: Callable[..., Server], tmp_pa
     assert time.monotonic() - start >= IN_FLIGHT
     assert server.process.inner.wait(25) == 0
     assert OperationEvent.objects.filter(op="probe.hold", ok=True).count() == 1  # flushed, though made at the end
+
+
+def test_stop_answers_every_call_that_was_accepted(started: Callable[..., Server]) -> None:
+    server = started()
+    with ExitStack() as stack:
+        calls = [stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=60))) for _ in range(100)]
+        for number, call in enumerate(calls):  # each is accepted before the server stops
+            call.request("GET", "/healthz", headers=server.headers)
+            assert call.getresponse().read()
+            body = {"op": "probe.keep", "args": {"title": f"In flight {number}"}, "idempotency_key": f"flight-{number}"}
+            call.request(
+                "POST", "/api/v1/exec", json.dumps(body), {**server.headers, "Content-Type": "application/json"}
+            )
+        assert calls[0].getresponse().status == 200
+        server.process.inner.send_signal(signal.SIGTERM)
+
+        assert [call.getresponse().status for call in calls[1:]] == [200] * 99
+    assert server.process.inner.wait(25) == 0
+    assert Task.objects.filter(title__startswith="In flight").count() == 100
 
 
 @pytest.mark.parametrize("moment", ["when one worker is ready", "when all are"])

@@ -89,9 +89,12 @@ def test_wait_for_the_write_lock_is_limited_on_sqlite() -> None:
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
-        deadlines.limit_write_lock_wait(Deadline.after(milliseconds=200))
         start = time.monotonic()
-        with pytest.raises(OperationalError, match="locked"), transaction.atomic():
+        with (
+            Deadline.after(milliseconds=200).limit_waits(),
+            pytest.raises(OperationalError, match="locked"),
+            transaction.atomic(),
+        ):
             pass
         assert time.monotonic() - start < 10  # the connection's own timeout is 20 s
     finally:
@@ -107,9 +110,38 @@ def test_statement_limit_does_nothing_on_sqlite() -> None:
     assert run_query() == 1
 
 
-@on_postgres
-@pytest.mark.django_db
-def test_write_lock_limit_does_nothing_on_postgres() -> None:
-    deadlines.limit_write_lock_wait(Deadline(at=0.0))
+@on_sqlite
+@pytest.mark.django_db(transaction=True)
+def test_writers_on_sqlite_have_the_same_chance() -> None:
+    """A writer that begins anew at once does not keep out one that has waited for long."""
+    has_begun, is_over = threading.Event(), threading.Event()
 
-    assert run_query() == 1
+    def write_all_the_time() -> None:
+        other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, timeout=20)
+        while not is_over.is_set():
+            other.execute("BEGIN IMMEDIATE")
+            has_begun.set()
+            time.sleep(0.01)
+            other.execute("COMMIT")
+        other.close()
+
+    writers = [threading.Thread(target=write_all_the_time) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        assert has_begun.wait(10)
+        with Deadline.after(milliseconds=10_000).limit_waits():
+            for _ in range(20):
+                with transaction.atomic():
+                    run_query()
+    finally:
+        is_over.set()
+        for writer in writers:
+            writer.join()
+        connection.close()
+
+
+@pytest.mark.django_db
+def test_wait_after_the_deadline_is_refused() -> None:
+    with pytest.raises(DeadlineExceeded), Deadline(at=0.0).limit_waits():
+        run_query()
