@@ -1,6 +1,6 @@
 """Clients that generators make from our OpenAPI document call help and exec of a running server.
 
-The calls, with typed responses, are in clients/.
+The generators and their commands are those in docs/api-clients.md. The calls, with typed responses, are in clients/.
 """
 
 import os
