@@ -28,6 +28,7 @@ from tests.support.api import Api, assert_refused
 from tests.support.cpu_budget import examples
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
+MEMBERS = ("properties", "additionalProperties")  # keywords that say which members an object has
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 # Addresses that the document leaves out, and why.
@@ -79,6 +80,51 @@ def test_document_components_compile_and_are_all_used(document: dict[str, Any]) 
         jsonschema.Draft202012Validator.check_schema(schema)
         jsonschema_rs.Draft202012Validator({**schema, "components": document["components"]})
         assert f'"#/components/schemas/{name}"' in json.dumps(document), f"nothing uses {name}"
+
+
+def iterate_schemas(node: Any, pointer: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield everything in the document that may be a schema, with its JSON Pointer."""
+    if isinstance(node, dict):
+        yield pointer, node
+    for key, child in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+        yield from iterate_schemas(child, f"{pointer}/{key}")
+
+
+def has_type(schema: dict[str, Any], name: str) -> bool:
+    types = schema.get("type")
+    return types == name or (isinstance(types, list) and name in types)
+
+
+def test_document_gives_every_array_its_items(document: dict[str, Any]) -> None:
+    arrays = {pointer: schema for pointer, schema in iterate_schemas(document) if has_type(schema, "array")}
+
+    assert len(arrays) > 20
+    assert [pointer for pointer, schema in arrays.items() if "items" not in schema] == []
+
+
+def test_document_says_which_members_every_object_has(document: dict[str, Any]) -> None:
+    objects = {pointer: schema for pointer, schema in iterate_schemas(document) if has_type(schema, "object")}
+
+    assert len(objects) > 40
+    assert [pointer for pointer, each in objects.items() if each.keys().isdisjoint(MEMBERS)] == []
+
+
+def test_document_names_every_object_with_members_and_types_every_enum(document: dict[str, Any]) -> None:
+    """Client generators name an object inside another one after its place: BatchRequestOpsItemType1."""
+    schemas = dict(iterate_schemas(document))
+    with_members = {pointer for pointer, each in schemas.items() if has_type(each, "object") and "properties" in each}
+    enums = {pointer: each for pointer, each in schemas.items() if isinstance(each.get("enum"), list)}
+
+    assert with_members <= {f"/components/schemas/{name}" for name in document["components"]["schemas"]}
+    assert [pointer for pointer, each in enums.items() if "type" not in each] == []
+
+
+def test_document_operation_ids_are_unique_verb_phrases(document: dict[str, Any]) -> None:
+    """Client generators name functions after them, and rename those that a language reserves, such as exec."""
+    ids = [operation["operationId"] for methods in document["paths"].values() for operation in methods.values()]
+
+    assert len(set(ids)) == len(ids)
+    assert [id for id in ids if not re.fullmatch(r"[a-z]+(_[a-z]+)+", id)] == []
 
 
 def test_document_lists_exactly_the_routed_operations(document: dict[str, Any]) -> None:

@@ -6,67 +6,74 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from gateway.api.openapi.endpoint import ERROR, IDEMPOTENCY_KEY, KEY_REUSED, build_confirm_header, describe_endpoint
-from gateway.api.openapi.envelopes import ERROR_BODY
-from gateway.api.openapi.schema_parts import OBJECT, TEXT, build_object, build_ref
+from gateway.api.openapi.exec import allow_any_args
+from gateway.api.openapi.schema_parts import OBJECT, TEXT, build_array, build_enum, build_object, build_ref
 from gateway.batches import service
 from gateway.contracts import request_schemas
 
-_ENTRIES: list[dict[str, Any]] = list(request_schemas.ENTRIES.values())
-_BATCH: dict[str, Any] = {
-    **request_schemas.BATCH,
-    "properties": {
-        **request_schemas.BATCH["properties"],
-        "ops": {**request_schemas.BATCH["properties"]["ops"], "items": {"oneOf": _ENTRIES}},
-    },
-}
-_ENTRY_FIELDS = {"index": {"type": "integer"}, "type": {"enum": ["help", "exec"]}}
-_SUMMARY = {name: {"type": "integer"} for name in ("succeeded", "failed", "skipped")}
+
+def _build_list_of_one_of(*names: str) -> dict[str, Any]:
+    return build_array({"oneOf": [build_ref(name) for name in names]})
+
+
+_BATCH_PROPERTIES = request_schemas.BATCH["properties"]
+_ENTRIES = _BATCH_PROPERTIES["ops"] | _build_list_of_one_of("BatchHelpRequest", "BatchExecRequest")
+_INDEX = {"index": {"type": "integer"}}
+_COUNTS = {name: {"type": "integer"} for name in ("succeeded", "failed", "skipped")}
 
 _BATCH_FIELDS = {"batch_id": {**TEXT, "format": "uuid"}, "ok": {"type": "boolean"}, "meta": build_ref("Meta")}
 
 _RESEND_NOTE = "Send the batch again with its idempotency key: entries that have run do not run again."
 
 COMPONENTS: dict[str, Any] = {
-    "BatchRequest": _BATCH,
+    "BatchRequest": {**request_schemas.BATCH, "properties": {**_BATCH_PROPERTIES, "ops": _ENTRIES}},
+    "BatchHelpRequest": request_schemas.ENTRIES["help"],
+    "BatchExecRequest": allow_any_args(request_schemas.ENTRIES["exec"]),
     "BatchHelp": build_object(
-        {**_ENTRY_FIELDS, "path": TEXT, "ok": {"type": "boolean"}},
-        {"result": OBJECT, "error": ERROR_BODY},
+        {**_INDEX, "type": {"const": "help"}, "path": TEXT, "ok": {"type": "boolean"}},
+        {"result": build_ref("HelpAnswer"), "error": build_ref("ErrorBody")},
         description="A help entry: its result or its error.",
     ),
     "BatchExec": build_object(
-        {**_ENTRY_FIELDS, "op": {"type": ["string", "null"]}, "ok": {"type": "boolean"}, "meta": build_ref("Meta")},
-        {"result": OBJECT, "error": ERROR_BODY},
+        {
+            **_INDEX,
+            "type": {"const": "exec"},
+            "op": {"type": ["string", "null"]},
+            "ok": {"type": "boolean"},
+            "meta": build_ref("Meta"),
+        },
+        {"result": OBJECT, "error": build_ref("ErrorBody")},
         description="An exec entry: its envelope.",
     ),
     "BatchWaiting": build_object(
-        {**_ENTRY_FIELDS, "status": {"enum": ["pending", "running"]}},
+        {**_INDEX, "type": build_enum(request_schemas.ENTRIES), "status": build_enum(["pending", "running"])},
         {"op": TEXT, "path": TEXT},
         description="An entry that is not done.",
     ),
     "Batch": build_object(
         {
             **_BATCH_FIELDS,
-            "results": {"type": "array", "items": {"oneOf": [build_ref("BatchHelp"), build_ref("BatchExec")]}},
-            "summary": build_object(_SUMMARY),
+            "results": _build_list_of_one_of("BatchHelp", "BatchExec"),
+            "summary": build_ref("BatchSummary"),
         },
         description="A batch that is done or out of time: one result per entry, in the order of the request.",
     ),
     "BatchStatus": build_object(
         {
             **_BATCH_FIELDS,
-            "results": {
-                "type": "array",
-                "items": {"oneOf": [build_ref("BatchHelp"), build_ref("BatchExec"), build_ref("BatchWaiting")]},
-            },
-            "summary": build_object({**_SUMMARY, "pending": {"type": "integer"}}),
-            "status": {"enum": ["pending", "running", "done", "cancelled"]},
+            "results": _build_list_of_one_of("BatchHelp", "BatchExec", "BatchWaiting"),
+            "summary": build_ref("BatchProgress"),
+            "status": build_ref("BatchState"),
         },
         description="The status of a batch.",
     ),
+    "BatchSummary": build_object(_COUNTS),
+    "BatchProgress": build_object({**_COUNTS, "pending": {"type": "integer"}}),
+    "BatchState": build_enum(["pending", "running", "done", "cancelled"]),
 }
 
 batch_by_post = describe_endpoint(
-    id="batch",
+    id="run_batch",
     summary="Make several calls at once",
     body="BatchRequest",
     answers={
@@ -89,7 +96,7 @@ batch_by_post = describe_endpoint(
 _STATUS = {200: OpenApiResponse(build_ref("BatchStatus"), description="The current status.")}
 
 batch_status = describe_endpoint(
-    id="batch_status",
+    id="get_batch",
     summary="Get the status of a batch",
     body=None,
     answers=_STATUS,
@@ -106,5 +113,5 @@ batch_status = describe_endpoint(
 )
 
 batch_cancel = describe_endpoint(
-    id="batch_cancel", summary="Cancel entries that have not started", body=None, answers=_STATUS
+    id="cancel_batch", summary="Cancel entries that have not started", body=None, answers=_STATUS
 )

@@ -5,11 +5,21 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse
 
 from gateway.api.openapi.endpoint import ERROR, IDEMPOTENCY_KEY, KEY_REUSED, build_confirm_header, describe_endpoint
-from gateway.api.openapi.schema_parts import build_ref
+from gateway.api.openapi.schema_parts import OBJECT, build_ref
 from gateway.contracts import request_schemas
 
+
+def allow_any_args(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an exec body whose args may have any members.
+
+    The schema itself does not say so, because models read it, too, and it would cost them tokens.
+    """
+    properties = schema["properties"]
+    return {**schema, "properties": {**properties, "args": properties["args"] | OBJECT}}
+
+
 COMPONENTS: dict[str, Any] = {
-    "ExecRequest": request_schemas.EXEC,
+    "ExecRequest": allow_any_args(request_schemas.EXEC),
 }
 
 _FAILURES = {
@@ -19,7 +29,7 @@ _FAILURES = {
 }
 
 exec_by_post = describe_endpoint(
-    id="exec",
+    id="run_op",
     summary="Run one op",
     body="ExecRequest",
     answers={200: OpenApiResponse(build_ref("Success"), description="The op succeeded.")}

@@ -5,8 +5,9 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse
 
 from gateway.api.openapi.endpoint import build_query_parameters, describe_endpoint
-from gateway.api.openapi.schema_parts import TEXT, build_array, build_object, build_ref
+from gateway.api.openapi.schema_parts import TEXT, build_array, build_enum, build_object, build_ref
 from gateway.contracts import request_schemas
+from registry.models import Op
 
 _RELEASE = {
     "version": TEXT,
@@ -21,29 +22,24 @@ _WITHDRAWN = {"withdrawn_reason": TEXT}
 
 COMPONENTS: dict[str, Any] = {
     "ReleasePage": build_object(
-        {"results": build_array(_RELEASE, _WITHDRAWN), "next_cursor": {"type": ["string", "null"]}},
+        {"results": build_array(build_ref("ReleaseSummary")), "next_cursor": {"type": ["string", "null"]}},
         description="Releases, newest first.",
     ),
+    "ReleaseSummary": build_object(_RELEASE, _WITHDRAWN),
     "Release": build_object(
-        {
-            **_RELEASE,
-            "ops": build_array(
-                {
-                    "op": TEXT,
-                    "kind": {"enum": ["read", "write"]},
-                    "summary": TEXT,
-                    "status": {"enum": ["active", "retired"]},
-                },
-                {"tokens": build_object({"short": {"type": "integer"}, "full": {"type": "integer"}})},
-            ),
-        },
+        {**_RELEASE, "ops": build_array(build_ref("ReleaseOp"))},
         _WITHDRAWN,
         description="One release, with the ops this key may see and the o200k_base tokens of their help.",
     ),
+    "ReleaseOp": build_object(
+        {"op": TEXT, "kind": build_ref("OpKind"), "summary": TEXT, "status": build_enum(Op.Status.values)},
+        {"tokens": build_ref("HelpTokens")},
+    ),
+    "HelpTokens": build_object({"short": {"type": "integer"}, "full": {"type": "integer"}}),
 }
 
 releases_list = describe_endpoint(
-    id="releases",
+    id="list_releases",
     summary="List the releases, newest first",
     body=None,
     answers={200: OpenApiResponse(build_ref("ReleasePage"), description="A page of releases.")},
@@ -51,7 +47,7 @@ releases_list = describe_endpoint(
 )
 
 release_get = describe_endpoint(
-    id="release",
+    id="get_release",
     summary="Get one release: its ops and their tokens",
     body=None,
     answers={200: OpenApiResponse(build_ref("Release"), description="The release.")},

@@ -10,14 +10,16 @@ from gateway.toolset.telemetry import TELEMETRY_SCHEMA
 
 COMPONENTS: dict[str, Any] = {
     "TelemetryRequest": TELEMETRY_SCHEMA,
-    "Told": build_object({"ok": {"const": True}, "meta": build_ref("Meta")}),
+    "TelemetryResponse": build_object({"ok": {"const": True}, "meta": build_ref("Meta")}),
 }
 
 telemetry_by_post = describe_endpoint(
-    id="telemetry",
+    id="report_turn",
     summary="Report how a turn went",
     body="TelemetryRequest",
     answers={
-        200: OpenApiResponse(build_ref("Told"), description="Recorded; a repeated report replaces the earlier one.")
+        200: OpenApiResponse(
+            build_ref("TelemetryResponse"), description="Recorded; a repeated report replaces the earlier one."
+        )
     },
 )
