@@ -254,6 +254,11 @@ STORAGES = {
 
 # --- ours -------------------------------------------------------------------------------------------------------------
 
+# Reverse proxies that append an address to X-Forwarded-For. Like SECURE_PROXY_SSL_HEADER it trusts a header, so local
+# mode, which has no proxy, ignores it.
+_proxy_count = env.read_number("GATEWAY_PROXY_COUNT", default=1, most=10)
+GATEWAY_PROXY_COUNT = _proxy_count if PRODUCTION else 0
+
 GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
 GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1, most=env.MAX_HOURS)
