@@ -3,6 +3,7 @@
 from django.conf import settings
 
 from config.wsgi import application as django_application
+from core.client_address import read_limited_address
 from core.server.application import Application, Route
 from core.server.environ import Environ
 from core.server.thread_pool import ThreadPool
@@ -40,4 +41,8 @@ def _choose_route(environ: Environ) -> Route:
     return _help if path in ("/api/v1/help", "/api/v1/toolset") else _calls
 
 
-application = Application(django_application, _choose_route)
+def _read_address(environ: Environ) -> str:
+    return read_limited_address(environ) or ""
+
+
+application = Application(django_application, _choose_route, _read_address)

@@ -1,6 +1,7 @@
 """Settings in three parts: Django, third parties, ours. .env.example lists all environment variables, with units."""
 
 import os
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import django_stubs_ext
@@ -37,6 +38,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
+    "axes",  # before the last app with models, after which the roles get their permissions (gateway/apps.py)
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -57,6 +59,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "gateway.sign_in.refusals.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -115,6 +118,11 @@ else:
     )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",  # first, so that a locked sign-in hashes no password
+    "django.contrib.auth.backends.ModelBackend",
+]
+PASSWORD_HASHERS = ["core.password_hashing.BoundedPasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -175,6 +183,7 @@ LOGGING = {
     "loggers": {
         "django.request": {"level": "ERROR"},  # every 4xx has an envelope and an event already
         "psycopg.pool": {"level": "ERROR"},  # at WARNING it logs two lines per second while the database is away
+        "axes": {"level": "CRITICAL"},  # gateway/sign_in logs failed sign-ins
         "httpx2": {"level": "WARNING"},  # at INFO it logs URLs with their query strings
         "celery.app.trace": {"level": "WARNING"},  # at INFO it logs two lines per message
         "celery.worker.strategy": {"level": "WARNING"},
@@ -198,6 +207,19 @@ REST_FRAMEWORK = {
 
 # prometheus_client reads the variable. config/wsgi.py sets it for servers; other processes need none.
 env.make_folder("PROMETHEUS_MULTIPROC_DIR")
+
+# Limits of wrong passwords (gateway/sign_in/throttle.py).
+AXES_HANDLER = "gateway.sign_in.throttle.SignInThrottle"
+AXES_USERNAME_CALLABLE = "gateway.sign_in.throttle.get_account"
+AXES_CLIENT_IP_CALLABLE = "core.client_address.get_axes_address"
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
+AXES_FAILURE_LIMIT = 1  # the handler counts the limits that are reached
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # else somebody could lock an account for ever
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ADMIN = False  # gateway/admin/failed_sign_ins.py has the list
+AXES_VERBOSE = False
+SILENCED_SYSTEM_CHECKS = ["axes.W002"]  # it asks for AxesMiddleware; RefusalMiddleware takes its place
 
 # Batches. If no broker is set, each web process has one in memory and a worker in threads (config/celery.py).
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
@@ -265,6 +287,11 @@ STORAGES = {
 # Server processes, and threads in each that run calls; half as many more for help, and half as many for pages.
 GATEWAY_WORKERS = env.read_number("GATEWAY_WORKERS", default=2, least=1)
 GATEWAY_THREADS = env.read_number("GATEWAY_THREADS", default=4, least=1)
+
+# Reverse proxies that append an address to X-Forwarded-For. Like SECURE_PROXY_SSL_HEADER it trusts a header, so local
+# mode, which has no proxy, ignores it.
+_proxy_count = env.read_number("GATEWAY_PROXY_COUNT", default=1, most=10)
+GATEWAY_PROXY_COUNT = _proxy_count if PRODUCTION else 0
 
 GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms

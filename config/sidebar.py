@@ -107,6 +107,7 @@ SECTIONS = [
             SidebarList("Switches", "toggle_off", "registry.Switch"),
             SidebarList("Users", "person", "auth.User"),
             SidebarList("Roles", "shield_person", "auth.Group"),
+            SidebarList("Failed sign-ins", "lock", "axes.AccessAttempt"),
         ],
     ),
     SidebarSection(

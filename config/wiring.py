@@ -51,6 +51,7 @@ PERIODIC_JOBS = (
     Job(retention.delete_used_confirmations, timedelta(minutes=5)),
     Job(retention.delete_batches, timedelta(minutes=5)),
     Job(retention.delete_sessions, timedelta(hours=1)),
+    Job(retention.delete_sign_ins, timedelta(minutes=5)),
     Job(retention.delete_figures, timedelta(hours=1)),
     Job(retention.delete_events, timedelta(minutes=10)),
     Job(retention.delete_turns, timedelta(minutes=10)),

@@ -47,7 +47,7 @@ AREAS = {
         *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
     ),
     "clients": ("gateway.client", "gateway.apikey"),
-    "people": ("auth.user", "auth.group"),
+    "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
 
 _VIEW_ONLY = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)

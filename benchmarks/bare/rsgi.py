@@ -6,4 +6,4 @@ from core.server.application import Application, Route
 from core.server.thread_pool import ThreadPool
 
 _route = Route(ThreadPool("bare", 4), most_body_bytes=1_000_000)
-application = Application(get_wsgi_application(), lambda _: _route)
+application = Application(get_wsgi_application(), lambda _: _route, lambda _: "")

@@ -55,21 +55,26 @@ class _Response:
 
 
 class Application:
-    """An RSGI application around a WSGI application.
+    """An RSGI application around a WSGI application. `read_address` returns the address that limits count.
 
     Answers are sent when they are complete, so that a client that reads slowly holds no thread either.
     """
 
-    def __init__(self, application: WSGIApplication, choose_route: Callable[[Environ], Route]) -> None:
+    def __init__(
+        self,
+        application: WSGIApplication,
+        choose_route: Callable[[Environ], Route],
+        read_address: Callable[[Environ], str],
+    ) -> None:
         self._application = application
         self._choose_route = choose_route
+        self._read_address = read_address
         self._slow_bodies = SlowBodies(most_bytes=MOST_BYTES, most_bytes_per_address=MOST_BYTES_PER_ADDRESS)
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         environ = build_environ(scope)
-        route = self._choose_route(environ)
-        environ["wsgi.input"] = BytesIO(await self._read_body(environ, route, protocol))
-        address = environ["REMOTE_ADDR"]
+        route, address = self._choose_route(environ), self._read_address(environ)
+        environ["wsgi.input"] = BytesIO(await self._read_body(environ, route, protocol, address))
         loop = asyncio.get_running_loop()
         answered = loop.create_future()
 
@@ -90,7 +95,7 @@ class Application:
         finally:
             route.pool.release(address)
 
-    async def _read_body(self, environ: Environ, route: Route, protocol: HTTPProtocol) -> bytes:
+    async def _read_body(self, environ: Environ, route: Route, protocol: HTTPProtocol, address: str) -> bytes:
         """Return the body. If it is not read, it is empty, and the environment has a BODY_PROBLEM.
 
         A body without a length (chunked) is never read: WSGI has no way to say where it ends.
@@ -102,7 +107,7 @@ class Application:
             environ[BODY_PROBLEM] = BodyProblem.TOO_LARGE
             return b""
         try:
-            return await read_body(protocol, length, address=environ["REMOTE_ADDR"], slow_bodies=self._slow_bodies)
+            return await read_body(protocol, length, address=address, slow_bodies=self._slow_bodies)
         except BodyTooSlow:
             environ[BODY_PROBLEM] = BodyProblem.TOO_SLOW
             return b""

@@ -4,12 +4,14 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
+from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
 from gateway.models import Batch, IdempotencyRecord, UsedConfirmation
+from gateway.sign_in.throttle import KNOWN_ADDRESS_AGE
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +38,14 @@ def delete_batches(at: datetime) -> bool:
 def delete_sessions(at: datetime) -> bool:
     """Delete expired admin sessions."""
     return _delete_expired(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
+
+
+def delete_sign_ins(at: datetime) -> bool:
+    """Delete failed sign-ins that lock nothing any more, and sign-ins whose addresses are no longer known ones."""
+    failures = AccessAttempt.objects.filter(attempt_time__lt=at - settings.AXES_COOLOFF_TIME)
+    more = _delete_expired(failures, oldest="attempt_time")
+    sign_ins = AccessLog.objects.filter(attempt_time__lt=at - KNOWN_ADDRESS_AGE)
+    return _delete_expired(sign_ins, oldest="attempt_time") or more
 
 
 def delete_figures(at: datetime) -> bool:

@@ -3,9 +3,11 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 import pytest
+from axes.models import AccessAttempt
 from django.test import override_settings
 from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
@@ -129,4 +131,6 @@ def _rows(server: Server) -> dict[str, Any]:
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
+    AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile
     return role_matrix.pick_row_of_each_model()

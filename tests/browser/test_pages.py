@@ -12,6 +12,7 @@ import pytest
 from django.contrib.admin import site
 from playwright.sync_api import Browser
 
+from gateway.sign_in.throttle import PAIR_LIMIT
 from tests.browser.conftest import SharedServer
 from tests.support import browser_users, role_matrix
 from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
@@ -66,6 +67,20 @@ def test_login_pages_are_accessible(browser: Browser, shared_server: SharedServe
     with browser_users.open_browser(browser, shared_server.server.url) as person:
         person.page.goto("/admin/")
 
+        assert find_page_problems(person) == []
+
+
+def test_page_of_a_locked_sign_in_is_accessible(browser: Browser, shared_server: SharedServer) -> None:
+    with browser_users.open_browser(browser, shared_server.server.url) as person:
+        for _ in range(PAIR_LIMIT):
+            person.page.goto("/admin/login/")
+            person.page.fill("#id_username", "mallory")
+            person.page.fill("#id_password", "wrong")
+            person.page.click("#login-form button[type=submit]")
+            person.page.wait_for_load_state()
+
+        assert person.page.get_by_text("Sign-in is locked").is_visible()
+        person.errors = [error for error in person.errors if "status of 429" not in error]  # Chromium reports the page
         assert find_page_problems(person) == []
 
 

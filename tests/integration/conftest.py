@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client as HttpClient
@@ -99,6 +100,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     last_seen.flush()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 
 

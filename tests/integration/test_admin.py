@@ -35,6 +35,7 @@ READ_ONLY = {
         "gateway.UsedConfirmation",
         "gateway.PeriodicJob",
     ),
+    "axes.AccessAttempt",
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
 }
 

@@ -45,6 +45,7 @@ from tests.support.role_matrix import (
 ACTIONS = {
     **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},
     **{("registry.Switch", action): "A" for action in ("turn_off", "turn_on")},
+    ("axes.AccessAttempt", "unlock"): "A",
     ("registry.Op", "export_csv"): "AE",
     ("analytics.AuditEntry", "take_back"): "AE",
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
@@ -185,7 +186,7 @@ def test_every_model_belongs_to_one_area() -> None:
         model._meta.label_lower for app in PROJECT_APPS for model in apps.get_app_config(app).get_models()
     ]
 
-    assert sorted(listed_models) == sorted([*project_models, "auth.user", "auth.group"])
+    assert sorted(listed_models) == sorted([*project_models, "auth.user", "auth.group", "axes.accessattempt"])
 
 
 def test_every_role_has_a_group_with_its_permissions(db: None) -> None:

@@ -105,6 +105,7 @@ INVALID = [
     ),
     ("SECURE_SSL_REDIRECT", "maybe", "is 'maybe'; set it to true or false."),
     ("SECURE_HSTS_SECONDS", "1 year", "is '1 year'; set it to a whole number from 0 to 2147483647, such as 31536000."),
+    ("GATEWAY_PROXY_COUNT", "yes", "is 'yes'; set it to a whole number from 0 to 10, such as 1."),
     ("GATEWAY_EVENT_DAYS", "9" * 5000, f"is '{'9' * 80}…'; set it to a whole number from 1 to 36500, such as 90."),
     ("GATEWAY_CONTENT_DAYS", "٣", "is '٣'; set it to a whole number from 0 to 36500, such as 0."),
     ("GATEWAY_RELEASES_KEPT", "1", "is '1'; set it to a whole number from 2 to 2147483647, such as 4."),
@@ -144,6 +145,8 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
     *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": True}) for text in ("", "1", "true", "YES", "On", " on ")],
     *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": False}) for text in ("0", "false", "No", "OFF")],
     ("AGENTIC_CHAT_TOOL_GATEWAY", "", {"AGENTIC_CHAT_TOOL_GATEWAY": False}),
+    ("GATEWAY_PROXY_COUNT", "", {"GATEWAY_PROXY_COUNT": 1}),
+    ("GATEWAY_PROXY_COUNT", "2", {"GATEWAY_PROXY_COUNT": 2}),
     ("GATEWAY_EVENT_DAYS", " 7 ", {"GATEWAY_EVENT_DAYS": 7}),
     ("GATEWAY_EVENT_DAYS", "", {"GATEWAY_EVENT_DAYS": 90}),
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "0.25", {"GATEWAY_DOLLARS_PER_MILLION_TOKENS": Decimal("0.25")}),
@@ -256,6 +259,10 @@ def test_settings_accept_valid_values(name: str, value: str, expected: dict[str,
     values = read_settings(PRODUCTION | {name: value})
 
     assert {each: values[each] for each in expected} == expected
+
+
+def test_local_mode_trusts_no_proxy() -> None:
+    assert read_settings({"GATEWAY_PROXY_COUNT": "2"})["GATEWAY_PROXY_COUNT"] == 0
 
 
 @for_each("url, expected", DATABASES)

@@ -47,7 +47,7 @@ def echo(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterabl
 
 def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) -> Application:
     route = Route(ThreadPool("test", 1, most_per_address=most_per_address), most_body_bytes=10)
-    return Application(wsgi, lambda _: route)
+    return Application(wsgi, lambda _: route, lambda environ: str(environ["REMOTE_ADDR"]))
 
 
 def send(application: Application, *protocols: Protocol, length: int | None = None, **scope: Any) -> None:

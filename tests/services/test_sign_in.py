@@ -1,0 +1,45 @@
+"""Many sign-ins at once: each process hashes one password at a time, and the API is served meanwhile."""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from tests.support.servers.processes import PLAIN_HTTP, WORKERS, Server, eventually
+
+pytestmark = pytest.mark.server
+
+CONNECTIONS = 24
+
+
+def test_help_is_served_while_many_sign_ins_wait(serve: Callable[..., Server], tmp_path: Path) -> None:
+    folder = tmp_path / "hashing"
+    folder.mkdir()
+    server = serve(DJANGO_SETTINGS_MODULE="tests.support.servers.hashing_settings", HASHING_FOLDER=str(folder))
+
+    def sign_in(number: int) -> httpx2.Response:
+        with httpx2.Client(base_url=server.url, timeout=60, **PLAIN_HTTP) as http:
+            token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
+            assert token
+            form = {"username": f"nobody{number}", "password": "wrong", "csrfmiddlewaretoken": token[1]}
+            return http.post("/admin/login/", data=form)
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        sign_ins = [pool.submit(sign_in, number) for number in range(CONNECTIONS)]
+        # All others are refused, at once or after they waited for their turn.
+        eventually(lambda: sum(each.done() for each in sign_ins) == CONNECTIONS - WORKERS, within=60, what="refusals")
+        hashes = [file.name.partition("-")[0] for file in folder.glob("*-*")]
+        with server.workers() as workers:
+            statuses = [http.get("/api/v1/help").status_code for http in workers.values()]
+        refusals = [each.result() for each in sign_ins if each.done()]
+        (folder / "go").touch()
+        answers = [each.result() for each in sign_ins]
+
+    assert sorted(hashes) == sorted(map(str, workers))  # one in each process
+    assert statuses == [200] * WORKERS
+    assert {response.status_code for response in refusals} == {429}
+    assert {response.headers["Retry-After"] for response in refusals} == {"2"}
+    assert sorted(response.status_code for response in answers) == [200] * WORKERS + [429] * (CONNECTIONS - WORKERS)

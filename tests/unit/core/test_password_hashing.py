@@ -1,0 +1,95 @@
+"""A process hashes one password at a time. One more request waits, and others are refused."""
+
+import base64
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+from django.contrib.auth import hashers
+from django.contrib.auth.hashers import PBKDF2PasswordHasher
+
+from core import password_hashing
+from core.password_hashing import BoundedPasswordHasher, PasswordHashingBusy
+from tests.support.servers.processes import eventually
+
+
+class HeldHashing:
+    """Replaces the hash function with one that waits for the test."""
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.go = threading.Event()
+
+    def __call__(self, *args: object, **options: object) -> bytes:
+        self.started += 1
+        assert self.go.wait(10)
+        return b"hash"
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldHashing]:
+    hashing = HeldHashing()
+    monkeypatch.setattr(hashers, "pbkdf2", hashing)
+    yield hashing
+    hashing.go.set()
+
+
+def hash_in_threads(pool: ThreadPoolExecutor, count: int) -> list[Future[str]]:
+    return [pool.submit(BoundedPasswordHasher().encode, "a password", "salt") for _ in range(count)]
+
+
+def test_one_password_is_hashed_and_one_waits(held: HeldHashing) -> None:
+    with ThreadPoolExecutor(6) as pool:
+        futures = hash_in_threads(pool, 6)
+        eventually(lambda: sum(future.done() for future in futures) == 4, within=5, what="the refusals")
+
+        assert held.started == 1
+        assert all(isinstance(future.exception(), PasswordHashingBusy) for future in futures if future.done())
+
+        held.go.set()
+        assert [future.result(10)[:13] for future in futures if not future.exception(10)] == ["pbkdf2_sha256"] * 2
+    assert held.started == 2
+
+
+def test_waiting_request_is_refused_after_some_time(held: HeldHashing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(password_hashing, "MAX_WAIT_SECONDS", 0.01)
+
+    with ThreadPoolExecutor(2) as pool:
+        futures = hash_in_threads(pool, 2)
+        eventually(lambda: any(future.done() for future in futures), within=5, what="the refusal")
+        held.go.set()
+        errors = [future.exception(10) for future in futures]
+
+    assert {type(error) for error in errors} == {type(None), PasswordHashingBusy}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="by design: only Linux has priorities of threads")
+def test_hashing_gives_way_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_niceness(*args: object, **options: object) -> bytes:
+        return str(os.nice(0)).encode()
+
+    monkeypatch.setattr(hashers, "pbkdf2", read_niceness)
+
+    encoded = BoundedPasswordHasher().encode("a password", "salt")
+
+    niceness = int(base64.b64decode(encoded.rpartition("$")[2]))
+    assert niceness == min(os.nice(0) + password_hashing.NICENESS, 19)
+
+
+def test_failure_frees_the_turn() -> None:
+    hasher = BoundedPasswordHasher()
+    for _ in range(3):
+        with pytest.raises(ValueError, match="salt"):
+            hasher.encode("a password", "")
+
+    assert hasher.verify("a password", hasher.encode("a password", "salt", 10))
+
+
+def test_hashes_are_those_of_django() -> None:
+    encoded = PBKDF2PasswordHasher().encode("a password", "salt", 10)
+
+    assert BoundedPasswordHasher().encode("a password", "salt", 10) == encoded
+    assert BoundedPasswordHasher.algorithm == PBKDF2PasswordHasher.algorithm
