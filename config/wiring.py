@@ -19,7 +19,7 @@ from gateway.batches import broker, sweep
 from gateway.clients import key_verification
 from gateway.executors import embedded
 from gateway.executors.embedded import Handler
-from gateway.jobs import retention, runner
+from gateway.jobs import retention, runner, write_check
 from gateway.jobs.runner import Job
 from gateway.routing import release_routing
 from registry import search
@@ -38,6 +38,7 @@ POLLED_FUNCTIONS = (
     key_verification.refresh_verified_keys,
     sweep.renew_and_sweep,
     broker.check_when_due,
+    write_check.check_when_due,
     metrics.update_gauges,
     runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
 )

@@ -63,9 +63,7 @@ class _Watch:
 
     def _ask(self) -> None:
         if self._connection is None:
-            parameters = connection.get_connection_params()
-            parameters |= {"autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "database-watch"}
-            self._connection = LimitedConnection.connect(**parameters)
+            self._connection = _connect()
         with limit_waits(time.monotonic() + PATIENCE_SECONDS - GRACE_SECONDS):
             self._connection.execute("SELECT 1")
 
@@ -97,6 +95,22 @@ def is_answering() -> bool:
 def is_silent() -> bool:
     """Return whether the database has given no answer for so long that waiting for one is in vain."""
     return _watch.get_silent_seconds() > SILENT_SECONDS
+
+
+def find_reason() -> str | None:
+    """Return why no connection to PostgreSQL can be made, which its pool does not tell; None if one can be made."""
+    if connection.vendor != "postgresql":
+        return None
+    try:
+        _connect().close()
+    except (psycopg.Error, OSError) as error:
+        return _describe(error)
+    return None
+
+
+def _connect() -> LimitedConnection:
+    options = {"autocommit": True, "connect_timeout": CONNECT_SECONDS, "application_name": "database-watch"}
+    return LimitedConnection.connect(**connection.get_connection_params() | options)
 
 
 def _describe(error: Exception) -> str:

@@ -9,9 +9,10 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 
-from django.db import close_old_connections
+from django.db import DatabaseError, close_old_connections
 
 from core import database_watch
+from core.database_errors import NOT_MIGRATED, is_schema_missing
 
 log = logging.getLogger(__name__)
 
@@ -34,12 +35,16 @@ def set_functions(functions: Sequence[PollFunction]) -> None:
 def refresh() -> None:
     """Call every function once. A failure is logged, and the old state stays in use.
 
-    Nothing is called while the database does not answer: each function would wait for it as long as it may.
+    Nothing is called while the database does not answer: each function would wait for it as long as it may. Nor is
+    anything after a query for a table that is missing: the others would fail as well.
     """
     for function in _functions:
         if not database_watch.is_answering():
             return
-        _call_and_log(function, f"{function.__module__}.{function.__qualname__}")
+        try:
+            _call_and_log(function, f"{function.__module__}.{function.__qualname__}")
+        except DatabaseError:
+            return
 
 
 def start() -> None:
@@ -66,10 +71,18 @@ def _run_loop() -> None:
 
 
 def _call_and_log(function: PollFunction, name: str) -> None:
+    """Call a function and log if it begins to fail or works again. Raises DatabaseError if a table is missing."""
     try:
         function()
     except Exception as error:  # any error: the next poll tries again
-        if name not in _failing:
+        is_new = name not in _failing
+        if is_schema_missing(error):
+            if is_new:
+                log.error("database.not_migrated retry_seconds=%s %s", INTERVAL, NOT_MIGRATED)
+            _failing.add(name)
+            close_old_connections()
+            raise
+        if is_new:
             log.warning("poller.failed function=%s retry_seconds=%s", name, INTERVAL, exc_info=error)
         _failing.add(name)
         close_old_connections()

@@ -1,8 +1,11 @@
 """Errors outside of every view: in the form of the API, or as a page if a person is in the admin."""
 
+import sys
+
 from django.http import HttpRequest, HttpResponse
 
 from core.admin import error_page
+from core.database_errors import is_schema_missing, is_unavailable
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from gateway import request_context
 from gateway.api.base import render_envelope
@@ -14,6 +17,8 @@ from gateway.contracts.errors import (
     InvalidRequestError,
     NotFoundError,
     PermissionDeniedError,
+    build_not_migrated_error,
+    build_unavailable_error,
 )
 
 
@@ -60,10 +65,17 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Return the 500 response for a failure outside every view."""
-    return _render_error(
-        request, InternalError("The gateway failed to run this call. Tell the administrator its trace id.")
-    )
+    """Return the response for a failure outside every API view: 503 if the database is the cause, else 500."""
+    cause = sys.exc_info()[1]
+    if is_schema_missing(cause):
+        error = build_not_migrated_error()
+    elif is_unavailable(cause):
+        error = build_unavailable_error()
+    else:
+        error = InternalError("The gateway failed to run this call. Tell the administrator its trace id.")
+    if "text/html" in request.headers.get("Accept", ""):  # a person's browser; no template, which may need the database
+        return HttpResponse(str(error), status=error.status, content_type="text/plain", headers=error.headers)
+    return _render_error(request, error)
 
 
 def _render_error(request: HttpRequest, error: GatewayError) -> HttpResponse:

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.db import InterfaceError, OperationalError
 from rest_framework.exceptions import MethodNotAllowed, Throttled
 
 from core import safe_traceback
+from core.database_errors import is_schema_missing, is_unavailable
 from gateway.contracts.errors import (
     GatewayError,
     InternalError,
@@ -52,7 +52,7 @@ def to_api_error(exc: Exception, *, allowed_methods: Sequence[str], trace_id: st
         )
     if isinstance(exc, cache.NoLiveRelease):
         return InternalError(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
-    if isinstance(exc, OperationalError | InterfaceError):
+    if is_unavailable(exc) or is_schema_missing(exc):
         return db_errors.to_api_error(exc, keyed=False)
     log.error("request.crashed trace=%s\n%s", trace_id, safe_traceback.format(exc))
     return InternalError("The gateway failed to run this call. Tell the administrator its trace id.")

@@ -8,9 +8,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core import database_watch
+from core.database_errors import is_schema_missing
 from core.wait_limit import limit_waits
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
+from gateway.jobs import write_check
 from registry.catalog import cache
 
 DOES_NOT_ANSWER = "does not answer"
@@ -25,7 +27,7 @@ class AliveView(PublicView):
 
 
 class ReadyView(PublicView):
-    """Answers 200 if the database responds and a release is live, else 503 with the failed check.
+    """Answers 200 if the database responds and takes writes and a release is live, else 503 with the failed check.
 
     The state of the broker is included but does not affect the status: calls are served without it.
     """
@@ -46,13 +48,13 @@ def _check_database() -> str:
             cursor.execute("SELECT 1")
     except (DatabaseError, InterfaceError):
         return DOES_NOT_ANSWER
-    return "ok"
+    return "ok" if write_check.takes_writes() else "takes no writes"
 
 
 def _check_release() -> str:
     """Return whether a release is live, from memory if the database does not answer."""
     try:
         is_live = cache.get_live_version() is not None or cache.get_live_catalog() is not None
-    except (cache.NoLiveRelease, DatabaseError, InterfaceError):
-        is_live = False
+    except (cache.NoLiveRelease, DatabaseError, InterfaceError) as error:
+        return "has no tables; run manage.py migrate" if is_schema_missing(error) else "none is live"
     return "ok" if is_live else "none is live"

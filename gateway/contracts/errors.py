@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import models
 
+from core.database_errors import NOT_MIGRATED
 from registry.models import ROOT
 
 
@@ -140,6 +141,17 @@ def build_unavailable_error() -> InternalError:
         reason="unavailable",
         retryable=True,
         headers={"Retry-After": "1"},
+    )
+
+
+def build_not_migrated_error() -> InternalError:
+    """Return the error for a database without the tables of this version."""
+    return InternalError(
+        f"The gateway is not set up; nothing was done. {NOT_MIGRATED}",
+        status=503,
+        reason="not_migrated",
+        retryable=True,
+        headers={"Retry-After": "10"},
     )
 
 

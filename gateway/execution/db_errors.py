@@ -7,8 +7,15 @@ import psycopg.errors
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
+from core.database_errors import is_schema_missing
 from core.deadlines import Deadline, DeadlineExceeded, limit_statement_time
-from gateway.contracts.errors import ConflictError, GatewayError, InternalError, build_unavailable_error
+from gateway.contracts.errors import (
+    ConflictError,
+    GatewayError,
+    InternalError,
+    build_not_migrated_error,
+    build_unavailable_error,
+)
 from gateway.execution import idempotency
 
 
@@ -41,6 +48,8 @@ def to_api_error(error: Exception, *, keyed: bool) -> GatewayError:
             reason="timeout",
             retryable=True,
         )
+    if is_schema_missing(error):
+        return build_not_migrated_error()
     if isinstance(cause, psycopg.errors.LockNotAvailable) or "database is locked" in str(error):
         if keyed:
             return idempotency.build_in_progress_error("")

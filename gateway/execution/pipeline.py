@@ -13,12 +13,18 @@ from django.db import InterfaceError, OperationalError, connection
 
 from analytics.events import event_log
 from core import logs, safe_traceback
+from core.database_errors import is_schema_missing
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway.access import confirmation, policies
 from gateway.arguments import list_fallback, normalise
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
-from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError
+from gateway.contracts.errors import (
+    GatewayError,
+    InternalError,
+    PermissionDeniedError,
+    build_not_migrated_error,
+)
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import call_errors, db_errors, exec_call, idempotency, local_write, remote_write
 from gateway.execution.exec_call import ExecCall, Superseded
@@ -82,6 +88,8 @@ def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
     except (DeadlineExceeded, OperationalError, InterfaceError) as error:
         return _respond_with_error(call, db_errors.to_api_error(error, keyed=call.keyed_call is not None))
     except Exception as error:
+        if is_schema_missing(error):
+            return _respond_with_error(call, build_not_migrated_error())
         log.error(
             "exec.crashed op=%s trace=%s\n%s",
             call.op.op if call.op else "-",

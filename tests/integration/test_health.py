@@ -1,13 +1,18 @@
 """Health endpoints: /healthz answers while the process runs, /readyz when calls can be served."""
 
 import time
+from unittest.mock import Mock
 
 import pytest
-from django.db import InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from core import poller
 from gateway.batches import broker
+from gateway.jobs import runner, write_check
+from gateway.models import PeriodicJob
 from registry.catalog import cache
 from registry.models import Activation
 from tests.support.api import Api
@@ -67,6 +72,80 @@ def test_readyz_fails_while_the_database_does_not_answer(
     assert ready.json()["checks"] == {"database": "does not answer", "release": "ok", "broker": "ok"}
     assert "gone" not in ready.content.decode()
     assert alive.status_code == 200
+
+
+@pytest.mark.both_databases
+def test_readyz_names_the_command_for_a_database_without_tables(api: Api, client: Client) -> None:
+    cache.clear_cache()
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE registry_activation RENAME TO gone")
+        response = client.get("/readyz")
+        transaction.set_rollback(True)
+
+    assert response.status_code == 503
+    assert response.json()["checks"]["release"] == "has no tables; run manage.py migrate"
+
+
+@pytest.mark.both_databases
+def test_calls_and_pages_name_the_command_for_a_database_without_tables(api: Api, client: Client) -> None:
+    client.raise_request_exception = False
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE workspace_task RENAME TO gone_task")
+        cursor.execute("ALTER TABLE django_session RENAME TO gone_session")
+        with transaction.atomic():
+            called = api.post("exec", {"op": "onto.task.list", "args": {}})
+            transaction.set_rollback(True)
+        client.cookies["sessionid"] = "a" * 32
+        with transaction.atomic():
+            page = client.get("/admin/", headers={"Accept": "text/html"})
+            transaction.set_rollback(True)
+        transaction.set_rollback(True)
+
+    assert (called.status_code, called.json()["error"]["details"]["reason"]) == (503, "not_migrated")
+    assert page.status_code == 503
+    for response in (called, page):
+        assert "Run: python manage.py migrate" in response.content.decode()
+
+
+def test_readyz_fails_while_the_database_takes_no_writes(
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "gateway.jobs.write_check")
+
+    def check(error: Exception | None = None) -> None:
+        monkeypatch.setattr(write_check, "_next_check", 0.0)
+        with monkeypatch.context() as patch:
+            if error:
+                patch.setattr(PeriodicJob.objects, "update", Mock(side_effect=error))
+            write_check.check_when_due()
+
+    check()
+    assert client.get("/readyz").status_code == 200
+    check(OperationalError("database or disk is full"))
+    check(OperationalError("database or disk is full"))
+    full = client.get("/readyz")
+    check(OperationalError("database is locked"))  # by another writer: that tells nothing
+    assert client.get("/readyz").status_code == 503
+    check()
+    assert client.get("/readyz").status_code == 200
+
+    assert full.status_code == 503
+    assert full.json()["checks"]["database"] == "takes no writes"
+    assert [record.getMessage() for record in caplog.records if record.name == write_check.__name__] == [
+        "database.not_writable reason='database or disk is full'",
+        "database.writable",
+    ]
+
+
+def test_write_check_writes_at_most_every_few_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    runner.run_due_jobs(at=timezone.now())
+    monkeypatch.setattr(write_check, "_next_check", 0.0)
+
+    with CaptureQueriesContext(connection) as queries:
+        write_check.check_when_due()
+        write_check.check_when_due()
+
+    assert len([query for query in queries if "UPDATE" in query["sql"]]) == 1
 
 
 @pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])

@@ -54,8 +54,18 @@ def test_batches_finish_when_the_broker_fails(
     worker = work(CELERY_BROKER_URL=broker.url)
     assert server.batch(*[build_keep_entry(f"Before {n}") for n in range(COUNT)], mode="parallel").json()["ok"]
 
+    broker.pause()
+    eventually(lambda: read_broker_state(server) != "ok", within=20, what="noticing without a batch")
+    broker.resume()
+    eventually(lambda: read_broker_state(server) == "ok", within=20)
     for way in WAYS:
         check_batch_survives_outage(server, worker, broker, way, tmp_path / way)
+
+
+def read_broker_state(server: Server) -> str:
+    with server.client() as http:
+        state: str = http.get("/readyz").json()["checks"]["broker"]
+    return state
 
 
 def check_batch_survives_outage(server: Server, worker: Process, broker: Broker, way: str, folder: Path) -> None:

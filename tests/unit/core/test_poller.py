@@ -61,6 +61,7 @@ def test_failing_function_is_retried_and_logged_at_start_and_end(
 
 def test_start_polls_at_once_and_starts_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poller, "_started_pids", set())
+    monkeypatch.setattr(poller.database_watch, "start", lambda: None)
     started: list[threading.Thread] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: started.append(thread))
 
