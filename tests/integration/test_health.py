@@ -1,6 +1,7 @@
 """Health endpoints: /healthz answers while the process runs, /readyz when calls can be served."""
 
 import time
+from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
@@ -111,6 +112,7 @@ def test_readyz_fails_while_the_database_takes_no_writes(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "gateway.jobs.write_check")
+    monkeypatch.setattr(write_check, "_is_failing", False)
 
     def check(error: Exception | None = None) -> None:
         monkeypatch.setattr(write_check, "_next_check", 0.0)
@@ -135,6 +137,19 @@ def test_readyz_fails_while_the_database_takes_no_writes(
         "database.not_writable reason='database or disk is full'",
         "database.writable",
     ]
+
+
+@pytest.mark.skipif("connection.vendor != 'sqlite'", reason="by design: PostgreSQL may be on another machine")
+def test_readyz_fails_before_the_disk_of_sqlite_is_full(
+    api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(write_check, "_is_failing", False)
+    with monkeypatch.context() as patch:
+        patch.setattr(write_check, "_next_check", 0.0)
+        patch.setattr(write_check.shutil, "disk_usage", lambda _: SimpleNamespace(free=4_000_000))
+        write_check.check_when_due()
+
+    assert client.get("/readyz").json()["checks"]["database"] == "takes no writes"
 
 
 def test_write_check_writes_at_most_every_few_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
