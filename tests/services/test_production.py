@@ -1,6 +1,7 @@
 """Processes with GATEWAY_ENV=production start, or say which setting is invalid (tests/unit/config has them all)."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,29 @@ def test_folder_of_metrics_that_cannot_be_made_ends_the_server_with_one_sentence
 
     assert refused.stderr.startswith("PROMETHEUS_MULTIPROC_DIR is '/dev/null/metrics', which cannot be made (")
     assert len(refused.stderr.splitlines()) == 1
+    assert refused.returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        (
+            "sqlite:///{folder}/empty.sqlite3",
+            "The database lacks tables or columns of this version. Run: ",
+        ),
+        ("sqlite:///{folder}/no/such/folder.sqlite3", "The database cannot be used; see DATABASE_URL. unable to open"),
+        (
+            "postgres://user:hunter2@127.0.0.1:1/name",
+            "The database cannot be used; see DATABASE_URL. connection ",
+        ),
+    ],
+)
+def test_command_says_in_one_line_what_the_database_lacks(url: str, sentence: str, tmp_path: Path) -> None:
+    refused = run_manage("load_catalog", "--publish", **VALID_VARIABLES | {"DATABASE_URL": url.format(folder=tmp_path)})
+
+    assert refused.stderr.startswith(sentence)
+    assert len(refused.stderr.splitlines()) == 1
+    assert "hunter2" not in refused.stderr
     assert refused.returncode == 1
 
 
