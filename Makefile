@@ -2,7 +2,7 @@
 
 # Tried from left to right. To use another one: make PYTHON=/path/to/python3.12 run
 PYTHON ?= python3 python3.13 python3.12 python3.11
-# Extra arguments: for pytest in test, the benchmarks in bench, uv in lock
+# Extra arguments: for pytest in test, the benchmarks in bench, the duration in soak, uv in lock
 ARGS ?=
 
 IN_VENV := .venv/bin/python
@@ -17,7 +17,7 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test test-all check fix bench bench-search lock clean clean-data
+.PHONY: help run test test-all check fix bench bench-search soak lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -48,6 +48,9 @@ bench-search: .venv/.dev ## Measure search on a set of tools and queries: EVALS=
 	@if [ -z "$(EVALS)" ]; then echo "Name a folder with tools.jsonl and queries.jsonl (benchmarks/search.py describes" \
 		"them): make bench-search EVALS=path/to/folder" >&2; exit 2; fi
 	@DJANGO_SETTINGS_MODULE=benchmarks.settings $(IN_VENV) manage.py bench_search "$(EVALS)"
+
+soak: .venv/.dev .venv/production/.base ## Send calls for half an hour, check memory, p99 and events; ARGS="--minutes 4"
+	@exec $(IN_VENV) -m benchmarks.soak $(ARGS)
 
 lock: .venv/.dev ## Update the pins in requirements/ from pyproject.toml; ARGS=--upgrade takes the newest versions
 	@$(COMPILE) --output-file requirements/base.txt

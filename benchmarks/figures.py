@@ -94,6 +94,14 @@ def format_table(figures: Sequence[BenchmarkFigure]) -> str:
     )
 
 
+def format_markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as a Markdown table with columns of equal width. The first row is the header."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
+    lines = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in ruled)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def write_json(figures: Sequence[BenchmarkFigure], path: Path) -> None:
     """Write the figures as a JSON list."""
     path.parent.mkdir(mode=0o700, exist_ok=True)

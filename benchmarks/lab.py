@@ -1,5 +1,6 @@
 """The benchmark environment: databases filled with catalogs of each size, and servers that use them."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -9,10 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import IO, Any
 from urllib.parse import quote, urlsplit
 
 import psycopg
+from environ import Env
 from psycopg import sql
 
 from benchmarks import servers
@@ -86,6 +88,15 @@ class Lab:
         """Serve the gateway on a database, with extra environment variables."""
         return servers.run_server(servers.GATEWAY, build_environment(prepared.url) | variables, probe="/readyz")
 
+    def serve_production(self, prepared: PreparedDatabase, log: IO[str]) -> AbstractContextManager[BenchmarkServer]:
+        """Serve the gateway on a database with the program and the settings of `make run`. Its output goes to a log."""
+        variables = {
+            "AGENTIC_CHAT_TOOL_GATEWAY": "on",
+            "PROMETHEUS_MULTIPROC_DIR": str(self._folder / "metrics"),  # that of a server of this checkout is in var/
+        }
+        environment = build_environment(prepared.url) | variables
+        return servers.run_server(servers.PRODUCTION, environment, probe="/readyz", log=log)
+
     def run_worker(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[None]:
         """Run a Celery worker on a database."""
         return servers.run_worker(build_environment(prepared.url) | variables)
@@ -103,6 +114,10 @@ class Lab:
     def measure_reports(self, prepared: PreparedDatabase, events: int) -> dict[str, Any]:
         """Fill a database with events and return the times of the reports (see benchmarks.reports)."""
         return self._run_command(prepared, "measure_reports", str(events))
+
+    def count_stored(self, prepared: PreparedDatabase) -> dict[str, Any]:
+        """Return what a database stores about the calls (see the command count_stored)."""
+        return self._run_command(prepared, "count_stored")
 
     def _run_command(self, prepared: PreparedDatabase, command: str, *arguments: str) -> dict[str, Any]:
         """Run a management command on a database and return the JSON that it prints."""
@@ -149,13 +164,23 @@ def build_environment(url: str) -> dict[str, str]:
 @contextmanager
 def open_lab() -> Iterator[Lab]:
     """Open a lab and clean up afterwards. Without PostgreSQL, `postgres_url` is None."""
-    with TemporaryDirectory(prefix="gateway-bench-") as folder:
+    Env.read_env(databases.ROOT / ".env")  # as settings do: it may contain DATABASE_URL
+    with _lock_checkout(), TemporaryDirectory(prefix="gateway-bench-") as folder:
         try:
             with databases.open_postgres() as postgres_server, _create_database(postgres_server.url) as url:
                 yield Lab(Path(folder), url)
         except databases.NoPostgres as error:
             print(f"Skipping the benchmarks that need PostgreSQL: {error}", file=sys.stderr)
             yield Lab(Path(folder), None)
+
+
+@contextmanager
+def _lock_checkout() -> Iterator[None]:
+    """Wait until no other benchmark runs in this checkout: it would disturb the timings and drop our database."""
+    databases.VAR.mkdir(mode=0o700, exist_ok=True)
+    with (databases.VAR / "bench.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 @contextmanager

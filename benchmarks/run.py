@@ -1,18 +1,14 @@
 """Run benchmarks, print a table and write var/bench.json: python -m benchmarks.run [figure name prefix ...]."""
 
-import fcntl
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-
-from environ import Env
+from collections.abc import Sequence
 
 from benchmarks import figures, lab
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.measures import BENCHMARKS, Benchmark
-from tools.databases import ROOT, VAR
+from tools.databases import VAR
 
 RESULT = VAR / "bench.json"
 
@@ -23,14 +19,13 @@ def main(prefixes: Sequence[str]) -> int:
     A missed goal is reported in the table, but is not a failure.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the servers are stopped
-    Env.read_env(ROOT / ".env")  # as settings do: it may contain DATABASE_URL
     selected = [measure for measure in BENCHMARKS if any(is_wanted(name, prefixes) for name in measure.names)]
     if not selected:
         names = ", ".join(name for measure in BENCHMARKS for name in measure.names)
         print(f"No figure starts with {' or '.join(prefixes)}. Available: {names}.", file=sys.stderr)
         return 2
     started = time.monotonic()
-    with _lock_checkout(), lab.open_lab() as benchmark_lab:
+    with lab.open_lab() as benchmark_lab:
         results = [figure for measure in selected for figure in _run_benchmark(measure, benchmark_lab, prefixes)]
     figures.write_json(results, RESULT)
     print(
@@ -48,15 +43,6 @@ def is_wanted(name: str, prefixes: Sequence[str]) -> bool:
 def _run_benchmark(measure: Benchmark, benchmark_lab: lab.Lab, prefixes: Sequence[str]) -> list[BenchmarkFigure]:
     print(f"Measuring {', '.join(measure.names)}", file=sys.stderr, flush=True)
     return [figure for figure in measure.run(benchmark_lab) if is_wanted(figure.name, prefixes)]
-
-
-@contextmanager
-def _lock_checkout() -> Iterator[None]:
-    """Wait until no other benchmark runs in this checkout: it would disturb the timings and drop our database."""
-    VAR.mkdir(mode=0o700, exist_ok=True)
-    with (VAR / "bench.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":

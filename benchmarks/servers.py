@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from benchmarks.load import Address, UnexpectedResponse, build_request, send_once
 from config.serve import build_arguments
@@ -20,8 +21,10 @@ ROOT = Path(__file__).resolve().parent.parent
 _PRODUCTION = ROOT / ".venv" / "production" / "bin" / "python"  # made by `make bench`; without development packages
 PYTHON = str(_PRODUCTION) if _PRODUCTION.exists() else sys.executable
 
-GATEWAY = "config.rsgi:application"
-BARE = "benchmarks.bare.rsgi:application"
+# Arguments of Python for each server. The first two differ in nothing but the application.
+GATEWAY = ("-m", "granian", *build_arguments("config.rsgi:application", workers=2))
+BARE = ("-m", "granian", *build_arguments("benchmarks.bare.rsgi:application", workers=2))
+PRODUCTION = ("-m", "config.serve", "--host", "127.0.0.1")
 
 START_SECONDS = 30
 STOP_SECONDS = 10
@@ -40,14 +43,21 @@ class BenchmarkServer:
 
 
 @contextmanager
-def run_server(application: str, environment: Mapping[str, str], *, probe: str) -> Iterator[BenchmarkServer]:
-    """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted."""
+def run_server(
+    arguments: Sequence[str], environment: Mapping[str, str], *, probe: str, log: IO[str] | None = None
+) -> Iterator[BenchmarkServer]:
+    """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted.
+
+    The server's output goes to `log`, or to ours.
+    """
     port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [PYTHON, "-m", "granian", *build_arguments(application, workers=2), "--port", str(port)],
+        [PYTHON, *arguments, "--port", str(port)],
         cwd=ROOT,
         env={**os.environ, **environment},
+        stdout=log,
+        stderr=log,
         start_new_session=True,
     )
     try:

@@ -18,7 +18,12 @@ def get_own_mb() -> float:
 
 def get_largest_child_mb(pid: int) -> float:
     """Return the resident set size of a process's largest child, in MB (10^6 bytes)."""
-    return max(_get_resident_bytes(child) for child in _list_children(pid)) / 1e6
+    return max(get_mb_by_child(pid).values())
+
+
+def get_mb_by_child(pid: int) -> dict[str, float]:
+    """Return the resident set size of each child of a process, in MB (10^6 bytes)."""
+    return {child.name: _get_resident_bytes(child) / 1e6 for child in _list_children(pid)}
 
 
 def get_cpu_seconds_by_child(pid: int) -> dict[str, float]:

@@ -213,7 +213,7 @@ def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: 
     page_differences = help_diff.build_differences(list(page), effect.before, effect.after)
     seen = snapshot.compute_version(effect.before)
     return {
-        "effect": effect,
+        "effect": effect._replace(before={}, after={}),  # as on the review page: a context is a reference cycle
         "change_counts": diff_page.format_change_counts(effect.changes),
         "seen": seen,
         **diff_page.build_diff_context(page, page_differences),

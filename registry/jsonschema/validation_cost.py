@@ -61,31 +61,43 @@ def bound_applications(root: dict[str, Any]) -> int:
 
     Raises EndlessReference.
     """
-    costs: dict[tuple[int, int], int] = {}
-    in_progress: set[tuple[int, int]] = set()
+    try:
+        return _ApplicationCounter(root).count_applications(root, MAX_INSTANCE_DEPTH)
+    except RecursionError:
+        raise EndlessReference from None
 
-    def cost(schema: object, levels: int) -> int:
+
+class _ApplicationCounter:
+    """Counts applications, each schema once for each number of levels.
+
+    It is a class because a nested function that calls itself is a reference cycle. That would hold the schema until a
+    full garbage collection, and those are rare in a process that holds a catalog.
+    """
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._counts: dict[tuple[int, int], int] = {}
+        self._in_progress: set[tuple[int, int]] = set()
+
+    def count_applications(self, schema: object, levels: int) -> int:
+        """Return how many subschemas apply along one path into an instance of this many levels."""
         if not isinstance(schema, dict) or levels == 0 or keywords.is_leaf(schema):
             return 1
         key = (id(schema), levels)
-        if key in costs:
-            return costs[key]
-        if key in in_progress:
+        if key in self._counts:
+            return self._counts[key]
+        if key in self._in_progress:
             raise EndlessReference
-        in_progress.add(key)
+        self._in_progress.add(key)
+        count = self.count_applications
         total = 1 + keywords.count_in_place_applications(schema) * sum(
-            cost(child, levels) for child in keywords.iter_in_place_subschemas(schema, root)
+            count(child, levels) for child in keywords.iter_in_place_subschemas(schema, self._root)
         )
-        total += sum(cost(child, levels - 1) for child in keywords.iter_member_subschemas(schema))
-        total += max((cost(child, levels - 1) for child in keywords.list_named_member_subschemas(schema)), default=0)
-        in_progress.remove(key)
-        costs[key] = min(total, MAX_APPLICATIONS + 1)
-        return costs[key]
-
-    try:
-        return cost(root, MAX_INSTANCE_DEPTH)
-    except RecursionError:
-        raise EndlessReference from None
+        total += sum(count(child, levels - 1) for child in keywords.iter_member_subschemas(schema))
+        total += max((count(child, levels - 1) for child in keywords.list_named_member_subschemas(schema)), default=0)
+        self._in_progress.remove(key)
+        self._counts[key] = min(total, MAX_APPLICATIONS + 1)
+        return self._counts[key]
 
 
 class CostMeter:

@@ -326,3 +326,9 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
         assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
         assert f">pilot</a> on <code>{published.version[:12]}</code>." in page
         assert re.search(r"(Publish to|Make live for) everyone else<", page)
+
+
+def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: Client, published: Release) -> None:
+    shown = open_review(admin_client).context["review"]
+
+    assert (shown.before, shown.after) == ({}, {})  # the template's context outlives the page

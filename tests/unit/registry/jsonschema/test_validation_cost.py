@@ -1,5 +1,6 @@
 """The cost of a validation is estimated first: ordinary instances get all errors, costly ones one sentence."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -98,3 +99,11 @@ def test_effort_grows_with_branches_and_items(branches: int, items: int) -> None
 
     assert effort_here.checking_ns < meter.estimate({"a": [0] * (items + 1)}).checking_ns
     assert effort_here.reporting_ns < wider.estimate({"a": [0] * items}).reporting_ns
+
+
+def test_bound_leaves_nothing_to_the_garbage_collector() -> None:
+    gc.collect()
+    for _ in range(100):
+        validation_cost.bound_applications(ITEMS)
+
+    assert gc.collect() < 100  # a cycle for each call would be several objects each
