@@ -9,7 +9,7 @@ from analytics.rollups import rollup_job
 from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
-from gateway import builtin_ops
+from gateway import builtin_ops, executors
 from gateway.admin import try_op
 from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
@@ -82,5 +82,6 @@ def connect() -> None:
     cache.set_warmers(CATALOG_WARMERS)
     runner.set_jobs(PERIODIC_JOBS)
     site.set_pages(ADMIN_PAGES)
+    connections.set_upstream_check(executors.explain_missing)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table)

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 INTERVAL = 0.5  # seconds
 
-PollFunction = Callable[[], None]
+PollFunction = Callable[[], object]
 
 _functions: tuple[PollFunction, ...] = ()
 _started_pids: set[int] = set()  # process ids: a fork must start its own thread

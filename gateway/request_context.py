@@ -19,7 +19,7 @@ from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import GatewayError, InvalidRequestError, PermissionDeniedError
 from gateway.routing import release_routing, toolset_token
 from gateway.routing.release_routing import Routing
-from registry.catalog import switches
+from registry.catalog import connections, switches
 from registry.catalog.model import Visibility
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -77,8 +77,8 @@ class Caller:
 
     @property
     def visibility(self) -> Visibility:
-        """The ops this caller may see now: those the key allows, minus those that are switched off."""
-        return self.key.visibility.with_switches(switches.get_switches())
+        """The ops this caller may see now: those the key allows, minus those that are switched off or cannot run."""
+        return self.key.visibility.limit_to_available(switches.get_switches(), connections.get_connections())
 
 
 def check_no_header_repeats(meta: Mapping[str, Any]) -> None:

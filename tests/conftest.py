@@ -18,8 +18,8 @@ from core import write_behind
 from gateway.clients import api_keys, key_verification
 from gateway.jobs import runner
 from gateway.models import Client
-from registry.catalog import cache, model, switches
-from tests.support import catalog_fixture
+from registry.catalog import cache, connections, model, switches
+from tests.support import any_upstream, catalog_fixture
 from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
 
@@ -93,6 +93,12 @@ def _fast_password_hashing() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _upstream_of_test_ops() -> None:
+    """Connect the upstream that runs the ops that tests make, so that they can be published."""
+    any_upstream.connect()
+
+
 @pytest.fixture(autouse=True)
 def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Clear everything that a test left in memory, as in a new process.
@@ -103,6 +109,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(runner, "_next_poll", inf)  # jobs run where a test runs them, not every five seconds
     cache.clear_cache()
     switches.clear_switches()
+    connections.clear_connections()
     rollout_cache.clear()
     key_verification.clear_cache()
     ContentType.objects.clear_cache()

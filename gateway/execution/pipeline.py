@@ -176,8 +176,8 @@ def _claim_and_run(call: ExecCall) -> EnvelopeResponse:
 def _run_op(call: ExecCall) -> EnvelopeResponse:
     requested_op = _resolve_op(call)
     _check_permission(call, requested_op)
+    executor_for(requested_op)  # before validation: corrected args do not help an op that cannot run
     _check_switched_on(call, requested_op)
-    executor_for(requested_op)  # before validation: corrected args do not help an op that has no executor
     op, args = _validate_args(call, requested_op)
     work = UpstreamCall(
         op=op,

@@ -10,14 +10,21 @@ from registry.models import Connection
 EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: EmbeddedExecutor()}
 
 
+def explain_missing(kind: str, connection: str, tool_name: str) -> str:
+    """Return what a connection of this kind lacks to run a tool (see Connections.explain_missing); empty if nothing."""
+    if kind not in EXECUTORS:
+        return f'the connection "{connection}" is of a kind that nothing runs: {kind}'
+    return EXECUTORS[kind].explain_missing(connection, tool_name)
+
+
 def executor_for(op: CatalogOp) -> Executor:
-    """Return the executor of an op's connection. Raises InternalError (503 not_connected)."""
-    kind = connections.get_kind(op.connection) if op.connection else None
-    if kind is None or kind not in EXECUTORS:
+    """Return the executor of an op's connection. Raises InternalError (503 not_connected) if the op cannot run."""
+    current = connections.get_connections()
+    if missing := current.explain_missing(op.connection, op.tool_name):
         raise InternalError(
-            f"{op.op} has no connection that can run it; tell the administrator.",
+            f"{op.op} cannot run: {missing}. Nothing was done; tell the administrator.",
             status=503,
             reason="not_connected",
             help_path=op.op,
         )
-    return EXECUTORS[kind]
+    return EXECUTORS[current.kinds[op.connection]]

@@ -55,6 +55,9 @@ class Executor(Protocol):
 
     transactional: bool
 
+    def explain_missing(self, connection: str, tool_name: str) -> str:
+        """Return what the connection lacks to run a tool, in words that follow "cannot run: "; empty if nothing."""
+
     def prepare(self, work: UpstreamCall) -> Any:
         """Do what needs no transaction, such as network requests. The result is passed to `apply`."""
 

@@ -8,12 +8,12 @@ from gateway.contracts.errors import (
     ConflictError,
     FieldError,
     GatewayError,
-    InternalError,
     InvalidRequestError,
     NotFoundError,
     PermissionDeniedError,
 )
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
+from registry.catalog.model import CatalogOp
 from workspace import contract, errors
 
 # The gateway error for each refusal of the workspace.
@@ -40,11 +40,16 @@ class EmbeddedExecutor:
 
     transactional = True
 
+    def explain_missing(self, connection: str, tool_name: str) -> str:
+        if tool_name in _handlers_by_connection.get(connection, {}):
+            return ""
+        return f'the connection "{connection}" has no handler for the tool "{tool_name}"'
+
     def prepare(self, work: UpstreamCall) -> Any:
-        return _find_handler(work).prepare(work)
+        return _get_handler(work.op).prepare(work)
 
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
-        return _find_handler(work).apply(work, prepared)
+        return _get_handler(work.op).apply(work, prepared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +74,9 @@ class ContractHandler:
         return UpstreamResponse(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
 
 
-def _find_handler(work: UpstreamCall) -> ContractHandler | BuiltinHandler[Any]:
-    handler = _handlers_by_connection.get(work.op.connection, {}).get(work.op.tool_name)
-    if handler is None:
-        raise InternalError(
-            f"{work.op.op} has no handler at {work.op.connection}. Nothing was done; tell the administrator.",
-            status=503,
-            reason="not_connected",
-        )
+def _get_handler(op: CatalogOp) -> ContractHandler | BuiltinHandler[Any]:
+    """Return the handler of an op that lacks nothing to run."""
+    handler = _handlers_by_connection[op.connection][op.tool_name]
     return ContractHandler(handler) if isinstance(handler, contract.OpHandler) else handler
 
 

@@ -1,7 +1,7 @@
 """Shared parts of the pages of releases: differences, findings, and daily token costs."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page
@@ -34,16 +34,29 @@ class LinkedDifference(NamedTuple):
     link: str
 
 
+class LinkedFinding(NamedTuple):
+    """A finding, with the URL of the input to correct, or empty if the draft has no such row."""
+
+    finding: Finding
+    link: str
+
+
 def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryDifference]) -> dict[str, Any]:
     """Return the context of registry/diff_list.html: one page of changes."""
-    links = dict(_iterate_links([each.change for each in page_differences]))
+    changes = [each.change for each in page_differences]
+    has_sections = any(change.kind == Kind.SECTION for change in changes)
+    links = dict(_iterate_links([change.name for change in changes], has_sections=has_sections))
     linked = [LinkedDifference(each, links.get((each.change.kind, each.change.name), "")) for each in page_differences]
     return {"page": page, "differences": linked, "unchanged": (0, 0)}
 
 
 def build_findings_context(all_findings: Sequence[Finding]) -> dict[str, Any]:
     """Return the context of registry/findings.html."""
-    return {"findings": all_findings[:MAX_LISTED], "findings_count": len(all_findings)}
+    shown = all_findings[:MAX_LISTED]
+    names = {finding.op for finding in shown}
+    links = {name: link for (_, name), link in _iterate_links(names, has_sections=any("/" in name for name in names))}
+    linked = [LinkedFinding(finding, _link_to_input(finding, links)) for finding in shown]
+    return {"findings": linked, "findings_count": len(all_findings)}
 
 
 def can_write_draft(request: HttpRequest) -> bool:
@@ -82,12 +95,17 @@ def format_daily_cost(tokens: float) -> str:
     return f"about {signed(round(tokens))} a day, {money}"
 
 
-def _iterate_links(changes: Sequence[CopyChange]) -> Iterator[tuple[tuple[str, str], str]]:
-    names = [change.name for change in changes]
+def _link_to_input(finding: Finding, links: Mapping[str, str]) -> str:
+    link = links.get(finding.op, "")
+    return f"{link}#id_{finding.field.partition('/')[0]}" if link else ""
+
+
+def _iterate_links(names: Collection[str], *, has_sections: bool) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield ((kind, name), URL) of the draft's rows with these names."""
     for path, pk in Op.objects.filter(op__in=names).values_list("op", "pk"):
         yield (Kind.OP, path), reverse("admin:registry_op_change", args=[pk])
     for path, pk in Group.objects.filter(path__in=names).values_list("path", "pk"):
         yield (Kind.GROUP, path), reverse("admin:registry_group_change", args=[pk])
-    if any(change.kind == Kind.SECTION for change in changes):
+    if has_sections:
         for prompt, name, pk in PromptSection.objects.values_list("prompt", "name", "pk"):
             yield (Kind.SECTION, f"{prompt}/{name}"), reverse("admin:registry_promptsection_change", args=[pk])

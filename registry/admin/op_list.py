@@ -1,4 +1,4 @@
-"""The list of ops: token counts, calls, failures, and unpublished changes."""
+"""The list of ops: token counts, calls, failures, unpublished changes, and what cannot run."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links
 from core.templatetags.admin_format import percent
 from registry.admin.switches import SwitchableMixin
-from registry.catalog import switches
+from registry.catalog import connections, switches
+from registry.catalog.connections import Connections
 from registry.drafts import history
 from registry.models import Op
 from registry.releases import token_count_job, unpublished
@@ -29,15 +30,20 @@ IS_FAILING = Q(week_calls__gte=reports.MIN_FAILING_CALLS, week_failure_rate__gte
 
 
 class DraftFilter(SimpleListFilter):
-    """Filter ops by whether they have unpublished changes."""
+    """Filter ops by whether they have unpublished changes or cannot run."""
 
     title = "state"
     parameter_name = "draft"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("differs", "Unpublished changes"), ("same", "Live")]
+        return [("differs", "Unpublished changes"), ("same", "Live"), ("cannot_run", "Cannot run")]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
+        if self.value() == "cannot_run":
+            active = Op.objects.filter(status=Op.Status.ACTIVE).values_list("pk", "connection__name", "tool_name")
+            current = connections.refresh_connections()
+            unrunnable = [pk for pk, name, tool_name in active if current.explain_missing(name or "", tool_name)]
+            return queryset.filter(pk__in=unrunnable)
         if self.value() not in ("differs", "same"):
             return queryset
         differs = Q(op__in=unpublished.find_unpublished_names()[Kind.OP])
@@ -59,19 +65,28 @@ class CallsFilter(SimpleListFilter):
 
 
 class OpChangeList(ChangeList):
-    """A page of the list. Sets each row's last editor and whether it has unpublished changes."""
+    """A page of the list. Sets each row's last editor, whether it has unpublished changes, and what it lacks to run."""
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         rows: list[Any] = list(self.result_list)
         prefetch_related_objects(rows, "aliases", "connection")
+        current = connections.refresh_connections()  # also one that was added a moment ago
         editors, differs = (
             history.get_last_editors(Kind.OP, [op.op for op in rows]),
             unpublished.find_unpublished_names()[Kind.OP],
         )
         for op in rows:
             op.last_editor, op.is_draft = editors.get(op.op, ""), op.op in differs
+            op.missing = explain_missing(op, current)
         self.result_list = rows
+
+
+def explain_missing(op: Op, current: Connections) -> str:
+    """Return what an op lacks to run (see Connections.explain_missing); empty if it can run or is retired."""
+    if op.status != Op.Status.ACTIVE:
+        return ""
+    return current.explain_missing(op.connection.name if op.connection else "", op.tool_name)
 
 
 class OpListMixin(SwitchableMixin):
@@ -139,7 +154,9 @@ class OpListMixin(SwitchableMixin):
     @admin.display(description="State")
     def draft(self, op: Any) -> str:
         draft = format_html('<span class="ui-badge">{}</span>', "draft") if op.is_draft else ""
-        return format_html_join(" ", "{}", ((mark,) for mark in (draft, self.off(op)) if mark))
+        tag = '<span class="ui-tag ui-tag--removed" title="{}">cannot run</span>'
+        cannot_run = format_html(tag, f"Cannot run: {op.missing}.") if op.missing else ""
+        return format_html_join(" ", "{}", ((mark,) for mark in (draft, cannot_run, self.off(op)) if mark))
 
 
 def _format_number(number: int | None) -> str:

@@ -1,6 +1,7 @@
 """Pages of copy with a live preview of what a model will read, updated while the user types."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
@@ -16,9 +17,9 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links
 from core.admin.live_preview import LivePreviewAdmin
 from registry import checks
-from registry.admin import form_entry, preview_parts
+from registry.admin import form_entry, op_list, preview_parts
 from registry.admin.form_entry import FormEntry
-from registry.catalog import cache
+from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
 from registry.drafts import change_tracking, draft
 from registry.models import Group, Op, PromptSection
@@ -68,6 +69,7 @@ class OpPreviewMixin(PreviewMixin):
                 "failed": row_links.to_last_days_of_op(op.op, CountedAs.FAILED),
                 "repairs": row_links.to_last_days_of_op(op.op, CountedAs.REPAIRED),
             }
+            context["missing"] = op_list.explain_missing(op, connections.refresh_connections())
             context["links"] = list(self._iterate_links(request, op))
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -80,7 +82,8 @@ class OpPreviewMixin(PreviewMixin):
         op_preview = preview.preview_op(
             typed_op.entry, context=checks.get_current_context(), live=live, was=was, argument=argument
         )
-        return preview_parts.build_op_context(op_preview, typed_op, was=was, at=at)
+        findings = [*checks.find_unrunnable_ops([op_preview.entry]), *op_preview.findings]
+        return preview_parts.build_op_context(replace(op_preview, findings=findings), typed_op, was=was, at=at)
 
     def _read_typed_op(self, request: HttpRequest, op: Op | None) -> FormEntry:
         form = self.bind_form(request, op)

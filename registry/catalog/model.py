@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
+from registry.catalog.connections import Connections
 from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
@@ -90,15 +91,23 @@ class CatalogSection:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The ops that a caller may run and therefore see: by path pattern and kind, minus what is switched off."""
+    """The ops that a caller may run and therefore see: by path pattern and kind, minus what is off or cannot run."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
     switches: Switches = ALL_ON
+    connections: Connections | None = None  # None: also ops that cannot run
 
-    def with_switches(self, switches: Switches) -> "Visibility":
-        """Return this visibility with the given switches applied."""
-        return self if switches is self.switches else Visibility(self.patterns, self.kinds, switches)
+    def limit_to_available(self, switches: Switches, connections: Connections) -> "Visibility":
+        """Return this visibility without the ops that are switched off or cannot run through these connections."""
+        return _limit_visibility(self, switches, connections)
+
+    def explain_unavailable(self, op: CatalogOp) -> str:
+        """Return a sentence saying why an op is off or cannot run; empty if it is available."""
+        if message := self.switches.explain_off(op.op, aliases=op.aliases, connection=op.connection):
+            return message
+        missing = self.connections.explain_missing(op.connection, op.tool_name) if self.connections else ""
+        return f"{op.op} cannot run: {missing}." if missing else ""
 
     def allows(self, op: CatalogOp) -> bool:
         """Return whether this caller may run the op, ignoring switches."""
@@ -108,11 +117,16 @@ class Visibility:
 FULL_VISIBILITY = Visibility()
 
 
+@lru_cache(maxsize=MAX_CACHED_VIEWS)  # each call asks several times
+def _limit_visibility(visibility: Visibility, switches: Switches, connections: Connections) -> Visibility:
+    return replace(visibility, switches=switches, connections=connections)
+
+
 @dataclass(frozen=True)
 class CatalogView:
     """A catalog as one kind of caller sees it.
 
-    Retired and switched-off ops are in no list, but they still resolve by name.
+    Ops that are retired, switched off or cannot run are in no list, but they still resolve by name.
     """
 
     ops: frozenset[str]
@@ -120,7 +134,7 @@ class CatalogView:
     counts: dict[str, int]  # group path -> ops below it
     off_reasons: dict[str, str] = field(
         default_factory=dict
-    )  # switched-off path that would be visible -> why it is off
+    )  # path that would be visible -> why it is off or cannot run
 
 
 @dataclass(frozen=True)
@@ -212,10 +226,7 @@ def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str,
 
 def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
     allowed = {path: op for path, op in catalog.ops.items() if op.is_active and visibility.allows(op)}
-    reasons = {
-        path: visibility.switches.explain_off(path, aliases=op.aliases, connection=op.connection)
-        for path, op in allowed.items()
-    }
+    reasons = {path: visibility.explain_unavailable(op) for path, op in allowed.items()}
     ops = frozenset(path for path in allowed if not reasons[path])
     children: dict[str, set[str]] = {ROOT: set()}
     counts: dict[str, int] = {ROOT: len(ops)}
@@ -229,6 +240,6 @@ def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:
     off = {path: sentence for path, sentence in reasons.items() if sentence}
     for path in list(off):
         while (path := get_parent_path(path)) not in children:
-            off[path] = visibility.switches.explain_off(path) or f"Every op of {path} is switched off."
+            off[path] = visibility.switches.explain_off(path) or f"Every op of {path} is off or cannot run."
     sorted_children = {path: tuple(sorted(names)) for path, names in children.items()}
     return CatalogView(ops=ops, children=sorted_children, counts=counts, off_reasons=off)

@@ -11,6 +11,7 @@ from registry.checks import (
     budgets,
     defaults,
     errors,
+    execution,
     names,
     policies,
     prompt_injection,
@@ -27,6 +28,7 @@ from registry.checks.errors import (
     find_op_errors,
     list_op_names,
 )
+from registry.checks.execution import find_unrunnable_ops
 from registry.checks.finding import CheckRule, Finding, Severity, select_new_findings
 from registry.checks.text_locations import CheckedOp
 from registry.help import token_counts
@@ -47,6 +49,7 @@ __all__ = [
     "find_names_in_text",
     "find_off_surface_names",
     "find_op_errors",
+    "find_unrunnable_ops",
     "find_warnings",
     "get_current_context",
     "get_imported_paths",
@@ -54,7 +57,10 @@ __all__ = [
     "select_new_findings",
 ]
 
-FAMILIES = (errors, defaults, names, units_and_formats, summaries, policies, budgets, providers, prompt_injection)
+FAMILIES = (
+    *(errors, execution, defaults, names, units_and_formats, summaries, policies, budgets, providers),
+    prompt_injection,
+)
 RULES: dict[str, CheckRule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
 
 TokenCountsByOp = Mapping[str, Sequence[int]]
@@ -80,7 +86,10 @@ def check_entry(entry: dict[str, Any], context: CheckContext) -> list[Finding]:
 
 def check_draft() -> list[Finding]:
     """Return the blocking findings of the draft or, if there are none, its warnings."""
-    return check_content(snapshot.snapshot_draft(), imported=get_imported_paths())
+    content = snapshot.snapshot_draft()
+    if unrunnable := find_unrunnable_ops(content["ops"]):
+        return find_errors(content) + unrunnable
+    return check_content(content, imported=get_imported_paths())
 
 
 def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) -> list[Finding]:

@@ -28,15 +28,16 @@ def format_report(result: ImportResult, document: FunctionList, *, show_all: boo
         f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
         for refusal in result.refusals
     ]
-    lines += [f"Retired, no longer in the list: {path}." for path in _limit_names(result.retired, show_all)]
+    lines += [f"Retired, no longer in the list: {path}." for path in limit_names(result.retired, show_all)]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
-        names_text = ", ".join(map(escape_for_terminal, _limit_names(names, show_all)))
+        names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all)))
         lines.append(f"{len(names)} × {escape_for_terminal(sentence)} {names_text}")
     return "\n".join([*lines, _format_tokens(result, document)])
 
 
-def _limit_names(names: list[str], show_all: bool) -> list[str]:
+def limit_names(names: list[str], show_all: bool) -> list[str]:
+    """Return the first names, and how many more there are, unless all are requested."""
     if show_all or len(names) <= MAX_LISTED:
         return names
     return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more (--verbosity 2 lists all)"]

@@ -1,7 +1,7 @@
 """Review the draft before publishing: what changes for models, and what the checks find."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -70,7 +70,10 @@ def review_draft() -> DraftReview:
             cache_key,
             _check_draft(after, found_changes, live, frozen=content_json.decode(), is_known=same_release is not None),
         )
-    return DraftReview(version, live, same_release, found_changes, _cached_verdict[1], before, after)
+    verdict = _cached_verdict[1]
+    if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
+        verdict = replace(verdict, problems=[*verdict.problems, *unrunnable], warnings=[])
+    return DraftReview(version, live, same_release, found_changes, verdict, before, after)
 
 
 # Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.

@@ -20,6 +20,7 @@ from registry.catalog import cache
 from registry.models import Activation, Op, Release
 from registry.releases import publishing
 from tests.support.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
+from tests.support.admin_pages import read_form, save_row
 from tests.support.api import Api
 
 # Models whose rows only services change. The admin shows them read-only.
@@ -226,6 +227,24 @@ def test_invalid_draft_is_not_published(api: Api, admin_client: HttpClient) -> N
     assert "The draft cannot be published." in html
     assert "onto.task.get" in html
     assert Release.objects.count() == 1
+
+
+def test_op_that_cannot_run_is_published_once_it_has_a_connection(api: Api, admin_client: HttpClient) -> None:
+    op = Op.objects.get(op="onto.task.get")
+    page = get_admin_url(Op, "change", op.pk)
+    form = read_form(admin_client.get(page))
+    save_row(admin_client, op, form | {"connection": "", "notes": "Whole."})
+
+    refused = publish_draft(admin_client)
+
+    assert "Cannot run: no connection is set." in refused
+    assert f'{page}#id_connection"' in refused
+    assert Release.objects.count() == 1
+    assert "Cannot run:</strong> no connection is set." in admin_client.get(page).content.decode()
+    connection = {"connection": form["connection"]}
+    save_row(admin_client, op, read_form(admin_client.get(page)) | connection)
+    assert "Cannot run:" not in admin_client.get(page).content.decode()
+    assert "is live with" in publish_draft(admin_client)
 
 
 def test_release_made_live_in_the_admin_is_served(

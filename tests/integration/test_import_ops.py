@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from django.core.management import CommandError, call_command
 from core import poller, tokens
 from registry.catalog import cache
 from registry.help import token_budget
-from registry.management.commands.import_ops import EXIT_INCOMPLETE
-from registry.models import Group, Op
+from registry.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
+from registry.models import Connection, Group, Op
 from registry.releases import publishing
+from tests.support import any_upstream
 from tests.support.api import Api, assert_refused
 
 CITY = {"type": "string", "description": "Name of the city, such as Paris."}
@@ -32,13 +34,21 @@ TOOLS = [
 
 @pytest.fixture
 def import_tools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
-    """Return a function that imports tools with the command and returns its output."""
+    """Return a function that imports tools with the command and returns its output.
+
+    An import has no connection. To publish it, an admin chooses one, and the list is imported again.
+    """
 
     def run(tools: Any, group: str = "weather", format: str = "anthropic", **options: Any) -> str:
         file = tmp_path / f"{group}.json"
         file.write_text(tools if isinstance(tools, str) else json.dumps(tools), encoding="utf-8")
+        command = ["import_ops", str(file), "--format", format, "--group", group]
         try:
-            call_command("import_ops", str(file), "--format", format, "--group", group, **options)
+            if options.get("publish"):
+                with suppress(CommandError):
+                    call_command(*command)
+                any_upstream.connect_ops()
+            call_command(*command, **options)
         finally:
             poller.refresh()
             output = capsys.readouterr().out
@@ -92,15 +102,40 @@ def test_imported_op_is_found_by_its_upstream_name_and_by_words(api: Api, import
 
 
 @pytest.mark.parametrize("args", [{"city": "Paris"}, {}, {"nothing": 1}])
-def test_imported_op_without_a_connection_is_refused_as_not_connected(
+def test_imported_op_that_lost_its_connection_is_not_offered_and_says_why(
     api: Api, import_tools: Callable[..., str], args: dict[str, Any]
 ) -> None:
     import_tools(TOOLS, publish=True)
+    Connection.objects.filter(name=any_upstream.CONNECTION).update(name="renamed")
+    poller.refresh()
 
     for op in ("weather.forecast.get", "get_forecast", "send_alert"):
         error = assert_refused(api.post("exec", {"op": op, "args": args}), 503, "not_connected")
         assert error["code"] == "INTERNAL"
-        assert error["help_path"].startswith("weather.")
+        assert error["help_path"] == "root"
+        assert "cannot run: the connection" in error["message"]
+        help_error = assert_refused(api.post("help", {"path": op}), 404, "unknown_path")
+        assert "cannot run: the connection" in help_error["message"]
+    assert "weather" not in [item["path"] for item in api.help()["items"]]
+    assert not [item for item in api.help(query="forecast of a city")["items"] if item["path"].startswith("weather")]
+
+
+def test_import_is_not_published_before_its_ops_have_a_connection(
+    tmp_path: Path, live_catalog: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "weather.json"
+    file.write_text(json.dumps([build_tool(f"get_city{number}", "Get it.") for number in range(15)]), encoding="utf-8")
+
+    with pytest.raises(CommandError) as failed:
+        call_command("import_ops", str(file), "--format", "anthropic", "--group", "weather", "--publish")
+
+    first, *lines = str(failed.value).splitlines()
+    assert failed.value.returncode == EXIT_NOT_PUBLISHED
+    assert first == "Imported, but the draft cannot be published."
+    assert "Cannot run: no connection is set." in lines[0]
+    assert (len(lines), lines[-1]) == (11, "… 5 more (--verbosity 2 lists all)")
+    assert Op.objects.filter(source="weather").count() == 15
+    assert publishing.get_live_release().version == live_catalog.version
 
 
 def test_import_writes_a_map_from_paths_to_upstream_names(

@@ -146,3 +146,13 @@ def test_number_of_queries_does_not_grow_with_rows(admin_with_calls: HttpClient)
 
     assert list(queries) == [1, 50]
     assert queries[1] == queries[50]
+
+
+def test_list_marks_and_filters_ops_that_cannot_run(admin_with_calls: HttpClient) -> None:
+    Op.objects.filter(op=LIST).update(connection=None)
+    Op.objects.filter(op=GET).update(connection=None, status="retired")
+
+    rows = read_list(admin_with_calls, q="onto.task")
+
+    assert [op for op, row in rows.items() if "cannot run" in row["draft"]] == [LIST]
+    assert list(read_list(admin_with_calls, draft="cannot_run")) == [LIST]

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
+from registry.models import Example, Group, Op, OpAlias, PolicyRule
+from tests.support import any_upstream
 from tests.support.op_entries import build_schema
 
 TITLE_SCHEMA = build_schema(("title",), title={"type": "string"}, limit={"type": "integer", "default": 5})
@@ -14,7 +15,7 @@ def make_op(path: str = "onto.task.add", **fields: Any) -> Op:
         Group.objects.get_or_create(path=group, defaults={"summary": f"Group {group}"})
     values = {"op": path, "tool_name": path.replace(".", "_"), "kind": "write", "entity": "task", "action": "create"}
     values |= {"summary": f"Add {path}", "parameters_schema": TITLE_SCHEMA, "argument_aliases": {"name": "title"}}
-    op = Op.objects.create(**values | {"connection": Connection.objects.get_or_create(name="workspace")[0]} | fields)
+    op = Op.objects.create(**values | {"connection": any_upstream.get_or_create_connection()} | fields)
     for kind in PolicyRule.Kind:
         PolicyRule.objects.create(op=op, kind=kind, text=f"Rule {kind}")
     Example.objects.create(op=op, title="Minimal", args={"title": "Book venue"})

@@ -22,6 +22,10 @@ class RemoteExecutor:
         self.before_return: Callable[[], None] = lambda: None  # called after the response, before it is stored
         self.timeout = 2.0
 
+    def explain_missing(self, connection: str, tool_name: str) -> str:
+        """Run every tool."""
+        return ""
+
     def prepare(self, work: UpstreamCall) -> None:
         """Prepare nothing."""
 

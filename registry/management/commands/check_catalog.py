@@ -33,7 +33,7 @@ class Command(BaseCommand):
         entry = draft.read_entry(Kind.OP, path)
         if entry is None:
             raise CommandError(f"There is no op {escape_for_terminal(path)}.", returncode=2)
-        return checks.check_entry(entry, checks.CheckContext.from_draft())
+        return [*checks.find_unrunnable_ops([entry]), *checks.check_entry(entry, checks.CheckContext.from_draft())]
 
 
 def _format_totals(findings: list[checks.Finding]) -> str:

@@ -13,6 +13,7 @@ from registry.releases import publishing
 from registry.text.cleanup import escape_for_terminal
 
 EXIT_INCOMPLETE = 3  # exit code if some functions were left out and the rest imported
+EXIT_NOT_PUBLISHED = 4  # exit code if the functions were imported and the draft cannot be published
 
 
 class Command(BaseCommand):
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
-            self._publish(options["file"], options["group"])
+            self._publish(options["file"], options["group"], show_all)
         if result.refusals:
             count = len(result.refusals)
             raise CommandError(
@@ -64,7 +65,7 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"Imported, but the map could not be written: {error.strerror}.") from None
 
-    def _publish(self, file: Path, group: str) -> None:
+    def _publish(self, file: Path, group: str, show_all: bool) -> None:
         try:
             note = f"Import of {escape_for_terminal(file.name)} into {group}"
             # Imported copy has many warnings. The import report already lists what to review.
@@ -72,7 +73,12 @@ class Command(BaseCommand):
         except publishing.AlreadyLive:
             self.stdout.write("The live release is up to date.")
         except publishing.NotPublishable as error:
-            problems = "\n".join(escape_for_terminal(str(problem)) for problem in error.problems)
-            raise CommandError(f"Imported, but the draft cannot be published.\n{problems}") from None
+            problems = [escape_for_terminal(str(problem)) for problem in error.problems]
+            raise CommandError(
+                "\n".join(
+                    ["Imported, but the draft cannot be published.", *import_report.limit_names(problems, show_all)]
+                ),
+                returncode=EXIT_NOT_PUBLISHED,
+            ) from None
         else:
             self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")

@@ -25,8 +25,9 @@ from gateway.executors import EXECUTORS
 from gateway.executors.base import UpstreamResponse
 from gateway.jobs import retention
 from gateway.models import Batch, BatchEntry, IdempotencyRecord
-from registry.catalog import cache, connections
+from registry.catalog import cache
 from registry.files import loader
+from registry.models import Connection
 from registry.releases import publishing
 from tests.support.api import Api, assert_refused
 from tests.support.http_servers import Server, build_response
@@ -73,13 +74,11 @@ def upstream() -> Iterator[Server]:
 def remote(live_catalog: Any, upstream: Server, monkeypatch: pytest.MonkeyPatch) -> RemoteExecutor:
     """Publish the op of the upstream and connect its executor."""
     loader.load_into_draft(CONTENT)
-    publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
-    cache.refresh_live()
-    connections.refresh_connections()
     executor = RemoteExecutor(upstream.port)
     monkeypatch.setitem(EXECUTORS, "elsewhere", executor)
-    kinds = connections._kinds | {"remote": "elsewhere"}
-    monkeypatch.setattr(connections, "_kinds", kinds)
+    Connection.objects.filter(name="remote").update(kind="elsewhere")
+    publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
+    cache.refresh_live()
     return executor
 
 
@@ -269,13 +268,11 @@ from gateway.contracts.envelopes import Trace
 from gateway.execution import pipeline
 from gateway.executors import EXECUTORS
 from gateway.request_context import Caller, UserContext
-from registry.catalog import connections
 from tests.support.remote_upstream import OP, RemoteExecutor
 
 poller.refresh()
 executor = EXECUTORS["elsewhere"] = RemoteExecutor(int(sys.argv[1]))
 executor.before_return = lambda: os.kill(os.getpid(), signal.SIGKILL)
-connections._kinds["remote"] = "elsewhere"
 key = key_verification.verify(sys.argv[2])
 caller = Caller(key=key, subject=sys.argv[3], context=UserContext())
 pipeline.execute(body={"op": OP, "args": {}, "idempotency_key": "one"}, caller=caller, trace=Trace("tr_crash"))

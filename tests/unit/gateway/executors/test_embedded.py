@@ -1,4 +1,5 @@
 import inspect
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
 from registry.catalog import connections, model
+from registry.catalog.connections import Connections
 from registry.files import loader
 from registry.models import Connection
 from tests.support.sample_ops import build_op
@@ -85,24 +87,28 @@ def test_handler_without_prepare_prepares_nothing() -> None:
     assert EmbeddedExecutor().prepare(build_call()) is None
 
 
-@pytest.mark.parametrize("fields", [{"tool_name": "nothing"}, {"connection": "nothing"}])
-def test_op_without_a_handler_is_not_connected(fields: dict[str, str]) -> None:
-    with pytest.raises(InternalError) as error:
-        EmbeddedExecutor().prepare(build_call(**fields))
-
-    assert (error.value.status, error.value.reason) == (503, "not_connected")
-
-
 def test_executors_cover_every_kind_of_connection() -> None:
     assert set(EXECUTORS) == set(Connection.Kind)
 
 
-@pytest.mark.parametrize("connection", ["", "nothing"])
-def test_op_without_a_connection_is_not_connected(connection: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "_kinds", {"workspace": "embedded"})
+@pytest.mark.parametrize(
+    ("fields", "missing"),
+    [
+        ({"connection": ""}, "no connection is set"),
+        ({"connection": "nothing"}, 'the connection "nothing" does not exist'),
+        ({"connection": "odd"}, 'the connection "odd" is of a kind that nothing runs: fax'),
+        ({"connection": "unhandled"}, 'the connection "unhandled" has no handler for the tool "update_onto_task"'),
+        ({"tool_name": "x"}, 'the connection "workspace" has no handler for the tool "x"'),
+    ],
+)
+def test_op_that_lacks_something_is_not_connected(
+    fields: dict[str, str], missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kinds = {"workspace": "embedded", "unhandled": "embedded", "odd": "fax"}
+    monkeypatch.setattr(connections, "_current", Connections(kinds))
 
-    with pytest.raises(InternalError) as error:
-        executor_for(build_op(connection=connection))
+    with pytest.raises(InternalError, match=re.escape(f"onto.task.update cannot run: {missing}. Nothing")) as error:
+        executor_for(build_op(**({"connection": "workspace"} | fields)))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
     assert isinstance(executor_for(build_op(connection="workspace")), EmbeddedExecutor)

@@ -12,6 +12,7 @@ from registry.admin import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
+from tests.support import any_upstream
 from tests.support.copy_rows import TITLE_SCHEMA, make_op
 
 pytestmark = pytest.mark.django_db
@@ -115,7 +116,7 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
         ("timeout_ms", "1", "greater than or equal to 100", 30_000),
         ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLE_SCHEMA),
         ("keywords", '{"a": 1}', "list of non-empty strings", []),
-        ("connection", "999999", "not one of the available choices", "workspace"),
+        ("connection", "999999", "not one of the available choices", any_upstream.CONNECTION),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),
     ],
 )

@@ -154,7 +154,11 @@ def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
 
     assert reverse("admin:registry_op_add_preview") in page.content.decode()
     assert get_part_text(empty, "draft-state") == "draft not live yet"
-    assert get_part_text(begun, "problems") == "Cannot be saved Summary This field is required."
+    assert get_part_text(begun, "problems") == (
+        "Cannot be saved Summary This field is required. "
+        "Blocks publishing Connection Cannot run: no connection is set. "
+        "Choose a connection that can run it, or retire the op."
+    )
 
 
 def test_preview_shows_the_cost_of_a_change_from_traffic_and_price(admin_client: Client, settings: Any) -> None:

@@ -15,8 +15,9 @@ from analytics.models import Cohort, Flag, OpDaily, Subject
 from analytics.rollout.flags import FlagKey
 from registry.admin import diff_page
 from registry.drafts import change_tracking
-from registry.models import Activation, Group, Op, PromptSection, Release
+from registry.models import Activation, Connection, Group, Op, PromptSection, Release
 from registry.releases import publishing
+from tests.support import any_upstream
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_schema
@@ -124,6 +125,23 @@ def test_publishing_requires_a_note(admin_client: Client) -> None:
 
     assert "This field is required." in read_page_text(page)
     assert publishing.get_live_release() is None
+
+
+def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client: Client) -> None:
+    op = make_op(connection=None)
+
+    page = read_page_text(open_review(admin_client))
+    publish(admin_client)
+
+    link = f"{get_registry_url(Op, 'change', op.pk)}#id_connection"
+    assert "The draft cannot be published." in page
+    assert f'<a href="{link}">onto.task.add</a></strong>, <code>connection</code>: Cannot run: no connection' in page
+    assert 'name="note"' not in page
+    assert publishing.get_live_release() is None
+    change_op(op, connection=any_upstream.get_or_create_connection())
+    assert "All checks passed." in read_page_text(open_review(admin_client))
+    Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
+    assert "The draft cannot be published." in read_page_text(open_review(admin_client))
 
 
 def test_review_shows_new_warnings_before_publishing(admin_client: Client) -> None:

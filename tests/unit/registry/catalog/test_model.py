@@ -11,12 +11,16 @@ from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
 
 from core import poller
+from registry import search
 from registry.catalog import cache, connections, model
-from registry.catalog.model import Visibility
+from registry.catalog.connections import Connections
+from registry.catalog.model import FULL_VISIBILITY, Visibility
+from registry.catalog.switches import ALL_ON
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
 from registry.releases import publishing
+from tests.support import any_upstream
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_catalog, build_content, build_op_entry
 
@@ -282,6 +286,44 @@ def test_op_has_its_kind_and_properties() -> None:
     assert not op.validator.is_valid({"unknown": 1})
 
 
+def test_view_leaves_out_ops_that_cannot_run_and_says_why() -> None:
+    connected, unknown = {"connection": any_upstream.CONNECTION}, {"connection": "nowhere"}
+    catalog = build_catalog(
+        build_op_entry("a.runs", **connected), build_op_entry("a.lost", **unknown), build_op_entry("b.lost")
+    )
+    current = Connections({any_upstream.CONNECTION: "embedded"})
+
+    view = catalog.view_for(FULL_VISIBILITY.limit_to_available(ALL_ON, current))
+
+    assert view.ops == {"a.runs"}
+    assert view.children["root"] == ("a",)
+    assert view.off_reasons == {
+        "a.lost": 'a.lost cannot run: the connection "nowhere" does not exist.',
+        "b.lost": "b.lost cannot run: no connection is set.",
+        "b": "Every op of b is off or cannot run.",
+    }
+    assert search.find_ops(catalog, view, "lost", limit=5) == []
+    with pytest.raises(help_pages.UnknownPath, match=r"b\.lost cannot run: no connection is set\."):
+        help_pages.resolve_path(catalog, view, "b_lost")
+
+
+@pytest.mark.django_db
+def test_view_follows_the_connections() -> None:
+    catalog = build_catalog(build_op_entry("a.b", connection=any_upstream.CONNECTION))
+
+    def find_ops() -> frozenset[str]:
+        return catalog.view_for(FULL_VISIBILITY.limit_to_available(ALL_ON, connections.get_connections())).ops
+
+    assert find_ops() == set()
+    any_upstream.get_or_create_connection()
+    current = connections.refresh_connections()
+    assert find_ops() == {"a.b"}
+    assert connections.refresh_connections() is current
+    Connection.objects.all().delete()
+    connections.refresh_connections()
+    assert find_ops() == set()
+
+
 @pytest.mark.django_db
 def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     Connection.objects.create(name="workspace")
@@ -289,8 +331,7 @@ def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAss
         connections.refresh_connections()
 
     with django_assert_num_queries(0):
-        assert connections.get_kind("workspace") == "embedded"
-        assert connections.get_kind("nowhere") is None
+        assert connections.get_connections().kinds == {"workspace": "embedded"}
 
 
 @pytest.mark.django_db

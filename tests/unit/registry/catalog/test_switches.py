@@ -68,7 +68,7 @@ def test_group_with_all_ops_off_is_hidden_and_gives_the_reason() -> None:
     for view in (whole, one_by_one):
         assert view.children["onto"] == ("onto.project",)
     assert whole.off_reasons["onto.task"] == "onto.task is switched off: Down."
-    assert one_by_one.off_reasons["onto.task"] == "Every op of onto.task is switched off."
+    assert one_by_one.off_reasons["onto.task"] == "Every op of onto.task is off or cannot run."
     assert "onto" not in one_by_one.off_reasons
 
 

@@ -11,6 +11,7 @@ from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Op, Switch
 from registry.releases import publishing
+from tests.support import any_upstream
 from tests.support.copy_rows import make_op
 from tests.support.switches import AT, create_switch
 
@@ -22,7 +23,7 @@ OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by":
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("op", "onto.task.add"), ("group", "onto.task"), ("group", "root"), ("connection", "workspace")],
+    [("op", "onto.task.add"), ("group", "onto.task"), ("group", "root"), ("connection", any_upstream.CONNECTION)],
 )
 def test_switch_turns_off_and_on(kind: str, name: str) -> None:
     make_op()

@@ -12,6 +12,7 @@ from registry.files import export, loader, yaml_format
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
+from tests.support import any_upstream
 from tests.support.op_entries import build_content, build_op_entry, build_schema
 
 pytestmark = pytest.mark.django_db
@@ -20,19 +21,20 @@ ADD = build_op_entry(
     "onto.task.add",
     kind="write",
     description="Adds one task.",
-    connection="workspace",
+    connection=any_upstream.CONNECTION,
     parameters_schema=build_schema(("title",), title={"type": "string"}),
     policy={"do": ["Search first."], "dont": ["Never invent."]},
     examples=[{"title": "Minimal", "args": {"title": "Book venue"}}],
     aliases=["task.add"],
 )
-SHIPPED = build_content(ADD, build_op_entry("onto.task.get"))
+GET = build_op_entry("onto.task.get", connection=any_upstream.CONNECTION)
+SHIPPED = build_content(ADD, GET)
 GROUPS = len(SHIPPED["groups"])
 
 
 def ship(**changes: Any) -> loader.MergeReport:
     """Load the catalog with these changes to onto.task.add in the files."""
-    return loader.load_into_draft(build_content({**ADD, **changes}, build_op_entry("onto.task.get")))
+    return loader.load_into_draft(build_content({**ADD, **changes}, GET))
 
 
 def get_stored_entry(path: str = "onto.task.add") -> dict[str, Any]:
@@ -45,7 +47,7 @@ def test_first_load_adds_everything() -> None:
     assert report.added == ["onto", "onto.task", "root", "onto.task.add", "onto.task.get"]
     assert (report.updated, report.kept_edits, report.no_longer_shipped, report.unchanged) == ([], [], [], 0)
     assert get_stored_entry() == {"status": "active", "timeout_ms": 30_000} | ADD
-    assert Connection.objects.get().name == "workspace"
+    assert Connection.objects.get().name == any_upstream.CONNECTION
     assert str(report) == "5 added, 0 updated, 0 unchanged."
 
 
@@ -217,7 +219,7 @@ def test_load_keeps_and_reports_an_op_that_is_no_longer_shipped() -> None:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(loader.read_shipped_catalog, "__defaults__", (tmp_path,))  # the folder that the command reads
-    write(tmp_path, ADD, build_op_entry("onto.task.get"))
+    write(tmp_path, ADD, GET)
     return tmp_path
 
 
@@ -272,7 +274,7 @@ def test_command_publishes_the_shipped_catalog(folder: Path, capsys: pytest.Capt
     first = load_and_publish(capsys)
     live = publishing.get_live_release()
     again = load_and_publish(capsys)
-    write(folder, ADD | {"summary": "Newer"}, build_op_entry("onto.task.get"))
+    write(folder, ADD | {"summary": "Newer"}, GET)
     newer = load_and_publish(capsys)
 
     assert "5 added, 0 updated, 0 unchanged." in first
@@ -287,13 +289,24 @@ def test_command_does_not_publish_edits(folder: Path, capsys: pytest.CaptureFixt
     load_and_publish(capsys)
     live = publishing.get_live_release()
     Op.objects.filter(op="onto.task.get").update(summary="Not yet reviewed")
-    write(folder, ADD | {"summary": "Newer"}, build_op_entry("onto.task.get"))
+    write(folder, ADD | {"summary": "Newer"}, GET)
 
     result = load_and_publish(capsys)
 
     assert "Not published: the draft has unpublished edits." in result
     assert publishing.get_live_release() == live
     assert get_stored_entry()["summary"] == "Newer"
+
+
+def test_command_does_not_publish_an_op_that_cannot_run(folder: Path) -> None:
+    write(folder, ADD, build_op_entry("onto.task.get"))
+
+    with pytest.raises(CommandError, match="connection: Cannot run: no connection is set") as failed:
+        call_command("load_catalog", publish=True)
+
+    assert failed.value.returncode == 1
+    assert Op.objects.count() == 2
+    assert publishing.get_live_release() is None
 
 
 def test_command_publishes_only_on_request(folder: Path) -> None:

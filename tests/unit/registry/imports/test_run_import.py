@@ -15,6 +15,7 @@ from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from registry.releases import publishing
 from registry.snapshot import snapshot
+from tests.support import any_upstream
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_content, build_op_entry
 from tests.support.tool_functions import build_function, import_functions
@@ -31,6 +32,7 @@ def get_stored_entry(path: str) -> dict[str, Any]:
 
 def publish() -> model.Catalog:
     Group.objects.get_or_create(path="root", defaults={"summary": "All"})
+    any_upstream.connect_ops()
     release = publishing.publish_draft(note="Test", by="tests", at=timezone.now(), accepted="Strangers' copy")
     return cache.get_catalog(release.version)
 

@@ -37,6 +37,15 @@ def test_command_fails_on_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert "blocks example_invalid: onto.task.add, examples/0: " in capsys.readouterr().out
 
 
+def test_command_fails_for_an_op_that_cannot_run(capsys: pytest.CaptureFixture[str]) -> None:
+    make_op("onto.task.lost", connection=None, parameters_schema=UNCLEAR)
+
+    for options in ({}, {"op": "onto.task.lost"}):
+        with pytest.raises(CommandError, match="cannot be published"):
+            call_command("check_catalog", **options)
+        assert "blocks cannot_run: onto.task.lost, connection: Cannot run: no connection" in capsys.readouterr().out
+
+
 def test_command_checks_one_op(capsys: pytest.CaptureFixture[str]) -> None:
     make_op()
     make_op("onto.task.unclear", parameters_schema=UNCLEAR)

@@ -6,6 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from registry.models import Group, OpAlias
+from tests.support import any_upstream
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_schema
 
@@ -86,5 +87,5 @@ def test_rows_have_readable_names() -> None:
 
     shown = [op, op.connection, op.aliases.get(), op.examples.get(), op.rules.get(kind="do"), Group.objects.first()]
     assert [str(row) for row in shown] == [
-        *("onto.task.add", "workspace", "onto.task.add.alias", "Minimal", "do: Rule do", "onto"),
+        *("onto.task.add", any_upstream.CONNECTION, "onto.task.add.alias", "Minimal", "do: Rule do", "onto"),
     ]

@@ -14,7 +14,7 @@ from core import canonical_json, tokens
 from registry.catalog import cache
 from registry.checks import summaries
 from registry.help import help_pages
-from registry.models import Activation, Op, OpAlias, Release
+from registry.models import Activation, Connection, Op, OpAlias, Release
 from registry.releases import publishing
 from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
@@ -94,6 +94,48 @@ def test_publish_refuses_content_with_errors(fields: dict[str, Any], field: str)
     assert str(refused.value.problems[0]) in str(refused.value)
     assert Release.objects.count() == 1
     assert publishing.get_live_release() == live
+
+
+@pytest.mark.django_db
+def test_publish_refuses_an_op_that_cannot_run() -> None:
+    make_op("onto.task.good")
+    live = publish()
+    make_op("onto.task.lost", connection=None)
+
+    with pytest.raises(publishing.NotPublishable, match="lost, connection: Cannot run: no connection"):
+        publish()
+
+    assert list(Release.objects.all()) == [live]
+    Op.objects.filter(op="onto.task.lost").update(status="retired")
+    assert publish() != live
+
+
+@pytest.mark.django_db
+def test_release_whose_ops_lost_their_connection_can_be_live_again() -> None:
+    op = make_op()
+    first = publish()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    second = publish()
+    Op.objects.filter(pk=op.pk).update(connection=None)
+    op.connection.delete()
+
+    publishing.activate_release(version=first.version, note="Back", by="tests", at=AT)
+
+    assert publishing.get_live_release() == first
+    assert publishing.get_previous_release() == second
+
+
+@pytest.mark.django_db
+def test_live_content_that_lost_its_connection_is_still_up_to_date() -> None:
+    op = make_op()
+    publish()
+    Connection.objects.update(kind="gone")
+
+    with pytest.raises(publishing.AlreadyLive):
+        publish()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    with pytest.raises(publishing.NotPublishable, match="is of a kind that nothing runs: gone"):
+        publish()
 
 
 UNCLEAR = build_schema(("title",), title={"type": "string"}, amount={"type": "number"})

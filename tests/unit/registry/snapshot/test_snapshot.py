@@ -8,6 +8,7 @@ from registry import checks
 from registry.files import loader
 from registry.models import Example, Op, PolicyRule
 from registry.snapshot import snapshot
+from tests.support import any_upstream
 from tests.support.copy_rows import TITLE_SCHEMA, make_op
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +35,7 @@ def test_entry_has_all_fields_of_a_release_except_empty_ones() -> None:
         "needs_subject": True,
         "timeout_ms": 30_000,
         "status": "active",
-        "connection": "workspace",
+        "connection": any_upstream.CONNECTION,
         "policy": {"do": ["First", "Rule do"], "dont": ["Rule dont"], "edge_cases": ["Rule edge_case"]},
         "examples": [{"title": "Minimal", "args": {"title": "Book venue"}}, {"args": {}, "note": "Bare"}],
         "aliases": ["onto.task.add.alias"],
