@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
+from gateway.executors import embedded
 from registry.files import loader
 from registry.releases import publishing
 from tests.support.servers import probe
@@ -48,6 +49,7 @@ class Store:
 
     def set_up(self) -> None:
         """Set up the database like `make run`: schema, published catalog with the probe, demo workspace."""
+        embedded.add_upstream("probe", probe.HANDLERS)  # as in the servers: what cannot run cannot be published
         with self.connected():
             call_command("migrate", verbosity=0)
             loader.load_into_draft(loader.read_shipped_catalog())
