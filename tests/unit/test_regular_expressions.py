@@ -19,7 +19,7 @@ import pytest
 from tests.support.cpu_budget import assert_cpu_seconds
 
 APPS = ("core", "gateway", "registry", "analytics", "workspace", "config")
-STARTS_SOMETHING = {"config.serve", "config.wsgi"}  # when it is imported
+STARTS_SOMETHING = {"config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
 ROOT = Path(__file__).parents[2]
 
 LENGTH = 10_000  # characters
