@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -50,6 +51,12 @@ def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) 
     return Application(wsgi, lambda _: route, lambda environ: str(environ["REMOTE_ADDR"]))
 
 
+def run_in_thread(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a coroutine in a thread of its own: in this one, the browser's tests may have left an event loop running."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(lambda: asyncio.run(function())).result()
+
+
 def send(application: Application, *protocols: Protocol, length: int | None = None, **scope: Any) -> None:
     """Run requests at the same time, and wait for their responses."""
     headers = [("content-length", str(length))] if length is not None else []
@@ -58,7 +65,7 @@ def send(application: Application, *protocols: Protocol, length: int | None = No
         calls = (application.__rsgi__(build_scope(*headers, **scope), each) for each in protocols)
         await asyncio.gather(*calls)
 
-    asyncio.run(run())
+    run_in_thread(run)
 
 
 @pytest.fixture
@@ -136,7 +143,7 @@ def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
         await asyncio.gather(asyncio.to_thread(both_came.wait), elsewhere, waiting)
         await application.__rsgi__(build_scope(), first)
 
-    asyncio.run(run())
+    run_in_thread(run)
 
     assert second.response is not None
     assert second.response[0] == 429
