@@ -1,13 +1,16 @@
 """Start the server: python -m config.serve [arguments of granian], such as --host 0.0.0.0 --port 8000."""
 
+import gc
 import logging
 import os
 import signal
 import sys
 import time
 from collections import deque
+from importlib import import_module
 from typing import Any
 
+import django
 from django.conf import settings
 from granian.server.mp import MPServer
 
@@ -30,6 +33,7 @@ def main() -> None:
     with env.exit_on_invalid_setting():
         env.make_metrics_folder()
         env.load_settings()
+    _preload_application()
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian import cli
 
@@ -45,6 +49,21 @@ def build_arguments(application: str, *, workers: int) -> list[str]:
         *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
         application,
     ]
+
+
+def _preload_application() -> None:
+    """Import the application. Workers are forks of this process: they start at once and share the memory.
+
+    Nothing here may start a thread or connect to anything, which a fork would not have or share by mistake.
+    """
+    django.setup()
+    from core import metrics
+
+    for module in ("config.urls", *(name.rpartition(".")[0] for name in settings.MIDDLEWARE)):
+        import_module(module)
+    metrics.drop_own_gauges()
+    gc.collect()
+    gc.freeze()  # else the first collection of each worker would write to all of it, and so copy it
 
 
 class _PersistentServer(MPServer):

@@ -93,7 +93,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-8000;",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-2000;",
         },
         "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # a file: threads and server processes share it
     }

@@ -20,7 +20,6 @@ log = logging.getLogger(__name__)
 INTERVAL_SECONDS = 0.5
 PATIENCE_SECONDS = 1.5  # for one answer
 CONNECT_SECONDS = 2
-SILENT_SECONDS = 5.0  # without an answer; nothing waits for one after that
 
 
 class _Watch:
@@ -90,11 +89,6 @@ def start() -> None:
 def is_answering() -> bool:
     """Return whether the database answered the last question in time. True if nobody watches."""
     return _watch.is_answering()
-
-
-def is_silent() -> bool:
-    """Return whether the database has given no answer for so long that waiting for one is in vain."""
-    return _watch.get_silent_seconds() > SILENT_SECONDS
 
 
 def find_reason() -> str | None:

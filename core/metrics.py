@@ -85,6 +85,12 @@ def _get_call_metrics(labels: CallLabels) -> tuple[Counter, Histogram]:
     return CALLS.labels(type, kind, code, reason), CALL_SECONDS.labels(type, kind)
 
 
+def drop_own_gauges() -> None:
+    """Delete the gauges of this process, which serves nothing itself: its zeros would be the least of all workers."""
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]  # the package has no type hint for it
+
+
 def _delete_dead_gauges(folder: Path) -> None:
     """Delete the gauges of killed workers, which would otherwise be summed forever."""
     pids = {int(path.stem.rpartition("_")[2]) for path in folder.glob("gauge_live*_*.db")}

@@ -1,9 +1,11 @@
 """Fixtures of all tests: the live shipped catalog, the demo workspace, a client with a key."""
 
+import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import count
 from math import inf
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from registry.catalog import cache, connections, model, switches
 from tests.support import any_upstream, catalog_fixture
 from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
+from tests.support.run_folder import get_run_folder
 
 pytest_plugins = ["tests.support.fake_internet"]
 
@@ -32,11 +35,14 @@ hypothesis_settings.register_profile("thorough", deadline=None, max_examples=1_0
 hypothesis_settings.load_profile("default")
 
 
+BOTH_DATABASES = "both_databases"  # the mark of tests that run on PostgreSQL, too
 SECONDS_KEY = "gateway/seconds"  # key of the tests' durations in pytest's cache
 LONG_TEST_SECONDS = 1.0  # durations of longer tests are stored
 
 _numbers = count(1)
 _seconds: Counter[str] = Counter()
+
+gc.disable()  # until all tests are collected: that makes a million objects, and none of them is garbage
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -55,6 +61,22 @@ def _get_sort_key(item: pytest.Item, known: dict[str, float]) -> tuple[int, floa
     """Sort by kind (browser, processes, others), then by the stored durations of long tests."""
     kind = 0 if item.get_closest_marker("browser") else 1 if item.get_closest_marker("server") else 2
     return kind, -known.get(item.nodeid, 0)
+
+
+def pytest_collection_finish() -> None:
+    """Turn the garbage collector on, without the objects that stay."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out modules without a test for both databases, if only those are to run: importing all takes a while."""
+    is_left_out = (
+        config.option.markexpr == BOTH_DATABASES
+        and collection_path.match("test_*.py")
+        and BOTH_DATABASES not in collection_path.read_text()
+    )
+    return True if is_left_out else None  # None: as pytest decides
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -97,6 +119,18 @@ def _fast_password_hashing() -> Iterator[None]:
 def _upstream_of_test_ops() -> None:
     """Connect the upstream that runs the ops that tests make, so that they can be published."""
     any_upstream.connect()
+
+
+@pytest.fixture(scope="session")
+def run_folder(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The folder that all test workers of this run share."""
+    return get_run_folder(tmp_path_factory, worker_id)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rows_loaded_once(run_folder: Path) -> None:
+    """Load the shipped catalog and the demo in one test worker for all."""
+    catalog_fixture.share_rows(run_folder)
 
 
 @pytest.fixture(autouse=True)

@@ -28,6 +28,7 @@ from workspace.models import (
     RiskState,
     Task,
     TaskState,
+    filter_overdue,
     is_missed,
     is_overdue,
 )
@@ -63,6 +64,7 @@ BY_CREATION = SortOrder("created_at", "newest first", (SortKey("created_at", des
 BY_PRIORITY = SortOrder("priority", "most urgent first", (SortKey("priority"), SortKey("updated_at", descending=True)))
 BY_START = SortOrder("start_at", "earliest start first, no start last", (SortKey("start_at"),))
 BY_START_DATE = SortOrder("start_date", "earliest start first, no start last", (SortKey("start_date"),))
+BY_DEADLINE = SortOrder("due_at", "earliest due first, no due date last", (SortKey("due_at"),))
 BY_DUE = SortOrder("due_at", "no due date first, then earliest", (SortKey("due_at", none_first=True),))
 
 
@@ -86,6 +88,10 @@ class EntityType:
     )  # texts with update strategies, and the default of each
     search_columns: tuple[str, ...]  # the columns that the type's own search covers
     filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # boolean arguments, and the condition for true
+    range_filters: Mapping[str, str] = field(default_factory=dict)  # arguments with a time, and the lookup of each
+    timed_filters: Mapping[str, Callable[[datetime], Q]] = field(
+        default_factory=dict
+    )  # boolean arguments, and the condition for true at a time
     orders: tuple[SortOrder, ...] = (BY_UPDATE,)  # the sort orders of a list; the first is the default
     final_states: tuple[str, ...] = ()  # final states; the search over all types ranks these rows slightly lower
     span_columns: tuple[str, str] | None = None  # the columns of its start and end, if any
@@ -192,7 +198,9 @@ TASK = EntityType(
     update_strategies={"description": REPLACE},
     search_columns=("title",),
     filters={"has_date": Q(start_at__isnull=False) | Q(due_at__isnull=False)},
-    orders=(BY_UPDATE, BY_PRIORITY, BY_START, BY_CREATION),
+    range_filters={"due_after": "due_at__gte", "due_before": "due_at__lt"},
+    timed_filters={"overdue": filter_overdue},
+    orders=(BY_UPDATE, BY_PRIORITY, BY_START, BY_DEADLINE, BY_CREATION),
     final_states=(TaskState.DONE,),
     span_columns=("start_at", "due_at"),
     completion_stamp=(TaskState.DONE, "completed_at"),

@@ -100,17 +100,39 @@ DEFAULTS_BY_KINDS: dict[frozenset[EdgeKind], tuple[Pair, Rel]] = {
     frozenset(pair): (pair, rel) for pair, rel in _DEFAULT_RELATIONS.items()
 }
 
-# Aliases: the relation that each name means, and whether the name reads from destination to source.
-RELATION_ALIASES: dict[str, tuple[Rel, bool]] = {
-    "belongs_to_plan": (Rel.HAS_TASK, True),
-    "part_of": (Rel.CONTAINS, True),
-    "referenced_by": (Rel.REFERENCES, True),
-    "blocked_by": (Rel.BLOCKS, True),
-    "mitigated_by": (Rel.MITIGATES, True),
-    "achieved_by": (Rel.SUPPORTS_GOAL, True),
-    "supports": (Rel.SUPPORTS_GOAL, False),
-    "builds_on": (Rel.DEPENDS_ON, False),
+# Other words for a relation that read from source to destination, and those that read from destination to source.
+_SAME_WAY: dict[Rel, tuple[str, ...]] = {
+    Rel.CONTAINS: ("includes", "parent_of", "has_part", "has_child"),
+    Rel.SUPPORTS_GOAL: ("supports", "contributes_to"),
+    Rel.TARGETS_MILESTONE: ("targets",),
+    Rel.DEPENDS_ON: (
+        *("builds_on", "requires", "needs", "dependent_on", "has_prerequisite"),
+        *("follows", "after", "comes_after", "starts_after", "preceded_by", "successor_of"),
+        *("waits_for", "waits_on", "waiting_for", "waiting_on"),
+    ),
+    Rel.BLOCKS: ("blocking", "prevents"),
+    Rel.REFERENCES: ("refers_to", "mentions", "cites", "relates_to", "related_to", "related", "see_also"),
 }
+_OTHER_WAY: dict[Rel, tuple[str, ...]] = {
+    Rel.HAS_TASK: ("belongs_to_plan",),
+    Rel.CONTAINS: ("part_of", "child_of", "belongs_to", "contained_in", "included_in"),
+    Rel.SUPPORTS_GOAL: ("achieved_by", "supported_by"),
+    Rel.MITIGATES: ("mitigated_by",),
+    Rel.DEPENDS_ON: (
+        *("precedes", "before", "comes_before", "predecessor_of", "followed_by", "enables"),
+        *("prerequisite_of", "prerequisite_for", "required_by", "required_for", "needed_by", "needed_for"),
+        *("dependency_of", "depended_on_by"),
+    ),
+    Rel.BLOCKS: ("blocked_by", "blocked_on"),
+    Rel.REFERENCES: ("referenced_by", "mentioned_by", "cited_by"),
+}
+# The relation that each other word means, and whether the word reads from destination to source.
+RELATION_ALIASES: dict[str, tuple[Rel, bool]] = {
+    **{word: (rel, False) for rel, words in _SAME_WAY.items() for word in words},
+    **{word: (rel, True) for rel, words in _OTHER_WAY.items() for word in words},
+}
+# Words for a task inside a task, which no edge says.
+SUBTASK_WORDS = frozenset({"subtask_of", "sub_task_of", "has_subtask", "has_sub_task", "subtask", "parent_task"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +202,13 @@ def is_containment(relation: Relation) -> bool:
     return PARENT_RELATIONS.get(relation.dst_kind) is relation.rel
 
 
-def to_snake_case(rel: str) -> str:
-    """Return a relation name in snake_case: Depends-On becomes depends_on."""
-    return _SEPARATORS.sub("_", rel.strip().casefold())
+def normalise_name(rel: str) -> str:
+    """Return a relation name in snake_case and without a leading "is": Is-Blocked-By becomes blocked_by."""
+    return _SEPARATORS.sub("_", rel.strip().casefold()).removeprefix("is_")
 
 
 def _parse_name(rel: str) -> tuple[Rel | None, bool]:
-    name = to_snake_case(rel)
+    name = normalise_name(rel)
     if name in RELATION_ALIASES:
         return RELATION_ALIASES[name]
     return (Rel(name) if name in set(Rel) else None), False

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.soak.calls import EventKind
 
-WARM_UP_SHARE = 0.2  # of the windows; until then caches fill, and workers load as many releases as they keep
+WARM_UP_SHARE = 1 / 3  # of the windows; until then caches fill, and each worker publishes and loads releases
 MAX_GROWTH = 0.05
 MAX_DRIFT = 1.5
 

@@ -36,7 +36,7 @@ def main() -> None:
     _set_limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
     _set_limit(resource.RLIMIT_AS, MEMORY_LIMIT)
     page = decoding.decode(sys.stdin.buffer.read(), request["charset"])
-    result = _extract_html(page, request, seconds / 2) if request["is_html"] else {"content": page}
+    result = _extract_html(page, request) if request["is_html"] else {"content": page}
     content = decoding.strip_invisible(result.pop("content")).strip()
     fields = {
         name: decoding.to_single_line(value)[:500] if isinstance(value, str) else value
@@ -46,13 +46,13 @@ def main() -> None:
     json.dump({**fields, "content": content[start:end], "length": len(content)}, sys.stdout)
 
 
-def _extract_html(page: str, request: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Return the main part of a page, or all its text if the main part is not found within `seconds`."""
+def _extract_html(page: str, request: dict[str, Any]) -> dict[str, Any]:
+    """Return the main part of a page, or all its text if the main part is not found in time."""
     # Imported here: tests import this module in the parent process, which must not load the library.
     import trafilatura  # noqa: F401 - for the child, which can open no files
 
     _preload_library_files()
-    result = _run_in_child(lambda: _extract_main_part(page, request), seconds)
+    result = _run_in_child(lambda: _extract_main_part(page, request), request["main_part_seconds"])
     if not result or not result["content"]:
         return {**_extract_all_text(page), "is_main_part": False}
     return {**result, "title": result["title"] or _extract_all_text(page)["title"], "is_main_part": True}

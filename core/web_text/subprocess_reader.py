@@ -9,6 +9,7 @@ from pathlib import Path
 from core.deadlines import Deadline
 
 MAX_SECONDS = 10.0  # limit for reading one page
+MAIN_PART_SHARE = 0.5  # of that, for finding the main part; what is left must be enough to read all text
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
@@ -44,7 +45,7 @@ class ExtractedText:
 def read_text(page: ExtractionRequest, body: bytes, *, deadline: Deadline) -> ExtractedText:
     """Return a page's text. Raises PageUnreadable, or DeadlineExceeded if no time is left."""
     seconds = min(MAX_SECONDS, deadline.get_remaining_ms() / 1000)
-    request = json.dumps({**asdict(page), "seconds": seconds}).encode()
+    request = json.dumps({**asdict(page), "seconds": seconds, "main_part_seconds": seconds * MAIN_PART_SHARE}).encode()
     command = [sys.executable, "-E", "-s", "-m", "core.web_text.extractor"]
     try:
         process = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the page

@@ -11,7 +11,7 @@ from registry.jsonschema.dialect import VALUE_REFUSALS
 from registry.jsonschema.validator import SchemaValidator, SchemaViolation, ValidationTooExpensive
 
 MAX_ERRORS = 50
-MIN_SIMILARITY = 0.75  # minimum similarity of an unknown name and a known one to suggest it
+MIN_SIMILARITY = 0.75  # of an unknown name or value to the one that is suggested: archived must not become active
 
 _FORMAT_HINTS = {
     "uuid": "a UUID",
@@ -114,7 +114,7 @@ def _build_message(
         if isinstance(refusals, dict) and value in refusals:
             return f"{name}: {refusals[value]}"
         matches = suggestions.find_similar(
-            value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=0.7
+            value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=MIN_SIMILARITY
         )
         hint = f" Did you mean {matches[0]}?" if matches else ""
         return f"{name} must be one of {_format_options(kind.options)}.{hint}"

@@ -24,7 +24,7 @@ from registry.files import loader
 from tests.support import access_world
 from tests.support.access_world import CANARY, MEMBER, MODELS, OWNER, SUBJECTS
 from tests.support.api import Api
-from tests.support.cpu_budget import examples
+from tests.support.cpu_budget import examples, is_thorough
 from tests.support.fake_internet import FakeInternet
 from tests.support.hostile_arguments import draw_arguments, iterate_id_slots
 from workspace.demo.rows import get_demo_id
@@ -44,7 +44,7 @@ UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 
 # `make test` makes some hundred calls, `make test-all` ten times as many.
 machine_settings = settings(
-    max_examples=examples(10),
+    max_examples=examples(6),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),
@@ -228,7 +228,7 @@ def test_id_arguments_refuse_invisible_and_deleted_rows(make_world: Callable[[],
         valid = _find_valid_args(world, op, own)  # so that only the id can be refused
         for slot, kind, args in [(each, *kind_args) for each in slots for kind_args in _iterate_kinds(op, each, valid)]:
             # For a slot that takes many kinds the member is enough: for the member, rows are invisible in all ways.
-            for subject in SUBJECTS if _get_kind(op, slot[-1]) else (MEMBER,):
+            for subject in SUBJECTS if is_thorough() and _get_kind(op, slot[-1]) else (MEMBER,):
                 for id in _pick_invisible_ids(world, kind, visible[subject], visible):
                     refused = world.call(subject, op, _set_slot(args, slot, id))
                     assert not refused["ok"], (op, slot, subject, id)

@@ -202,10 +202,10 @@ def test_changelist_refuses_odd_searches(db: None, admin_client: HttpClient) -> 
         with isolate_model(admin_client, model):
             url = get_admin_url(model, "changelist")
 
-            for q in choose_in_turn((" ".join(["a"] * 3_000), "\x00", "a" * 60_000, "%" * 60_000), 2, number):
+            for q in choose_in_turn((" ".join(["a"] * 3_000), "\x00", "a" * 60_000, "%" * 60_000), 1, number):
                 assert_status(admin_client.get(url, {"q": q}), 400)
             read = (" ".join(["a"] * MAX_WORDS), "'\"" * 3_000, "\\", "%" * MAX_VALUE_LENGTH, "é" * MAX_VALUE_LENGTH)
-            for q in choose_in_turn(read, 2, number):
+            for q in choose_in_turn(read, 1, number):
                 assert_status(admin_client.get(url, {"q": q}), 200)
             assert_status(admin_client.get(f"{url}?q=%ED%A0%80"), 200)
             assert_status(admin_client.get(f"{url}?{urlencode([('q', 'a')] * 900)}"), 400)
@@ -230,9 +230,9 @@ def test_changelist_refuses_odd_filters(db: None, admin_client: HttpClient) -> N
             for turn, name in enumerate(own, start=number):
                 for odd in choose_in_turn(ODD_IDS, 1, turn):
                     assert_status(admin_client.get(url, {name: odd}), 200, 302, 400)
-            # Fields by which the list filters get three lookups each; the others, which are refused alike, one each.
+            # Fields by which the list filters get two lookups each; the others, which are refused alike, one each.
             for turn, name in enumerate(sorted(names), start=number):
-                for lookup, odd, *statuses in choose_in_turn(ODD_LOOKUPS, 3 if name in filters else 1, turn):
+                for lookup, odd, *statuses in choose_in_turn(ODD_LOOKUPS, 2 if name in filters else 1, turn):
                     assert_status(admin_client.get(url, {f"{name}{lookup}": odd}), *statuses)
 
 
@@ -242,7 +242,7 @@ def test_row_pages_refuse_odd_ids(db: None, admin_client: HttpClient) -> None:
         with isolate_model(admin_client, model):
             # The three pages find their row alike: the first gets more of the odd paths.
             for name in ("change", "delete", "history"):
-                for odd in choose_in_turn(ODD_PATHS, 5 if name == "change" else 2, number):
+                for odd in choose_in_turn(ODD_PATHS, 3 if name == "change" else 1, number):
                     url = get_admin_url(model, name, "PK").replace("PK", odd)
                     assert_status(admin_client.get(url), 302, 400, 403, 404)
                     assert_status(admin_client.post(url, {"post": "yes"}), 302, 400, 403, 404)
@@ -256,7 +256,7 @@ def test_add_page_refuses_odd_values(db: None, admin_client: HttpClient) -> None
             fields = (*model._meta.fields, *model._meta.many_to_many)
             plain = [field for field in fields if not field.related_model and not isinstance(field, DateTimeField)]
 
-            for odd in choose_in_turn(("abc", BIG, "zz\x00", "[]"), 2, number):
+            for odd in choose_in_turn(("abc", BIG, "zz\x00", "[]"), 1, number):
                 assert_status(admin_client.get(url, {field.name: odd for field in plain}), 200, 400, 403)
                 assert_status(admin_client.post(url, {field.name: odd for field in plain}), 200, 302, 403)
             for field in fields:

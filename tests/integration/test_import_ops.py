@@ -249,7 +249,13 @@ def large_group(api: Api, import_tools: Callable[..., str]) -> Api:
     return api
 
 
-def test_large_import_is_split_by_resource_and_paged(large_group: Api) -> None:
+def test_large_import_is_split_by_resource_and_stays_within_token_budgets(large_group: Api) -> None:
+    check_pages_of_the_group(large_group)
+    check_token_budgets_of_help(large_group)
+    check_token_budgets_from_the_root_to_a_call(large_group)
+
+
+def check_pages_of_the_group(large_group: Api) -> None:
     items: list[dict[str, Any]] = []
     page = large_group.help("trade")
     while True:
@@ -264,7 +270,7 @@ def test_large_import_is_split_by_resource_and_paged(large_group: Api) -> None:
     assert len(large_group.help("trade.golda_record")["items"]) == len(VERBS)
 
 
-def test_help_of_a_large_import_stays_within_token_budgets(large_group: Api) -> None:
+def check_token_budgets_of_help(large_group: Api) -> None:
     items = large_group.help("trade.golda_record")["items"]
     short = large_group.help("trade.golda_record.get")
     full = large_group.help("trade.golda_record.get", format="full")
@@ -281,7 +287,7 @@ def test_help_of_a_large_import_stays_within_token_budgets(large_group: Api) -> 
     assert token_budget.count_tokens(large_group.help("trade.golda_record.get", arg="limit")) <= 50
 
 
-def test_path_from_root_help_to_a_call_stays_within_token_budgets(large_group: Api) -> None:
+def check_token_budgets_from_the_root_to_a_call(large_group: Api) -> None:
     call = {"op": "trade.golda_record.get", "args": {"record_id": "1"}}
     response = large_group.post("exec", call).json()
     shared_steps = [large_group.help("trade.golda_record.get"), call, response]

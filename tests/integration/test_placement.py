@@ -54,7 +54,7 @@ def test_task_goal_can_be_removed(api: Api) -> None:
     cleared = api.exec("onto.task.update", {"task_id": task_id, "goal_id": None})
 
     assert unchanged["meta"]["warnings"] == ["unchanged"]
-    assert (cleared["ok"], cleared["result"]["message"]) == (True, "Changed goal_id.")
+    assert (cleared["ok"], cleared["result"]["message"]) == (True, "Changed “New”: goal_id.")
     assert not Edge.objects.filter(src_id=task_id, deleted_at=None).exists()
 
 

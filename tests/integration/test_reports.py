@@ -3,9 +3,11 @@
 import csv
 import io
 import re
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 import time_machine
@@ -23,6 +25,7 @@ from gateway.admin.reports.report_list import REPORTS
 from gateway.demo import activity
 from registry.models import Op, Release
 from tests.support.api import Api
+from tests.support.hostile_pages import choose_in_turn
 
 NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
 REPORT_NAMES = [report.url_name for report in REPORTS]
@@ -111,13 +114,19 @@ def test_side_without_data_is_compared_as_zeros(demo_activity: int, manager_clie
     assert next(row for row in rows if row["Metric"] == "Calls")["gone"] == "0"
 
 
-@pytest.mark.parametrize("name", REPORT_NAMES)
-def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClient, name: str) -> None:
-    page = read_page(admin_client, name)
-    main = page[page.index('class="report-tabs"') : page.rindex("</section>")]
+def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClient) -> None:
+    links_by_shape = defaultdict(set)  # links that differ in their values only open the same page
+    for name in REPORT_NAMES:
+        page = read_page(admin_client, name)
+        main = page[page.index('class="report-tabs"') : page.rindex("</section>")]
+        for href in re.findall(r'href="([^"]+)"', main):
+            link = urljoin(reverse(f"admin:{name}"), unescape(href))
+            shape = (urlsplit(link).path, *sorted(parse_qs(urlsplit(link).query)))
+            links_by_shape[shape].add(link)
 
-    for link in sorted(set(re.findall(r'href="([^"]+)"', main))):
-        assert admin_client.get(link if link[0] == "/" else reverse(f"admin:{name}") + link).status_code == 200, link
+    for number, links in enumerate(links_by_shape.values()):
+        for link in choose_in_turn(sorted(links), min(3, len(links)), number):
+            assert admin_client.get(link).status_code == 200, link
 
 
 @pytest.mark.parametrize("name", REPORT_NAMES)

@@ -17,14 +17,14 @@ from tests.support.servers.stores import Store
 
 
 @pytest.fixture(scope="session")
-def set_up_store(django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    """A database as `make run` leaves it, to be copied."""
+def set_up_store(django_db_blocker: DjangoDbBlocker, run_folder: Path) -> Iterator[Store]:
+    """A database as `make run` leaves it, to be copied. One test worker sets it up for all, the last one drops it."""
+    stores.add_probe()  # also where another worker sets it up
     with django_db_blocker.unblock():
-        store = stores.create_store(tmp_path_factory.mktemp("stores"))
-        store.set_up()
+        store = stores.share_store(run_folder)
     yield store
     with django_db_blocker.unblock():
-        stores.drop_store(store)
+        stores.leave_shared_store(store, run_folder)
 
 
 @pytest.fixture

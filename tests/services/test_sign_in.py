@@ -12,7 +12,7 @@ from tests.support.servers.processes import PLAIN_HTTP, WORKERS, Server, eventua
 
 pytestmark = pytest.mark.server
 
-CONNECTIONS = 24
+CONNECTIONS = 10
 
 
 def test_help_is_served_while_many_sign_ins_wait(serve: Callable[..., Server], tmp_path: Path) -> None:

@@ -1,15 +1,18 @@
 """The rows that `make run` starts with: the published shipped catalog and the demo workspace.
 
-Each process loads both once and then inserts the same rows for each test, because loading takes as long as a hundred
-tests.
+One process of a run loads both, and each inserts the same rows for each test, because loading takes as long as a
+hundred tests.
 """
 
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from django.apps import apps
+from django.core.management.color import no_style
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
@@ -18,17 +21,22 @@ from analytics.rollout import rollout_cache
 from registry.catalog import cache, connections, model, switches
 from registry.files import loader
 from registry.releases import publishing, token_count_job
+from tests.support.run_folder import lock_folder
 from workspace import demo
 
 
 @dataclass(slots=True)
 class PreparedRows:
-    """Rows that a function loads into the tables of an app, stored to insert them again."""
+    """Rows that a function loads into the tables of an app, stored to insert them again.
+
+    With a `folder`, the rows are also stored there, for the other processes of the run.
+    """
 
     app: str
     load: Callable[[], None]
     rows: dict[str, list[tuple[Any, ...]]] | None = None
     day: date | None = None  # the day of loading; the demo's times are relative to it
+    folder: Path | None = None
 
     def ensure_rows(self) -> None:
         """Insert the stored rows if the tables are empty, else load them next to the existing rows."""
@@ -37,13 +45,41 @@ class PreparedRows:
             is_empty = not any(cursor.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for name in tables)  # noqa: S608
             if not is_empty:
                 self.load()
-            elif self.rows is not None and self.day == timezone.now().date():
-                for name, rows in self.rows.items():
-                    _insert_rows(cursor, name, rows)
+            elif self._is_of_today():
+                self._insert(cursor)
+            elif self.folder is None:
+                self._load_and_store(cursor, tables)
             else:
-                self.load()
-                dump = {name: cursor.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
-                self.rows, self.day = {name: rows for name, rows in dump.items() if rows}, timezone.now().date()
+                with lock_folder(self.folder, f"{self.app}-rows"):
+                    self._load_once(cursor, tables, self.folder / f"{self.app}-rows.pickle")
+
+    def _load_once(self, cursor: CursorWrapper, tables: list[str], file: Path) -> None:
+        """Load, or insert what another process has loaded."""
+        if file.exists():
+            self.day, self.rows = pickle.loads(file.read_bytes())  # noqa: S301 - of another worker of this run
+        if self._is_of_today():
+            self._insert(cursor)
+            self._advance_sequences(cursor)
+        else:
+            self._load_and_store(cursor, tables)
+            file.write_bytes(pickle.dumps((self.day, self.rows)))
+
+    def _is_of_today(self) -> bool:
+        return self.rows is not None and self.day == timezone.now().date()
+
+    def _insert(self, cursor: CursorWrapper) -> None:
+        for name, rows in (self.rows or {}).items():
+            _insert_rows(cursor, name, rows)
+
+    def _advance_sequences(self, cursor: CursorWrapper) -> None:
+        """Continue after the ids of the rows, in this process's database too. A rollback does not undo it."""
+        for statement in connection.ops.sequence_reset_sql(no_style(), apps.get_app_config(self.app).get_models()):
+            cursor.execute(statement)
+
+    def _load_and_store(self, cursor: CursorWrapper, tables: list[str]) -> None:
+        self.load()
+        dump = {name: cursor.execute(f'SELECT * FROM "{name}"').fetchall() for name in tables}  # noqa: S608
+        self.rows, self.day = {name: rows for name, rows in dump.items() if rows}, timezone.now().date()
 
 
 def _publish() -> None:
@@ -69,6 +105,11 @@ def _insert_rows(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]])
 
 _catalog = PreparedRows("registry", _publish)
 _demo = PreparedRows("workspace", _load_demo)
+
+
+def share_rows(folder: Path) -> None:
+    """Load once for all processes of a run, which share this folder."""
+    _catalog.folder = _demo.folder = folder
 
 
 def publish_shipped_catalog() -> None:

@@ -21,14 +21,14 @@ def examples(usual: int) -> int:
     return usual * THOROUGH if is_thorough() else usual
 
 
-def assert_cpu_seconds(seconds: float, work: Callable[[], object]) -> None:
-    """Fail if `work` takes more CPU seconds of this thread in each of three attempts.
+def assert_cpu_seconds(seconds: float, work: Callable[[], object], *, tries: int = TRIES) -> None:
+    """Fail if `work` takes more CPU seconds of this thread in each of its tries.
 
     Other threads and processes do not count, nor does garbage collection of earlier tests. Use it to detect work that
     grows faster than its input; benchmarks measure speed.
     """
     best = inf
-    for _ in range(TRIES):
+    for _ in range(tries):
         gc.disable()
         start = time.thread_time()
         try:

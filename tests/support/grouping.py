@@ -8,6 +8,7 @@ from xdist.scheduler import LoadScopeScheduling
 # The group of a test, by the start of its node id. All other tests go to any free worker.
 GROUPS = {
     "tests/browser/": "browser",
+    "tests/services/test_batches.py": "brokers",
     "tests/services/test_start.py": "started checkout",
     **dict.fromkeys(
         (

@@ -1,6 +1,16 @@
 """The projects of the demo workspace and their members."""
 
-from workspace.demo.rows import FAIR, KITCHEN, PHOTO_BOOK, SURVEY, WEBSITE, at_work_end, at_work_start, define_row
+from workspace.demo.rows import (
+    FAIR,
+    GARDEN,
+    KITCHEN,
+    PHOTO_BOOK,
+    SURVEY,
+    WEBSITE,
+    at_work_end,
+    at_work_start,
+    define_row,
+)
 from workspace.models import MemberRole, ProjectState
 
 DEMO_SUBJECT = "demo-user"  # owns all projects but one
@@ -12,6 +22,7 @@ OWNERS = {
     KITCHEN: DEMO_SUBJECT,
     SURVEY: DEMO_SUBJECT,
     FAIR: DEMO_COLLEAGUE,
+    GARDEN: DEMO_SUBJECT,
     PHOTO_BOOK: DEMO_SUBJECT,
 }
 
@@ -24,10 +35,11 @@ MEMBERSHIPS = (
     (5, FAIR, DEMO_COLLEAGUE, MemberRole.OWNER),
     (6, FAIR, DEMO_SUBJECT, MemberRole.EDITOR),
     (7, PHOTO_BOOK, DEMO_SUBJECT, MemberRole.OWNER),
+    (8, GARDEN, DEMO_SUBJECT, MemberRole.OWNER),
 )
 
 # Days between the creation and the last update of each project.
-DAYS_FROM_CREATION = {WEBSITE: 26, KITCHEN: 58, SURVEY: 50, FAIR: 30, PHOTO_BOOK: 15}
+DAYS_FROM_CREATION = {WEBSITE: 26, KITCHEN: 58, SURVEY: 50, FAIR: 30, GARDEN: 40, PHOTO_BOOK: 15}
 
 ROWS = (
     define_row(
@@ -91,6 +103,16 @@ ROWS = (
         slug="spring-trade-fair",
         tags=["marketing", "fair"],
         props={"hall": 4},
+    ),
+    define_row(
+        number=GARDEN,
+        touched=1900,
+        name="Roof garden",
+        description="Beds and a seat on the flat roof. It waits until the roof has been checked.",
+        type_key="project.personal.garden",
+        state_key=ProjectState.PAUSED,
+        slug="roof-garden",
+        tags=["home"],
     ),
     define_row(
         number=PHOTO_BOOK,

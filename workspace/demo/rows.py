@@ -5,7 +5,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 # The numbers of the demo's projects.
-WEBSITE, KITCHEN, SURVEY, FAIR, PHOTO_BOOK = 1, 2, 3, 4, 9
+WEBSITE, KITCHEN, SURVEY, FAIR, GARDEN, PHOTO_BOOK = 1, 2, 3, 4, 5, 9
 
 _IDS = {
     "project": "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a{:02}",

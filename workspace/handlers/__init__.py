@@ -32,6 +32,8 @@ HANDLERS: dict[str, OpHandler] = {
         for kind in ENTITY_TYPE_BY_NAME.values()
         for tool_name, handler in _build_generic_handlers(kind).items()
     },
+    "list_onto_projects": OpHandler(projects.list_projects),
+    "search_onto_projects": OpHandler(projects.search_projects),
     "get_onto_project_details": OpHandler(projects.get_project),
     "create_onto_project": OpHandler(projects.create_project),
     "delete_onto_project": OpHandler(projects.delete_project),

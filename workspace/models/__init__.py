@@ -13,7 +13,7 @@ from workspace.models.project import Project, ProjectState
 from workspace.models.project_calendar import CalendarColor, ProjectCalendar
 from workspace.models.requirement import Requirement
 from workspace.models.risk import Risk, RiskImpact, RiskState
-from workspace.models.task import Recurrence, Task, TaskState, is_overdue
+from workspace.models.task import Recurrence, Task, TaskState, filter_overdue, is_overdue
 
 __all__ = [
     "EDITING_ROLES",
@@ -46,6 +46,7 @@ __all__ = [
     "Task",
     "TaskEventKind",
     "TaskState",
+    "filter_overdue",
     "is_missed",
     "is_overdue",
 ]

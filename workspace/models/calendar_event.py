@@ -119,6 +119,13 @@ class CalendarEvent(Entity):
         null=True, blank=True, help_text="No occurrence starts after this time; null for no end."
     )
 
+    excluded_starts = models.JSONField(
+        blank=True,
+        default=list,
+        editable=False,
+        help_text="Starts of occurrences that were cancelled or moved away; in UTC, or dates of whole days.",
+    )
+
     project_name: str | None  # set by with_context()
 
     objects = CalendarEventQuerySet.as_manager()

@@ -22,6 +22,7 @@ class ProjectState(models.TextChoices):
 
     PLANNING = "planning", "planning"
     ACTIVE = "active", "active"
+    PAUSED = "paused", "paused"
     COMPLETED = "completed", "completed"
     CANCELLED = "cancelled", "cancelled"
 

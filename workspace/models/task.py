@@ -41,6 +41,11 @@ def is_overdue(columns: Mapping[str, Any], at: datetime) -> bool:
     return columns["due_at"] is not None and columns["due_at"] < at and columns["state_key"] != TaskState.DONE
 
 
+def filter_overdue(at: datetime) -> Q:
+    """Return the condition for `is_overdue`."""
+    return Q(due_at__lt=at) & ~Q(state_key=TaskState.DONE)
+
+
 class TaskQuerySet(EntityQuerySet["Task"]):
     """Tasks, with flags for subtasks and dependencies."""
 
@@ -125,6 +130,11 @@ class Task(Entity):
         help_text="The parent task, in the same project; null for none.",
     )
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    is_scheduled = models.BooleanField(
+        default=False,
+        editable=False,
+        help_text="Whether it is worked on for its duration from start_at, apart from its deadline.",
+    )
 
     project_name: str  # set by with_context()
     has_subtasks: bool = False  # a new row has none

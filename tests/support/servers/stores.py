@@ -9,14 +9,19 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from gateway.executors import embedded
 from registry.files import loader
 from registry.releases import publishing
+from tests.support.run_folder import lock_folder
 from tests.support.servers import probe
+from tests.support.servers.processes import eventually
 from workspace import demo
+
+CONNECTS_WITHIN = 30.0  # seconds
+SHARED_USERS = "users of the store"  # a file: how many test workers use the shared database
 
 _numbers = count(1)
 
@@ -42,6 +47,7 @@ class Store:
         _disconnect()
         connection.settings_dict["NAME"] = self.name
         try:
+            eventually(_is_connected, within=CONNECTS_WITHIN, what=f"the connection to {self.name}")
             yield
         finally:
             _disconnect()
@@ -49,7 +55,7 @@ class Store:
 
     def set_up(self) -> None:
         """Set up the database like `make run`: schema, published catalog with the probe, demo workspace."""
-        embedded.add_upstream("probe", probe.HANDLERS)  # as in the servers: what cannot run cannot be published
+        add_probe()
         with self.connected():
             call_command("migrate", verbosity=0)
             loader.load_into_draft(loader.read_shipped_catalog())
@@ -58,24 +64,72 @@ class Store:
             demo.load(at=timezone.now())
 
 
+def add_probe() -> None:
+    """Add the handlers of the probe to this process, as servers have them: what cannot run cannot be published."""
+    embedded.add_upstream("probe", probe.HANDLERS)
+
+
+def share_store(folder: Path) -> Store:
+    """Return a database that is set up, the same for all test workers that share this folder."""
+    users = folder / SHARED_USERS
+    with lock_folder(folder, SHARED_USERS):
+        store = _name_shared_store(folder)
+        number = int(users.read_text()) if users.exists() else 0
+        if number == 0:
+            _create(store)
+            store.set_up()
+        users.write_text(str(number + 1))
+    return store
+
+
+def leave_shared_store(store: Store, folder: Path) -> None:
+    """Drop the shared database if no other test worker uses it."""
+    users = folder / SHARED_USERS
+    with lock_folder(folder, SHARED_USERS):
+        number = int(users.read_text()) - 1
+        if number == 0:
+            drop_store(store)
+        users.write_text(str(number))
+
+
 def create_store(folder: Path, source: Store | None = None) -> Store:
     """Create a database, empty or as a copy of another one that is not in use."""
     number = next(_numbers)
     if connection.vendor == "sqlite":
         store = Store(str(folder / f"{number}.sqlite3"))
+    else:  # each test worker has its own numbers
+        store = Store(f"{_get_prefix()}_server_{_get_worker()}_{number}")
+    _create(store, source)
+    return store
+
+
+def _name_shared_store(folder: Path) -> Store:
+    if connection.vendor == "sqlite":
+        return Store(str(folder / "set-up.sqlite3"))
+    return Store(f"{_get_prefix()}_set_up")
+
+
+def _get_prefix() -> str:
+    """Return the beginning of names on PostgreSQL, the same whether or not the test database is in use by now."""
+    name = connection.settings_dict["NAME"].removeprefix("test_")
+    return "test_" + name.removesuffix(f"_{_get_worker()}")
+
+
+def _get_worker() -> str:
+    return os.environ.get("PYTEST_XDIST_WORKER", "")
+
+
+def _create(store: Store, source: Store | None = None) -> None:
+    if connection.vendor == "sqlite":
+        Path(store.name).unlink(missing_ok=True)
         if source:
             shutil.copyfile(source.name, store.name)
-        return store
-
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "")  # each test worker has its own numbers
-    name = connection.settings_dict["NAME"].removeprefix("test_")
-    store = Store(f"test_{name}_server_{worker}_{number}")
+        return
     drop_store(store)  # may be left by a killed run
     _execute(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
     # Commits survive when a client process is killed. Only a crash of the server could lose them, and the test of that
     # uses its own server.
     _execute(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
-    return store
 
 
 def drop_store(store: Store) -> None:
@@ -87,6 +141,15 @@ def drop_store(store: Store) -> None:
 def _execute(statement: str) -> None:
     with connection._nodb_cursor() as cursor:
         cursor.execute(statement)
+
+
+def _is_connected() -> bool:
+    """Connect, more patiently than the pool: a busy machine is not a failure."""
+    try:
+        connection.ensure_connection()
+    except OperationalError:
+        return False
+    return True
 
 
 def _disconnect() -> None:

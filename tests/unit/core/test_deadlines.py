@@ -1,6 +1,7 @@
 import sqlite3
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, connection, transaction
@@ -112,33 +113,28 @@ def test_statement_limit_does_nothing_on_sqlite() -> None:
 
 @on_sqlite
 @pytest.mark.django_db(transaction=True)
-def test_writers_on_sqlite_have_the_same_chance() -> None:
-    """A writer that begins anew at once does not keep out one that has waited for long."""
-    has_begun, is_over = threading.Event(), threading.Event()
+def test_writer_that_has_waited_for_long_tries_as_often_as_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite's own handler waits longer after each try, up to 100 ms: then newcomers take the lock first."""
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False)
+    pauses: list[float] = []
 
-    def write_all_the_time() -> None:
-        other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None, timeout=20)
-        while not is_over.is_set():
-            other.execute("BEGIN IMMEDIATE")
-            has_begun.set()
-            time.sleep(0.01)
+    def release_after_a_hundred_tries(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 100:
             other.execute("COMMIT")
-        other.close()
+        time.sleep(seconds)
 
-    writers = [threading.Thread(target=write_all_the_time) for _ in range(4)]
-    for writer in writers:
-        writer.start()
+    clock = SimpleNamespace(sleep=release_after_a_hundred_tries, monotonic=time.monotonic)
+    monkeypatch.setattr("core.sqlite.time", clock)
     try:
-        assert has_begun.wait(10)
-        with Deadline.after(milliseconds=10_000).limit_waits():
-            for _ in range(20):
-                with transaction.atomic():
-                    run_query()
+        other.execute("BEGIN IMMEDIATE")
+        with Deadline.after(milliseconds=60_000).limit_waits(), transaction.atomic():
+            run_query()
     finally:
-        is_over.set()
-        for writer in writers:
-            writer.join()
+        other.close()
         connection.close()
+    assert len(pauses) == 100
+    assert max(pauses) <= 0.003
 
 
 @pytest.mark.django_db

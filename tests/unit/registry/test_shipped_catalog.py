@@ -148,7 +148,8 @@ def test_op_copy_is_complete(path: str) -> None:
     assert op["description"].endswith(".")
     assert op["keywords"]
     assert op["contexts"]
-    assert len(op["examples"]) >= 2
+    has_choices = op["parameters_schema"].get("required", []) != [*op["parameters_schema"]["properties"]]
+    assert len(op["examples"]) >= (2 if has_choices else 1)
     assert policy.get("do")
     assert policy.get("dont") or op["kind"] == "read"
     assert op["action"]
@@ -269,6 +270,11 @@ def test_example_runs_unchanged(
     assert operation.get("action", OPS[path]["action"]) == OPS[path]["action"]
     if OPS[path]["kind"] == "write":
         assert event.entity_id == operation["entity_id"]
+
+
+@for_each("path, args", EXAMPLES)
+def test_example_shows_only_arguments_that_help_lists(path: str, args: dict[str, Any]) -> None:
+    assert args.keys() <= OPS[path]["parameters_schema"].get("properties", {}).keys()
 
 
 @pytest.mark.usefixtures("internet_for_examples")

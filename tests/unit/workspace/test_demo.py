@@ -45,8 +45,8 @@ def loaded(db: None) -> dict[str, int]:
 
 
 ADDED = {
-    "projects": 5,
-    "memberships": 7,
+    "projects": 6,
+    "memberships": 8,
     "profiles": 2,
     "tasks": 60,
     "documents": 16,

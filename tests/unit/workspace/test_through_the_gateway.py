@@ -33,7 +33,8 @@ def test_help_stays_within_its_budget() -> None:
     *shorter, of_project = sorted(full)
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
     reads = [token_counts.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
-    assert max(full for _, full in reads) <= 510
+    *shorter, of_tasks = sorted(full for _, full in reads)  # the list of tasks has filters and orders for dates, too
+    assert (max(shorter) <= 510, of_tasks <= 600) == (True, True)
 
 
 @pytest.mark.parametrize("action", ["list", "search"])
@@ -219,4 +220,5 @@ def test_update_without_a_change_is_refused(api: Api, kind: str, nothing: dict[s
     envelope = api.exec(f"onto.{kind}.update", {f"{kind}_id": created["id"], f"{kind}_{label}": "Row", **nothing})
 
     assert [error["code"] for error in envelope["error"]["details"]["field_errors"]] == ["no_change"]
-    assert api.exec(f"onto.{kind}.get", {"id": created["id"]})["result"][kind] == created
+    row = api.exec(f"onto.{kind}.get", {"id": created["id"], "include_links": False})["result"][kind]
+    assert row == created

@@ -14,14 +14,20 @@ from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services.access import access
 from workspace.services.access.access import NamedRow
-from workspace.services.calendar import calendar_scope, event_times, events, task_events
-from workspace.services.entities import changes
+from workspace.services.calendar import calendar_scope, conflicts, event_times, events, series, task_events
+from workspace.services.calendar.series import SeriesPart
+from workspace.services.entities import change_text, changes
+from workspace.services.entities.names import quote_name
 from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
 
+RECURRENCE_FIELDS = ("recurrence", "recurrence_until")
+
 # For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
-TASK_FIELDS = ("title", "recurrence", "recurrence_until")
+TASK_FIELDS = ("title", *RECURRENCE_FIELDS)
 OWN_FIELDS = ("description", "location", "attendees", "time_zone", "updated_at")
+
+TIME_FIELDS = frozenset({"start_at", "end_at", "recurrence", "time_zone"})  # when they change, overlaps are looked for
 
 MERGED_WARNING = "The task's start and due date are now within 10 hours, so this one event shows both."
 
@@ -48,8 +54,9 @@ def create_event(request: OpRequest) -> OpOutcome:
     event.save(force_insert=True)
     event.project_name = event.project.name if event.project else None
     where = "the project's calendar" if event.project else "the user's own calendar"
-    outcome = _build_outcome(event, zone=clock.zone, message=f"Created the event in {where}.")
-    return _add_sync_state(replace(outcome, warnings=(*clock.warnings, *calendar_warnings)), request)
+    outcome = _build_outcome(event, zone=clock.zone, message=f"Created the event {quote_name(event.title)} in {where}.")
+    overlaps = conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+    return _add_sync_state(replace(outcome, warnings=(*clock.warnings, *calendar_warnings, *overlaps)), request)
 
 
 def update_event(request: OpRequest) -> OpOutcome:
@@ -63,6 +70,8 @@ def update_event(request: OpRequest) -> OpOutcome:
     before = events.serialize_event(event, zone=clock.zone)
     if task:
         _refuse_task_fields(request.args)
+    elif part := series.parse_part(event, request.args, clock, at=request.at):
+        return _update_part(event, part, request, clock)
     _assign_fields(event, request, clock)
     if events.serialize_event(event, zone=clock.zone) == before:
         outcome = _build_outcome(event, zone=clock.zone, message="Nothing changed: the event already has these values.")
@@ -77,29 +86,69 @@ def update_event(request: OpRequest) -> OpOutcome:
         event = current_event
     after = events.serialize_event(event, zone=clock.zone)
     changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
-    message = f"Changed {', '.join(changed)}."
+    message = f"Changed {quote_name(event.title)}: {change_text.describe_changes(before, after, changed)}."
     if event.recurrence and not {"start_at", "end_at"}.isdisjoint(changed):
         message += f" The event recurs, so all its times changed; the first is {after['start_at']}."
-    message += f" Also changed {' and '.join(dates)} of its task." if dates else ""
+    if not TIME_FIELDS.isdisjoint(changed):
+        warnings += conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+    if task and dates:
+        message += f" Also changed {' and '.join(dates)} of its task {quote_name(task.title)}."
     return _add_sync_state(replace(_build_outcome(event, zone=clock.zone, message=message), warnings=warnings), request)
 
 
 def delete_event(request: OpRequest) -> OpOutcome:
     """Mark the event as deleted, or clear the task dates that it shows. Raises NotFound, Forbidden, StateConflict."""
     events.refuse_external_calendar(request.args.get("calendar_id"))
+    clock = local_time.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
     if task:
+        _refuse_task_fields(request.args)
         dates = task_events.DATES_BY_KIND[TaskEventKind(event.task_event_kind)]
         _set_task_dates(task, dict.fromkeys(dates), request)
-        message = f"Deleted the event and cleared {' and '.join(dates)} of its task."
+        message = f"Deleted the event {quote_name(event.title)} and cleared {' and '.join(dates)} of its task"
+        message += f" {quote_name(task.title)}."
+    elif part := series.parse_part(event, request.args, clock, at=request.at):
+        series.remove_part(event, part, at=request.at)
+        what = "and all later occurrences" if part.following else "only"
+        message = f"Deleted the occurrence {part.format_start(clock.zone)} {what} of {quote_name(event.title)};"
+        message += " the others stay."
     else:
         event.deleted_at = request.at
         event.save(update_fields=["deleted_at"])
-        message = f"Deleted the event{' and all its repeats' if event.recurrence else ''}; ops no longer find it."
+        repeats = " and all its repeats" if event.recurrence else ""
+        message = f"Deleted the event {quote_name(event.title)}{repeats}; ops no longer find it."
     id = str(event.pk)
     return _add_sync_state(
         OpOutcome(result={"event": {"id": id}, "message": message}, entity_id=id, entity_name=event.title), request
     )
+
+
+def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clock: LocalTimeParser) -> OpOutcome:
+    """Make a part of a recurring event an event of its own, with the fields that were sent."""
+    if not part.following and not request.args.keys().isdisjoint(RECURRENCE_FIELDS):
+        message = "One occurrence does not recur; leave recurrence and recurrence_until out, or send another scope."
+        raise build_invalid_args([ArgumentError(path="/scope", code="not_recurring", message=message)])
+    new = series.build_event(event, part, by=request.subject, at=request.at)
+    before = events.serialize_event(new, zone=clock.zone)
+    _assign_fields(new, request, clock)
+    after = events.serialize_event(new, zone=clock.zone)
+    if after == before:
+        outcome = _build_outcome(event, zone=clock.zone, message="Nothing changed: it already has these values.")
+        return _add_sync_state(replace(outcome, warnings=(*clock.warnings, UNCHANGED)), request)
+    series.remove_part(event, part, at=request.at)
+    new.save(force_insert=True)
+    changed = [name for name in after if after[name] != before.get(name) and name != "props"]
+    what, they = ("and all later occurrences", "They are") if part.following else ("only", "It is")
+    described = change_text.describe_changes(before, after, changed)
+    message = (
+        f"Changed the occurrence {part.format_start(clock.zone)} {what} of {quote_name(event.title)}: {described}."
+    )
+    message += f" {they} now the event {new.pk}; the others stay."
+    warnings = (
+        *clock.warnings,
+        *conflicts.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
+    )
+    return _add_sync_state(replace(_build_outcome(new, zone=clock.zone, message=message), warnings=warnings), request)
 
 
 def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...]:
@@ -139,10 +188,15 @@ def _assign_fields(event: CalendarEvent, request: OpRequest, clock: LocalTimePar
         attendees = sent["attendees"]
         sent["attendees"] = [] if attendees is None else list(dict.fromkeys(attendees)) or event.attendees
     clock.errors += changes.assign_fields(event, kind=EVENT, sent=sent, at=request.at)
+    is_series = bool(event.excluded_starts)
+    old_zone, was_all_day = ZoneInfo(event.time_zone), event.is_all_day
+    old_start = series.get_local_start(event) if is_series else request.at
     if "time_zone" in sent:
         event_times.change_zone(event, clock.zone)
     event_times.assign_times(event, sent, clock)
     clock.raise_errors()
+    if is_series:
+        series.move_excluded_starts(event, old_start=old_start, old_zone=old_zone, was_all_day=was_all_day)
 
 
 def _refuse_task_fields(args: Mapping[str, Any]) -> None:
@@ -156,6 +210,9 @@ def _refuse_task_fields(args: Mapping[str, Any]) -> None:
         for name in TASK_FIELDS
         if name in args
     ]
+    if args.get("scope", series.ALL) != series.ALL:
+        message = "The event shows dates of a recurring task, whose times move together; leave scope out for all."
+        errors.append(ArgumentError(path="/scope", code="of_the_task", message=message))
     if errors:
         raise build_invalid_args(errors)
 

@@ -10,7 +10,8 @@ from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import Project, ProjectCalendar
 from workspace.services.access import access, profiles
 from workspace.services.calendar import events
-from workspace.services.entities import changes, serialization
+from workspace.services.entities import change_text, changes, serialization
+from workspace.services.entities.names import quote_name
 
 CREATE, UPDATE = "create", "update"
 
@@ -62,14 +63,16 @@ def _create_calendar(request: OpRequest, project: Project) -> OpOutcome:
 def _update_calendar(request: OpRequest, calendar: ProjectCalendar) -> OpOutcome:
     before = serialization.serialize_columns(calendar, kind=CALENDAR)
     _assign_fields(calendar, request)
-    changed = changes.get_changed_fields(before, serialization.serialize_columns(calendar, kind=CALENDAR))
+    after = serialization.serialize_columns(calendar, kind=CALENDAR)
+    changed = changes.get_changed_fields(before, after)
     if not changed:
         return _build_outcome(
             calendar, message="Nothing changed: the calendar already has these values.", unchanged=True
         )
     calendar.updated_at = request.at
     calendar.save(update_fields=[*changed, "updated_at"])
-    return _build_outcome(calendar, message=f"Changed {', '.join(changed)}.")
+    message = f"Changed {quote_name(calendar.name)}: {change_text.describe_changes(before, after, changed)}."
+    return _build_outcome(calendar, message=message)
 
 
 def _assign_fields(calendar: ProjectCalendar, request: OpRequest) -> None:

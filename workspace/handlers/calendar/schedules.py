@@ -15,8 +15,9 @@ from workspace.models.calendar_event import LATEST
 from workspace.models.working_week import WEEKDAYS
 from workspace.services.access import access
 from workspace.services.calendar import conflicts, event_list, event_times, events, task_events
-from workspace.services.calendar.event_list import Occurrence, TimeRange
-from workspace.services.entities import changes, serialization
+from workspace.services.calendar.event_list import Occurrence
+from workspace.services.entities import change_text, changes, serialization
+from workspace.services.entities.names import quote_name
 from workspace.services.time import local_time, recurrence, times
 from workspace.services.time.local_time import EXPECTED, LocalTimeParser
 
@@ -37,29 +38,63 @@ def schedule_task(request: OpRequest) -> OpOutcome:
         message = "The task is done; to schedule it, reopen it with onto.task.update and state_key todo."
         raise StateConflict(message, reason="task_done")
     before, clock = serialization.serialize_columns(task, kind=TASK), local_time.from_request(request)
+    was_scheduled = task.is_scheduled
     _assign_schedule(task, request, clock)
     after = serialization.serialize_columns(task, kind=TASK)
     changed = [name for name in changes.get_changed_fields(before, after) if name in TASK.columns]
-    if changed:
+    is_new = bool(changed) or task.is_scheduled != was_scheduled
+    if is_new:
         task.updated_at = request.at
-        task.save(update_fields=[*changed, "updated_at"])
+        task.save(update_fields=[*changed, "is_scheduled", "updated_at"])
         task_events.sync_events([task], by=request.subject, at=request.at)
         # A recurring task repeats at the local time of the user who scheduled it.
         task_events.filter_task_events(task).update(time_zone=clock.zone.key)
-    return _build_outcome(task, request, clock, changed=bool(changed))
+    return _build_outcome(task, request, clock, before if is_new else None)
 
 
 def _assign_schedule(task: Task, request: OpRequest, clock: LocalTimeParser) -> None:
     """Set the fields that were sent and those derived from them. Raises InvalidArgs with all errors."""
+    deadline = _find_deadline(task)
     sent = {name: value for name, value in request.args.items() if name in COLUMN_ARGUMENTS}
     clock.errors += changes.assign_fields(task, kind=TASK, sent=sent, at=request.at)
     start = clock.parse(request.args, "start_at")
     if start is not None:
-        task.start_at = cast("datetime", start)
-        task.due_at = task.start_at + timedelta(minutes=task.duration_minutes)
+        _set_times(task, cast("datetime", start), deadline, request.args, clock)
         _check_start(task, clock)
         _set_recurrence_end(task, request.args, clock)
     clock.raise_errors()
+
+
+def _find_deadline(task: Task) -> datetime | None:
+    """Return the due date, unless it is only the end of the time for which the task is scheduled."""
+    if task.due_at and task.start_at and not task.is_scheduled:
+        is_end = task.due_at == task.start_at + timedelta(minutes=task.duration_minutes)
+        return None if is_end else task.due_at
+    return task.due_at
+
+
+def _set_times(
+    task: Task, start: datetime, deadline: datetime | None, args: Mapping[str, Any], clock: LocalTimeParser
+) -> None:
+    """Set the start, and the due date: the one sent, else the deadline that it had, else the end of the work.
+
+    A recurring task has a deadline for each time, so it moves with the start.
+    """
+    end = start + timedelta(minutes=task.duration_minutes)
+    if "due_at" in args:
+        deadline = cast("datetime | None", clock.parse(args, "due_at"))
+    elif deadline and task.start_at and task.recurrence:
+        deadline += start - task.start_at
+    task.start_at, task.due_at = start, deadline or end
+    task.is_scheduled = deadline is not None and end - start <= task_events.MAX_RANGE
+    due = times.format_time(task.due_at, zone=clock.zone)
+    if task.due_at < start and "due_at" in args:
+        clock.add_error("due_at", "out_of_order", "due_at is before start_at; send a later due_at, or null for none.")
+    elif task.due_at < start:
+        message = f"The task is due {due}, before start_at; send an earlier start_at, or due_at to move the deadline."
+        clock.add_error("start_at", "after_due", message)
+    elif task.due_at < end:
+        clock.warnings.append(f"The task is due {due}, before it ends.")
 
 
 def _check_start(task: Task, clock: LocalTimeParser) -> None:
@@ -89,23 +124,42 @@ def _set_recurrence_end(task: Task, args: Mapping[str, Any], clock: LocalTimePar
         clock.add_error(argument, "out_of_order", "start_at is after recurrence_until; send a later recurrence_until.")
 
 
-def _build_outcome(task: Task, request: OpRequest, clock: LocalTimeParser, *, changed: bool) -> OpOutcome:
-    start, end = cast("datetime", task.start_at), cast("datetime", task.due_at)
-    since = max(start, request.at) if task.recurrence else start
-    span = TimeRange(since, since + conflicts.LOOKAHEAD if task.recurrence else end, clock.zone)
-    warnings = [*clock.warnings, *conflicts.build_conflict_warnings(task, span, subject=request.subject)]
-    message = f"Scheduled the task for {_format_time(task, clock)}."
-    if not changed:
+def _build_outcome(
+    task: Task, request: OpRequest, clock: LocalTimeParser, before: Mapping[str, Any] | None
+) -> OpOutcome:
+    """Return the outcome. `before` has the columns as they were, or is None if nothing changed."""
+    start = cast("datetime", task.start_at)
+    end = start + timedelta(minutes=task.duration_minutes)
+    overlaps = conflicts.warn_about_task(task, zone=clock.zone, subject=request.subject, at=request.at)
+    warnings = [*clock.warnings, *overlaps]
+    if before is not None:
+        message = f"Scheduled {quote_name(task.title)} for {_format_time(task, clock)}."
+        message += _describe_changes(task, before, clock)
+    else:
         warnings.append(UNCHANGED)
-        message = f"Nothing changed: the task is already scheduled for {_format_time(task, clock)}."
+        message = f"Nothing changed: {quote_name(task.title)} is already scheduled for {_format_time(task, clock)}."
+    if task.is_scheduled:
+        message += f" It is due {times.format_time(cast('datetime', task.due_at), zone=clock.zone)}."
     if end <= request.at and not task.recurrence:
         message += " That time is in the past."
     task_outcome = build_row_outcome(task, kind=TASK, at=request.at, message=message, warnings=tuple(warnings))
     return replace(task_outcome, result=task_outcome.result | {"events": _list_events(task, clock)})
 
 
+def _describe_changes(task: Task, before: Mapping[str, Any], clock: LocalTimeParser) -> str:
+    """Return what the task had before and has no longer, with times in the zone of the call."""
+    after = serialization.serialize_columns(task, kind=TASK)
+    changed = [name for name in changes.get_changed_fields(before, after) if before[name] is not None]
+    names = [name for name in changed if name in TASK.fields]
+    if not names:
+        return ""
+    text = f" Changed {change_text.describe_changes(before, after, names, zone=clock.zone)}."
+    return text + (" It recurs, so all its times moved." if task.recurrence and "start_at" in names else "")
+
+
 def _format_time(task: Task, clock: LocalTimeParser) -> str:
-    start, end = cast("datetime", task.start_at), cast("datetime", task.due_at)
+    start = cast("datetime", task.start_at)
+    end = start + timedelta(minutes=task.duration_minutes)
     day = WEEKDAYS[start.astimezone(clock.zone).weekday()].title()
     text = f"{day} {times.format_time(start, zone=clock.zone)} to {times.format_time(end, zone=clock.zone)}"
     text += f", {task.recurrence}" if task.recurrence else ""

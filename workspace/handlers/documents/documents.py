@@ -12,6 +12,8 @@ from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.models import Document
 from workspace.services.access import access
 from workspace.services.documents import markdown, tree
+from workspace.services.entities import duplicates
+from workspace.services.entities.names import quote_name
 
 DEFAULT_TITLE = "Untitled Document"
 BLANK_TITLE_WARNING = "The title was blank, so the document was named {title}."
@@ -36,7 +38,11 @@ def create_document(request: OpRequest) -> OpOutcome:
     )
     tree.insert_document(document, locked_project, position=fields.get("position"))
     outcome = generic_reads.build_row_outcome(
-        document, kind=DOCUMENT, at=request.at, message="Created the document.", warnings=(*warnings, *parent_warnings)
+        document,
+        kind=DOCUMENT,
+        at=request.at,
+        message=f"Created the document {quote_name(document.title)}.",
+        warnings=(*warnings, *parent_warnings, *duplicates.warn_about_duplicate(document, kind=DOCUMENT)),
     )
     return replace(outcome, result=outcome.result | {"structure": {"version": locked_project.tree_version}})
 
@@ -61,7 +67,7 @@ def delete_document(request: OpRequest) -> OpOutcome:
         "document": {"id": id},
         "deleted": 1 if promote else 1 + below_count,
         "structure": {"version": project.tree_version},
-        "message": _build_delete_message(below_count, promote=promote),
+        "message": _build_delete_message(document.title, below_count, promote=promote),
     }
     return OpOutcome(result=result, entity_id=id, entity_name=document.title)
 
@@ -85,11 +91,12 @@ def repair_line_breaks(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[s
     return {**sent, "content": unescaped}, (r"Read \n in content as line breaks, because it had no others.",)
 
 
-def _build_delete_message(below_count: int, *, promote: bool) -> str:
-    """Return the message of a delete; `number` documents were below the deleted one."""
+def _build_delete_message(title: str, below_count: int, *, promote: bool) -> str:
+    """Return the message of a delete; `below_count` documents were below the deleted one."""
     if not below_count:
-        return "Deleted the document; ops no longer find it."
+        return f"Deleted the document {quote_name(title)}; ops no longer find it."
     below = "the document below it" if below_count == 1 else f"the {below_count} documents below it"
     if promote:
-        return f"Deleted the document; ops no longer find it. Kept {below}: its children took its place."
-    return f"Deleted the document and {below}; ops no longer find them."
+        kept = f"Kept {below}: its children took its place."
+        return f"Deleted the document {quote_name(title)}; ops no longer find it. {kept}"
+    return f"Deleted the document {quote_name(title)} and {below}; ops no longer find them."

@@ -1,5 +1,6 @@
 """The list, search and get ops of every kind."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,8 +10,12 @@ from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import EntityQuerySet
 from workspace.services.access import access
 from workspace.services.documents import excerpts
+from workspace.services.edges import linked_rows
 from workspace.services.entities import pagination, serialization
 from workspace.services.search import search
+from workspace.services.time import local_time
+
+MAX_LINKS = 20  # that a get includes
 
 # Arguments that filter a list by one value or several, with the lookup for one value.
 FILTER_LOOKUPS = {
@@ -54,7 +59,10 @@ def search_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
 
 
 def get_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
-    """Return the complete row, or with `field` one of its long texts. Raises NotFound, InvalidArgs."""
+    """Return the complete row, if requested with its links, or with `field` one of its long texts.
+
+    Raises NotFound, InvalidArgs.
+    """
     row = access.get_visible_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     if request.args.get("field") is not None:
         return _get_field_part(row, request, kind=kind)
@@ -62,7 +70,17 @@ def get_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
         message = "offset continues one text; send field with it, or leave it out."
         raise build_invalid_args([ArgumentError(path="/offset", code="no_field", message=message)])
     message = f"The complete {kind.name}."
-    return build_row_outcome(row, kind=kind, at=request.at, message=message, max_chars=get_max_chars(request))
+    outcome = build_row_outcome(row, kind=kind, at=request.at, message=message, max_chars=get_max_chars(request))
+    return _add_links(outcome, row, request, kind=kind) if request.args.get("include_links") else outcome
+
+
+def _add_links(outcome: OpOutcome, row: Any, request: OpRequest, *, kind: EntityType) -> OpOutcome:
+    links, has_more = linked_rows.list_linked_summaries(row.pk, subject=request.subject, limit=MAX_LINKS)
+    message = outcome.result["message"]
+    if has_more:
+        message += build_more_note(MAX_LINKS, "links", path="onto.entity.links.get")
+    result = outcome.result | {kind.name: outcome.result[kind.name] | {"links": links}, "message": message}
+    return replace(outcome, result=result)
 
 
 def get_max_chars(request: OpRequest) -> int:
@@ -126,7 +144,27 @@ def _filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
     for name, condition in kind.filters.items():
         if (is_wanted := request.args.get(name)) is not None:
             queryset = queryset.filter(condition if is_wanted else ~condition)
-    return queryset
+    for name, build_condition in kind.timed_filters.items():
+        if (is_wanted := request.args.get(name)) is not None:
+            condition = build_condition(request.at)
+            queryset = queryset.filter(condition if is_wanted else ~condition)
+    bounds = _parse_bounds(request, kind)
+    return queryset.filter(**{kind.range_filters[name]: moment for name, moment in bounds.items()})
+
+
+def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
+    """Return the times sent for range filters. A date means its start in the user's zone. Raises InvalidArgs."""
+    names = [name for name in kind.range_filters if request.args.get(name) is not None]
+    if not names:
+        return {}
+    clock = local_time.from_request(request)
+    parsed = {name: clock.parse(request.args, name) for name in names}
+    clock.raise_errors()
+    return {
+        name: when if isinstance(when, datetime) else local_time.get_day_start(when, clock.zone)
+        for name, when in parsed.items()
+        if when is not None
+    }
 
 
 def _read_page(

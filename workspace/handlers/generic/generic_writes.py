@@ -13,7 +13,8 @@ from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
 from workspace.services.documents import merging
 from workspace.services.edges import edge_arguments
-from workspace.services.entities import changes, serialization
+from workspace.services.entities import change_text, changes, duplicates, serialization
+from workspace.services.entities.names import quote_name
 
 # Returns the errors of a row that no single column can show; called with the row and the sent arguments.
 RowCheck = Callable[[Entity, Mapping[str, Any]], list[ArgumentError]]
@@ -61,8 +62,8 @@ def create_row(
         row,
         kind=kind,
         at=request.at,
-        message=f"Created the {kind.name}{edge_note}.",
-        warnings=tuple(requested_edges.warnings),
+        message=f"Created the {kind.name} {quote_name(getattr(row, kind.label))}{edge_note}.",
+        warnings=(*requested_edges.warnings, *duplicates.warn_about_duplicate(row, kind=kind)),
     )
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
@@ -87,11 +88,8 @@ def update_row(
     errors = merged.errors + changes.assign_fields(row, kind=kind, sent=merged.fields, at=request.at)
     if errors := errors or (check(row, request.args) if check else []):
         raise build_invalid_args(errors)
-    changed = [
-        name
-        for name in changes.get_changed_fields(before, serialization.serialize_columns(row, kind=kind))
-        if name in kind.columns
-    ]
+    after = serialization.serialize_columns(row, kind=kind)
+    changed = [name for name in changes.get_changed_fields(before, after) if name in kind.columns]
     changed_links, edges = edge_arguments.update_links(
         request.args, row, kind=kind, subject=request.subject, at=request.at
     )
@@ -102,7 +100,10 @@ def update_row(
     row.save(update_fields=[*changed, "updated_at"])
     if then:
         then(row, changed, by=request.subject, at=request.at)
-    message = f"Changed {', '.join([*changed, *changed_links])}."
+    stamp = kind.completion_stamp[1] if kind.completion_stamp else None  # which the state tells
+    told = [name for name in changed if name != stamp]
+    described = [change_text.describe_changes(before, after, told), *changed_links]
+    message = f"Changed {quote_name(getattr(row, kind.label))}: {', '.join(filter(None, described))}."
     row_outcome = build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=merged.warnings)
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
@@ -110,7 +111,12 @@ def update_row(
 def delete_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
     """Mark the row as deleted: ops no longer find it, but it stays in the database. Raises NotFound, Forbidden."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    return mark_deleted(row, kind=kind, at=request.at, message=f"Deleted the {kind.name}; ops no longer find it.")
+    return mark_deleted(
+        row,
+        kind=kind,
+        at=request.at,
+        message=f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it.",
+    )
 
 
 def mark_deleted(row: Entity, *, kind: EntityType, at: datetime, message: str) -> OpOutcome:

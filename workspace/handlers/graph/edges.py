@@ -4,14 +4,16 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from workspace import relations
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Edge, EdgeKind
-from workspace.relations import Relation, resolve_relation
+from workspace.relations import Relation
 from workspace.services.access import access
 from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges
+from workspace.services.entities.names import quote_name
 from workspace.services.search import title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
@@ -30,13 +32,21 @@ def link_rows(request: OpRequest) -> OpOutcome:
             "dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id."
         )
     src, dst = access.lock_named_rows(ends, subject=request.subject)
-    relation = resolve_relation(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
+    if (
+        relations.normalise_name(args["rel"]) in relations.SUBTASK_WORDS
+        and ends[0].kind == ends[1].kind == EdgeKind.TASK
+    ):
+        message = "rel: a subtask is not linked by an edge; send parent_task_id with onto.task.update."
+        raise _build_argument_error("rel", "subtask", message)
+    relation = relations.resolve_relation(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
     props = args.get("props", {}) | ({edges.ORIGINAL_REL: args["rel"]} if relation.is_guess else {})
     if edges.get_project_id(src) != edges.get_project_id(dst):
         message = "dst_id is in another project; an edge links two rows of one project."
         raise _build_argument_error("dst_id", "other_project", message)
     edge = edges.build_edge(relation, src, dst, by=request.subject, at=request.at, props=props)
-    outcome = _build_link_outcome(request, relation, *edges.link_edge(edge))
+    source, destination = (dst, src) if relation.swapped else (src, dst)
+    sentence = f"{quote_name(str(source))} {relation.rel} {quote_name(str(destination))}"
+    outcome = _build_link_outcome(request, relation, *edges.link_edge(edge), sentence=sentence)
     return replace(outcome, warnings=(*title_warnings, *outcome.warnings))
 
 
@@ -90,8 +100,10 @@ def _build_missing_id_error(end: str) -> ArgumentError:
     return ArgumentError(path=f"/{end}_id", code="required", message=message, expected="uuid, required")
 
 
-def _build_link_outcome(request: OpRequest, relation: Relation, edge: Edge, is_new: bool) -> OpOutcome:
-    message = f"Linked: {relation.sentence}." if is_new else f"Nothing changed; already linked: {relation.sentence}."
+def _build_link_outcome(
+    request: OpRequest, relation: Relation, edge: Edge, is_new: bool, *, sentence: str
+) -> OpOutcome:
+    message = f"Linked: {sentence}." if is_new else f"Nothing changed; already linked: {sentence}."
     result: dict[str, Any] = {"edge": edges.serialize_edge(edge), "created": int(is_new), "message": message}
     warnings = edges.build_rename_warnings(request.args["rel"], relation, is_new=is_new)
     if not is_new and any(edge.props.get(name) != value for name, value in request.args.get("props", {}).items()):

@@ -16,6 +16,7 @@ from workspace.models.document import BRAIN_DUMPS, NOTES
 from workspace.services.access import access
 from workspace.services.calendar import task_events
 from workspace.services.entities import changes, pagination
+from workspace.services.entities.names import quote_name
 from workspace.services.time import partial_dates
 
 MAX_SLUG_LENGTH = 80
@@ -27,6 +28,24 @@ INCLUDABLE_ROWS: dict[str, tuple[str, EntityType, str, Q, int]] = {
     "include_notes": ("notes", DOCUMENT, "updated", NOTES, 10),
     "include_brain_dumps": ("brain_dumps", DOCUMENT, "updated", BRAIN_DUMPS, 5),
 }
+
+
+def list_projects(request: OpRequest) -> OpOutcome:
+    """Return a page of the projects that the subject can see, each with its role in them. Raises InvalidArgs."""
+    return _add_roles(generic_reads.list_rows(request, kind=PROJECT), subject=request.subject)
+
+
+def search_projects(request: OpRequest) -> OpOutcome:
+    """Return a page of the projects with the words of the query, as `list_projects` does. Raises InvalidArgs."""
+    return _add_roles(generic_reads.search_rows(request, kind=PROJECT), subject=request.subject)
+
+
+def _add_roles(outcome: OpOutcome, *, subject: str) -> OpOutcome:
+    rows = outcome.result["projects"]
+    memberships = Membership.objects.filter(subject=subject, project__in=[row["id"] for row in rows], deleted_at=None)
+    roles = {str(id): role for id, role in memberships.values_list("project", "role")} if rows else {}
+    projects = [row | {"role": roles[row["id"]]} for row in rows if row["id"] in roles]
+    return replace(outcome, result=outcome.result | {"projects": projects})
 
 
 def get_project(request: OpRequest) -> OpOutcome:
@@ -82,7 +101,9 @@ def create_project(request: OpRequest) -> OpOutcome:
 def delete_project(request: OpRequest) -> OpOutcome:
     """Mark the project as deleted, which hides everything in it from all ops. Raises NotFound, Forbidden."""
     project = access.lock_deletable_project(subject=request.subject, id=request.args["project_id"])
-    message = "Deleted the project; ops no longer find it or anything in it, for any member."
+    message = (
+        f"Deleted the project {quote_name(project.name)}; ops no longer find it or anything in it, for any member."
+    )
     return generic_writes.mark_deleted(project, kind=PROJECT, at=request.at, message=message)
 
 
@@ -111,7 +132,7 @@ def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str
         row,
         kind=PROJECT,
         at=request.at,
-        message=f"Created the project with {_format_counts(counts)}; you are its owner.",
+        message=f"Created the project {quote_name(project.name)} with {_format_counts(counts)}; you are its owner.",
     )
     more = {
         "project_id": id,

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import PROJECT, TASK
@@ -13,10 +12,9 @@ from workspace.models import Entity
 from workspace.services.access import access
 from workspace.services.calendar import task_events
 from workspace.services.documents import excerpts
-from workspace.services.edges import linked_rows
 from workspace.services.entities import pagination, serialization, subtasks
 
-MAX_SUBTASKS, MAX_LINKS = 50, 20
+MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 
 # The project fields that include_project_context adds.
@@ -42,12 +40,6 @@ def get_task(request: OpRequest) -> OpOutcome:
         )
         if has_more:
             message += generic_reads.build_more_note(MAX_SUBTASKS, "subtasks", path=TASK.get_op_path("list"))
-    if request.args.get("include_links"):
-        task["links"], has_more = linked_rows.list_linked_summaries(
-            UUID(task["id"]), subject=request.subject, limit=MAX_LINKS
-        )
-        if has_more:
-            message += generic_reads.build_more_note(MAX_LINKS, "links", path="onto.entity.links.get")
     if request.args.get("include_project_context"):
         context = _get_project_context(task, request)
         task["project_context"] = context.row

@@ -22,7 +22,10 @@ from workspace.services.time import local_time, recurrence, times
 MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
 MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
 
-_COLUMNS = ("id", "start_at", "end_at", "start_date", "end_date", "time_zone", "recurrence", "recurrence_until")
+_COLUMNS = (
+    *("id", "start_at", "end_at", "start_date", "end_date", "time_zone"),
+    *("recurrence", "recurrence_until", "excluded_starts"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,16 @@ def list_occurrences(queryset: CalendarEventQuerySet, span: TimeRange) -> list[O
             message = f"This time range has more than {MAX_OCCURRENCES:,} events; send an earlier time_max."
             raise build_invalid_args([ArgumentError(path="/time_max", code="too_many", message=message)])
     return sorted(occurrences)
+
+
+def is_excluded(start: datetime | date, excluded_starts: Sequence[str]) -> bool:
+    """Return whether the occurrence with this start was cancelled or moved away."""
+    return bool(excluded_starts) and format_start(start) in excluded_starts
+
+
+def format_start(start: datetime | date) -> str:
+    """Return the start of an occurrence as events store it: in UTC, or as a date."""
+    return times.format_time(start) if isinstance(start, datetime) else start.isoformat()
 
 
 def slice_page(
@@ -130,7 +143,8 @@ def _expand_row(row: dict[str, Any], span: TimeRange) -> Iterator[Occurrence]:
         for start, end in recurrence.list_occurrences(
             row["recurrence"], first=first, zone=zone, after=span.start, before=span.end, until=until
         ):
-            yield Occurrence(start, row["id"], end)
+            if not is_excluded(start, row["excluded_starts"]):
+                yield Occurrence(start, row["id"], end)
         return
     length, (begin, last) = row["end_date"] - row["start_date"], span.day_range
     for day in recurrence.list_days(
@@ -140,6 +154,8 @@ def _expand_row(row: dict[str, Any], span: TimeRange) -> Iterator[Occurrence]:
         before=last + timedelta(days=1),
         until=until and until.astimezone(zone).date(),
     ):
+        if is_excluded(day, row["excluded_starts"]):
+            continue
         start = local_time.get_day_start(day, span.zone)
         end = local_time.get_day_start(day + length + timedelta(days=1), span.zone)
         yield Occurrence(start, row["id"], end, days=(day, day + length))

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.models.working_week import WEEKDAYS
 from workspace.services.calendar.event_list import MAX_LENGTH
-from workspace.services.calendar.task_events import SINGLE_DATE_LENGTH
 from workspace.services.time import local_time
 from workspace.services.time.local_time import LocalTimeParser
 
@@ -17,7 +16,7 @@ DAY = timedelta(days=1)
 SATURDAY = 5
 
 MIXED_TYPES = "start_at and end_at must both be date-times or, for whole days, both be dates."
-SINGLE_DATE_WARNING = "Ignored {name}: the event shows a single date of its task and lasts 30 minutes."
+SINGLE_DATE_WARNING = "Ignored {name}: the event shows a single date of its task and lasts {minutes} minutes."
 
 
 def assign_times(event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser) -> None:
@@ -27,6 +26,8 @@ def assign_times(event: CalendarEvent, args: Mapping[str, Any], clock: LocalTime
     or one day.
     """
     start, end = clock.parse(args, "start_at"), clock.parse(args, "end_at")
+    if args.get("duration_minutes") is not None and not clock.errors:
+        end = _get_end_of_duration(event, start, end, minutes=args["duration_minutes"], clock=clock)
     if not clock.errors and (start is not None or end is not None):
         _set_times(event, start, end, clock)
     if not clock.errors and not args.keys().isdisjoint(("start_at", "recurrence")):
@@ -55,6 +56,23 @@ def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
         last = event.recurrence_until.astimezone(ZoneInfo(event.time_zone)).date()
         event.recurrence_until = to_end_moment(last, zone)
     event.time_zone = zone.key
+
+
+def _get_end_of_duration(
+    event: CalendarEvent, start: date | None, end: date | None, *, minutes: int, clock: LocalTimeParser
+) -> datetime | None:
+    """Return the end of an event that takes these minutes. Adds an error if it has another end, or whole days."""
+    begin = start or event.start_at
+    if end is not None:
+        message = "end_at and duration_minutes both say when it ends; send only one."
+        clock.add_error("duration_minutes", "two_ends", message)
+    elif not isinstance(begin, datetime):
+        clock.add_error(
+            "duration_minutes", "whole_days", "An event of whole days has no duration_minutes; send end_at."
+        )
+    else:
+        return begin + timedelta(minutes=minutes)
+    return None
 
 
 def _set_times(event: CalendarEvent, start: date | None, end: date | None, clock: LocalTimeParser) -> None:
@@ -113,15 +131,17 @@ def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock:
 def _get_single_date_times(
     event: CalendarEvent, start: datetime | None, end: datetime | None, clock: LocalTimeParser
 ) -> tuple[datetime, datetime]:
-    """Return the half hour that starts at the task's start or ends at its due date."""
+    """Return times of the same length that start at the task's start or end at its due date."""
     is_start = event.task_event_kind == TaskEventKind.START
-    if start and end and end - start != SINGLE_DATE_LENGTH:
-        clock.warnings.append(SINGLE_DATE_WARNING.format(name="end_at" if is_start else "start_at"))
+    length = cast("datetime", event.end_at) - cast("datetime", event.start_at)
+    if start and end and end - start != length:
+        name = "end_at" if is_start else "start_at"
+        clock.warnings.append(SINGLE_DATE_WARNING.format(name=name, minutes=length // timedelta(minutes=1)))
     if is_start:
-        begin = start or cast("datetime", end) - SINGLE_DATE_LENGTH
-        return begin, begin + SINGLE_DATE_LENGTH
-    finish = end or cast("datetime", start) + SINGLE_DATE_LENGTH
-    return finish - SINGLE_DATE_LENGTH, finish
+        begin = start or cast("datetime", end) - length
+        return begin, begin + length
+    finish = end or cast("datetime", start) + length
+    return finish - length, finish
 
 
 def _set_recurrence_end(event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser) -> None:

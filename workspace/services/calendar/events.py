@@ -61,14 +61,19 @@ def refuse_external_calendar(calendar_id: str | None) -> None:
 
 
 def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
-    """Return the complete event as JSON values, with times in the zone. Empty fields are null."""
+    """Return the complete event as JSON values, with times in the zone. Empty fields are null.
+
+    `excluded_starts` are the occurrences that were cancelled or moved away, if any, in UTC.
+    """
     columns = serialization.serialize_columns(event, kind=EVENT)
     until = event.recurrence_until
+    excluded = {"excluded_starts": event.excluded_starts} if event.excluded_starts else {}
     return {
         **{name: columns.pop(name) for name in ("id", "title")},
         **_serialize_event_times(event, zone),
         **columns,
         "recurrence_until": until and times.format_time(until, zone=zone),
+        **excluded,
         "linked_task_id": event.task_id and str(event.task_id),
         "calendar_scope": "project" if event.project_id else "user",
         **{name: times.format_time(getattr(event, name), zone=zone) for name in ("created_at", "updated_at")},

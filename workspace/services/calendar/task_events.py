@@ -1,8 +1,9 @@
 """Calendar events for the dates of tasks, synchronised in both directions.
 
 A task's row alone determines its events. A start date is a short event that begins at it; a due date is a short event
-that ends at it. A start and a due date within ten hours become one event from start to due. A done task keeps the
-events that had started by then.
+that ends at it. A start and a due date within ten hours become one event from start to due. A task that was scheduled
+apart from its deadline has an event for the time that it takes, and one for the deadline. A done task keeps the events
+that had started by then.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,10 +27,12 @@ DATES_BY_KIND = {START: ("start_at",), DUE: ("due_at",), RANGE: ("start_at", "du
 TITLE_PREFIXES = {START: "Start: ", DUE: "Due: ", RANGE: ""}
 
 # The task columns that its events depend on.
-SHOWN_COLUMNS = frozenset({"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until"})
+SHOWN_COLUMNS = frozenset(
+    {"title", "state_key", "start_at", "due_at", "recurrence", "recurrence_until", "duration_minutes", "is_scheduled"}
+)
 
-# Those of them that determine the times.
-TIME_COLUMNS = SHOWN_COLUMNS - {"title", "state_key"}
+# Those of them that determine when it recurs.
+TIME_COLUMNS = frozenset({"start_at", "due_at", "recurrence", "recurrence_until"})
 
 # The event columns that are derived from the task.
 DERIVED_COLUMNS = (
@@ -51,7 +54,7 @@ def build_required_events(task: Task) -> list[TaskDateEvent]:
     """Return the events that a task should have."""
     required = []
     with suppress(OverflowError):  # half an hour before the year 1
-        required = list(_iter_required_events(task.start_at, task.due_at))
+        required = list(_iter_required_events(task))
     completed_at = task.completed_at if task.state_key == TaskState.DONE else None
     return [
         event
@@ -129,16 +132,24 @@ def get_task_dates(event: CalendarEvent, start_at: datetime, end_at: datetime) -
     return {name: moments[name] for name in DATES_BY_KIND[TaskEventKind(event.task_event_kind)]}
 
 
-def _iter_required_events(start: datetime | None, due: datetime | None) -> Iterator[TaskDateEvent]:
+def _iter_required_events(task: Task) -> Iterator[TaskDateEvent]:
+    start, due = task.start_at, task.due_at
     if start is not None and due is not None and due < start:
         return
-    if start is not None and due is not None and start < due <= start + MAX_RANGE:
+    is_apart = _is_work_shown(task)
+    if start is not None and due is not None and start < due <= start + MAX_RANGE and not is_apart:
         yield TaskDateEvent(RANGE, start, due)
         return
-    if start is not None and start != due:
-        yield TaskDateEvent(START, start, start + SINGLE_DATE_LENGTH)
+    if start is not None and (start != due or is_apart):
+        length = timedelta(minutes=task.duration_minutes) if is_apart else SINGLE_DATE_LENGTH
+        yield TaskDateEvent(START, start, start + length)
     if due is not None:
         yield TaskDateEvent(DUE, due - SINGLE_DATE_LENGTH, due)
+
+
+def _is_work_shown(task: Task) -> bool:
+    """Whether the event of the start shows for how long the task is worked on."""
+    return task.is_scheduled and timedelta(minutes=task.duration_minutes) <= MAX_RANGE
 
 
 def _pair_events(
@@ -153,7 +164,7 @@ def _pair_events(
 
 
 def _build_columns(task: Task, required: TaskDateEvent) -> dict[str, Any]:
-    prefix = TITLE_PREFIXES[required.kind]
+    prefix = "" if required.kind == START and _is_work_shown(task) else TITLE_PREFIXES[required.kind]
     return {
         "project_id": task.project_id,
         "task_event_kind": required.kind.value,

@@ -18,8 +18,8 @@ def build_windows(*, p99: list[float] | None = None, memory: list[float] | None 
     ]
 
 
-@pytest.mark.parametrize(("number", "judged"), [(15, 12), (10, 8), (4, 3), (1, 1), (0, 0)])
-def test_warm_up_is_a_fifth_of_the_windows(number: int, judged: int) -> None:
+@pytest.mark.parametrize(("number", "judged"), [(15, 10), (10, 7), (4, 3), (1, 1), (0, 0)])
+def test_warm_up_is_a_third_of_the_windows(number: int, judged: int) -> None:
     windows = build_windows(memory=[float(at) for at in range(number)])
 
     assert list(judgement.skip_warm_up(windows)) == windows[number - judged :]

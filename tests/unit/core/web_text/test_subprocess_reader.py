@@ -101,9 +101,10 @@ def test_reader_handles_hostile_html_in_time(html: str) -> None:
 
 
 def test_reader_returns_the_whole_page_when_extraction_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Extraction may take half of the limit and would take 15 times as long. Reading the whole page takes half a second.
+    # Extraction would take 45 seconds. Reading the whole page takes half a second.
     page = "<html><title>Many</title><body><article>" + "<p>a b c</p>" * 100_000
-    monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", 6)
+    monkeypatch.setattr(subprocess_reader, "MAX_SECONDS", 30)
+    monkeypatch.setattr(subprocess_reader, "MAIN_PART_SHARE", 1 / 30)
 
     text = read_page(page)
 

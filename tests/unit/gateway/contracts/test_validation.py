@@ -205,3 +205,12 @@ def test_describe_type_never_contains_the_value(value: Any, expected_type: str) 
 )
 def test_pointer_follows_rfc_6901_and_is_truncated(parts: list[str | int], text: str) -> None:
     assert build_pointer(parts) == text
+
+
+@pytest.mark.parametrize(("sent", "hint"), [("actve", "Did you mean active?"), ("archived", "completed, cancelled.")])
+def test_value_is_suggested_only_for_a_similar_spelling(sent: str, hint: str) -> None:
+    schema = {"type": "object", "properties": {"state_key": {"enum": ["active", "paused", "completed", "cancelled"]}}}
+
+    (error,) = find_field_errors(SchemaValidator(schema), {"state_key": sent})
+
+    assert error.message.endswith(hint)

@@ -28,8 +28,6 @@ from workspace.errors import Forbidden, NotFound, WorkspaceError
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, Document, Edge, MemberRole, Membership, Project, ProjectCalendar, Task
 
-pytestmark = pytest.mark.both_databases
-
 # The args of each op and the outcome for each role. Placeholders such as `{task}` are ids of ROWS.
 ROWS = tuple(ENTITY_TYPE_BY_NAME.values())
 PROJECT_ID = {"project_id": "{project}"}
@@ -219,12 +217,14 @@ def test_foreign_ids_are_refused_exactly_like_unknown_ids(task: Task, tool: str,
     assert "canary" not in str(messages)
 
 
+@pytest.mark.both_databases  # what lists and searches find is decided in SQL
 @for_each("tool, subject", list(product([*LISTS, "search_ontology", "list_calendar_events"], ["left", "stranger", ""])))
 def test_lists_reveal_nothing_about_foreign_rows(task: Task, tool: str, subject: str) -> None:
     for query in ("canary", "canarry", "canary or what you call it"):  # all words, similar titles, any word
         assert "canary" not in str(call_handler(tool, subject=subject, query=query))
 
 
+@pytest.mark.both_databases
 def test_lists_show_rows_to_members_of_every_role(task: Task) -> None:
     for subject in ("owner", "editor", "viewer"):
         for tool in LISTS:
@@ -234,6 +234,7 @@ def test_lists_show_rows_to_members_of_every_role(task: Task) -> None:
             assert call_handler("search_ontology", subject=subject, query=query).result["total"] == len(ROWS)
 
 
+@pytest.mark.both_databases
 def test_search_all_omits_deleted_rows(task: Task) -> None:
     Document.objects.update(deleted_at=MADE_AT)
     assert call_handler("search_ontology", query="canary").result["total"] == len(ROWS) - 1

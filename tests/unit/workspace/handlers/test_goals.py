@@ -53,7 +53,10 @@ def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) 
     assert {name: row[name] for name in sent} == sent
     assert row["type_key"] == "goal.outcome.traffic"
     assert {name: cleared["goal"][name] for name in sent} == dict.fromkeys(sent)
-    assert cleared["message"] == "Changed priority, target_date, measurement_criteria."
+    assert cleared["message"] == (
+        "Changed “Keep the visits”: priority 2 → none, target_date 2026-05-31 → none,"
+        " measurement_criteria “95% of the visits” → none."
+    )
     goal = Goal.objects.get()
     assert (goal.priority, goal.target_date, goal.measurement_criteria) == (None, None, "")
 
@@ -64,7 +67,10 @@ def test_achieved_sets_completed_at_and_any_other_state_clears_it(project: Proje
 
     result = call_handler("update_onto_goal", goal_id=id, state_key="abandoned").result
 
-    assert (result["goal"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
+    assert (result["goal"]["completed_at"], result["message"]) == (
+        None,
+        "Changed “Keep the visits”: state_key achieved → abandoned.",
+    )
 
 
 def test_update_with_the_stored_date_is_unchanged(project: Project) -> None:

@@ -51,7 +51,10 @@ def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Proj
 
     result = call_handler("update_onto_milestone", milestone_id=id, state_key="in_progress").result
 
-    assert (result["milestone"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
+    assert (result["milestone"]["completed_at"], result["message"]) == (
+        None,
+        "Changed “Live”: state_key completed → in_progress.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,16 +87,16 @@ def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:
 
 
 def test_update_returns_the_new_is_missed(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    id = str(MilestoneFactory(project=project, due_at=MADE_AT).pk)
+    id = str(MilestoneFactory(project=project, title="Live", due_at=MADE_AT).pk)
 
     def update(**sent: Any) -> tuple[bool, str]:
         with django_assert_num_queries(2):
             result = call_handler("update_onto_milestone", milestone_id=id, **sent).result
         return result["milestone"]["is_missed"], result["message"]
 
-    assert update(state_key="in_progress") == (False, "Changed state_key.")
-    assert update(state_key="pending") == (True, "Changed state_key.")
-    assert update(due_at=None) == (False, "Changed due_at.")
+    assert update(state_key="in_progress") == (False, "Changed “Live”: state_key pending → in_progress.")
+    assert update(state_key="pending") == (True, "Changed “Live”: state_key in_progress → pending.")
+    assert update(due_at=None) == (False, "Changed “Live”: due_at 2026-03-01T09:00:00Z → none.")
 
 
 def test_list_returns_abbreviated_rows_and_filters_by_state(project: Project) -> None:

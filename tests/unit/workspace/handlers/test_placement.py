@@ -31,7 +31,7 @@ def test_create_without_link_arguments_creates_no_edge(project: Project) -> None
     result = create(project, plan_id=None, parents=[], connections=[]).result
 
     assert sorted(result) == ["message", "task"]
-    assert result["message"] == "Created the task."
+    assert result["message"] == "Created the task “Write”."
     assert project_graph.list_edges() == []
 
 
@@ -53,7 +53,7 @@ def test_create_links_the_task_and_returns_the_edges(project: Project) -> None:
     assert (held.project_id, held.created_by, held.created_at) == (project.pk, "owner", AT)
     assert Edge.objects.get(rel="supports_goal").dst_id == goal.pk
     assert [each["rel"] for each in outcome.result["edges"]] == ["has_task", "supports_goal", "targets_milestone"]
-    assert outcome.result["message"] == "Created the task and 3 edges."
+    assert outcome.result["message"] == "Created the task “Write” and 3 edges."
     assert outcome.warnings == ()
 
 
@@ -153,14 +153,14 @@ def test_create_reports_all_errors_together(project: Project) -> None:
     assert not Task.objects.exists()
 
 
-def test_create_costs_one_query_per_kind_and_one_more(
+def test_create_costs_one_query_per_kind_and_two_more(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     plan, goal, other = (str(project_graph.create_row(kind, project).pk) for kind in ("plan", "goal", "goal"))
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):  # the project; the row; titles like its own
         create(project)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         create(project, plan_id=plan, goal_id=goal, connections=[{"kind": "goal", "id": other}])
 
 
@@ -172,7 +172,7 @@ def test_update_sets_changes_and_clears_a_link(project: Project) -> None:
     task, goal, other = (project_graph.create_row(kind, project) for kind in ("task", "goal", "goal"))
 
     first = update(task, goal_id=str(goal.pk))
-    assert first.result["message"] == "Changed goal_id."
+    assert first.result["message"] == f"Changed “{task.title}”: goal_id."
     assert [each["dst_id"] for each in first.result["edges"]] == [str(goal.pk)]
     assert Task.objects.get().updated_at == AT
 
@@ -180,7 +180,7 @@ def test_update_sets_changes_and_clears_a_link(project: Project) -> None:
     assert [edge.dst_id for edge in Edge.objects.filter(deleted_at=None)] == [other.pk]
 
     cleared = update(task, goal_id=None)
-    assert (cleared.result["message"], project_graph.list_edges()) == ("Changed goal_id.", [])
+    assert (cleared.result["message"], project_graph.list_edges()) == ("Changed “New”: goal_id.", [])
     assert "edges" not in cleared.result
     assert {edge.deleted_at for edge in Edge.objects.all()} == {AT}
 

@@ -52,7 +52,9 @@ def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) 
 
     assert {name: row[name] for name in sent} == sent
     assert {name: cleared["plan"][name] for name in sent} == dict.fromkeys(sent)
-    assert cleared["message"] == "Changed plan, start_date, end_date."
+    assert cleared["message"] == (
+        "Changed “Beta”: plan (20 → 0 characters), start_date 2026-04-06 → none, end_date 2026-04-06 → none."
+    )
 
 
 def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
@@ -61,7 +63,10 @@ def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Proj
 
     result = call_handler("update_onto_plan", plan_id=id, state_key="active").result
 
-    assert (result["plan"]["completed_at"], result["message"]) == (None, "Changed state_key, completed_at.")
+    assert (result["plan"]["completed_at"], result["message"]) == (
+        None,
+        "Changed “Beta”: state_key completed → active.",
+    )
 
 
 @pytest.mark.parametrize("moved", [{"start_date": "2026-04-25"}, {"end_date": "2026-04-05"}])

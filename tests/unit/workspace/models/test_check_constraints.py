@@ -70,7 +70,7 @@ CHECKS = {
     "edge_rel_given": lambda: make_edge(rel=""),
     "project_name_given": lambda: ProjectFactory(name=""),
     "project_type_key_of_project": lambda: ProjectFactory(type_key="task.execute"),
-    "project_state_known": lambda: ProjectFactory(state_key="paused"),
+    "project_state_known": lambda: ProjectFactory(state_key="someday"),
     "project_end_not_before_start": lambda: ProjectFactory(start_at=LATER, end_at=MADE_AT),
     "project_completed_at_while_completed": lambda: ProjectFactory(state_key="active", completed_at=MADE_AT),
     "task_title_given": lambda: TaskFactory(title=""),

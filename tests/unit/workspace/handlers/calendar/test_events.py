@@ -45,6 +45,57 @@ def get_error_codes(refused: Any) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in refused.value.field_errors]
 
 
+def test_duration_sets_the_end(db: None) -> None:
+    created = create(duration_minutes=90).result["event"]
+    event = CalendarEvent.objects.get()
+    longer = update(event, duration_minutes=120).result["event"]
+    moved = update(event, start_at="2026-03-04T15:00:00Z", duration_minutes=15).result["event"]
+
+    assert created["end_at"] == "2026-03-04T13:30:00Z"
+    assert (longer["start_at"], longer["end_at"]) == ("2026-03-04T12:00:00Z", "2026-03-04T14:00:00Z")
+    assert (moved["start_at"], moved["end_at"]) == ("2026-03-04T15:00:00Z", "2026-03-04T15:15:00Z")
+
+
+@pytest.mark.parametrize(
+    ("args", "code"),
+    [({"end_at": "2026-03-04T13:00:00Z"}, "two_ends"), ({"start_at": "2026-03-04"}, "whole_days")],
+)
+def test_duration_is_refused_beside_an_end_and_for_whole_days(db: None, args: dict[str, str], code: str) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        create(duration_minutes=90, **args)
+
+    assert get_error_codes(refused) == [("/duration_minutes", code)]
+
+
+def test_overlaps_are_told_when_an_event_is_created_or_moved(db: None) -> None:
+    make_own_event(title="Dentist")
+
+    created = create(title="Lunch", start_at="2026-03-04T12:30:00Z")
+    event = CalendarEvent.objects.get(title="Lunch")
+    apart = update(event, start_at="2026-03-04T15:00:00Z")
+    elsewhere = update(event, location="Café")
+    back = update(event, start_at="2026-03-04T11:45:00Z")
+
+    expected = (
+        "Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z); cal.slot.find returns free times."
+    )
+    assert (created.warnings, apart.warnings, elsewhere.warnings, back.warnings) == ((expected,), (), (), (expected,))
+
+
+def test_overlaps_of_a_recurring_event_are_told_for_the_next_weeks(db: None) -> None:
+    make_own_event(title="Dentist", start_at=NOON + timedelta(days=14))
+
+    [warning] = create(recurrence="weekly").warnings
+
+    assert warning.startswith("Overlaps with “Dentist” (2026-03-18T12:00:00Z")
+
+
+def test_whole_day_event_is_created_without_a_warning(db: None) -> None:
+    make_own_event()
+
+    assert create(start_at="2026-03-04").warnings == ()
+
+
 # --- get
 
 
@@ -99,7 +150,7 @@ def test_new_event_belongs_to_the_subject_and_lasts_half_an_hour(db: None) -> No
     event = CalendarEvent.objects.get()
     assert (event.subject, event.project, event.start_at, event.end_at) == ("owner", None, NOON, NOON + HALF)
     assert (event.location, event.attendees, event.created_by, event.created_at) == ("Café", ["Ines"], "owner", AT)
-    assert outcome.result["message"] == "Created the event in the user's own calendar."
+    assert outcome.result["message"] == "Created the event “Lunch” in the user's own calendar."
     assert (outcome.entity_id, outcome.entity_name) == (str(event.pk), "Lunch")
 
 
@@ -145,7 +196,7 @@ def test_event_of_a_project_or_task_is_in_the_project(db: None) -> None:
     of_a_task = create(task_id=str(task.pk)).result["event"]
 
     assert ours.result["event"]["project_name"] == "Garden"
-    assert ours.result["message"] == "Created the event in the project's calendar."
+    assert ours.result["message"] == "Created the event “Lunch” in the project's calendar."
     assert (of_a_task["project_id"], of_a_task["linked_task_id"]) == (str(task.project_id), str(task.pk))
     assert of_a_task["task_event_kind"] is None
     task.refresh_from_db()
@@ -347,7 +398,10 @@ def test_update_clears_with_null_and_names_changed_fields(db: None) -> None:
     event.refresh_from_db()
     assert (event.description, event.location, event.attendees, event.recurrence) == ("", "", [], "")
     assert event.recurrence_until is None
-    assert outcome.result["message"] == "Changed description, location, attendees, recurrence, recurrence_until."
+    assert outcome.result["message"] == (
+        f"Changed “{event.title}”: description d → none, location l → none, attendees [a] → none,"
+        " recurrence daily → none, recurrence_until 2026-03-04T12:00:00Z → none."
+    )
 
 
 def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> None:
@@ -357,9 +411,11 @@ def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> 
     elsewhere = update(event, location="Café").result["message"]
 
     assert moved == (
-        "Changed start_at, end_at. The event recurs, so all its times changed; the first is 2026-03-05T09:00:00Z."
+        f"Changed “{event.title}”: start_at 2026-03-04T12:00:00Z → 2026-03-05T09:00:00Z,"
+        " end_at 2026-03-04T13:00:00Z → 2026-03-05T10:00:00Z."
+        " The event recurs, so all its times changed; the first is 2026-03-05T09:00:00Z."
     )
-    assert elsewhere == "Changed location."
+    assert elsewhere == f"Changed “{event.title}”: location none → Café."
 
 
 def test_weekday_recurrence_cannot_start_on_a_weekend(db: None) -> None:
@@ -386,7 +442,7 @@ def test_delete_removes_the_event_from_every_op(db: None) -> None:
 
     outcome = call_handler("delete_calendar_event", event_id=str(event.pk))
 
-    message = "Deleted the event and all its repeats; ops no longer find it."
+    message = f"Deleted the event “{event.title}” and all its repeats; ops no longer find it."
     assert outcome.result == {"event": {"id": str(event.pk)}, "message": message}
     event.refresh_from_db()
     assert event.deleted_at == AT
@@ -508,7 +564,9 @@ def test_task_date_event_has_its_own_location_and_description(db: None) -> None:
 
     event.refresh_from_db()
     task.refresh_from_db()
-    assert outcome.result["message"] == "Changed description, location."
+    assert outcome.result["message"] == (
+        "Changed “Due: Write”: description none → “Bring the charger”, location none → Library."
+    )
     assert (event.title, event.location, event.description) == ("Due: Rewrite", "Library", "Bring the charger")
 
 

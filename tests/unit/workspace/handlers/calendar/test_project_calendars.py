@@ -59,7 +59,7 @@ def test_next_set_changes_the_sent_fields(db: None) -> None:
 
     calendar.refresh_from_db()
     assert (calendar.name, calendar.description, calendar.color_id, calendar.updated_at) == ("Old", "", "11", AT)
-    assert changed.result["message"] == "Changed description, color_id."
+    assert changed.result["message"] == "Changed “Old”: description d → none, color_id 7 → 11."
     assert again.warnings == ("unchanged",)
 
 

@@ -60,7 +60,8 @@ def test_schedule_sets_the_times_and_creates_the_event(task: Task) -> None:
     assert (event["start_at"], event["end_at"]) == ("2026-03-09T09:00:00+01:00", "2026-03-09T10:30:00+01:00")
     assert event["linked_task_id"] == outcome.result["task"]["id"] == str(task.pk)
     assert outcome.result["message"] == (
-        "Scheduled the task for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:30:00+01:00."
+        "Scheduled “Write” for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:30:00+01:00."
+        " Changed duration_minutes 60 → 90."
     )
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
 
@@ -79,6 +80,117 @@ def test_second_schedule_moves_the_same_event(task: Task) -> None:
     assert first["id"] == second["id"]
     assert second["start_at"] == "2026-03-10T14:00:00+01:00"
     assert CalendarEvent.objects.count() == 1
+
+
+DEADLINE = datetime(2026, 3, 9, 16, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def task_with_deadline(task: Task) -> Task:
+    """The task, due at five on Monday."""
+    call_handler("update_onto_task", task_id=str(task.pk), due_at="2026-03-09T16:00:00Z")
+    return task
+
+
+def test_schedule_keeps_a_deadline(task_with_deadline: Task) -> None:
+    outcome = schedule(task_with_deadline)
+
+    task_with_deadline.refresh_from_db()
+    assert task_with_deadline.due_at == DEADLINE
+    assert outcome.result["message"] == (
+        "Scheduled “Write” for Monday 2026-03-09T09:00:00+01:00 to 2026-03-09T10:00:00+01:00."
+        " It is due 2026-03-09T17:00:00+01:00."
+    )
+    assert [(event["title"], event["start_at"], event["end_at"]) for event in outcome.result["events"]] == [
+        ("Write", "2026-03-09T09:00:00+01:00", "2026-03-09T10:00:00+01:00"),
+        ("Due: Write", "2026-03-09T16:30:00+01:00", "2026-03-09T17:00:00+01:00"),
+    ]
+
+
+def test_schedule_at_the_start_that_it_had_shows_the_work_apart_from_the_deadline(task_with_deadline: Task) -> None:
+    call_handler("update_onto_task", task_id=str(task_with_deadline.pk), start_at="2026-03-09T08:00:00Z")
+
+    outcome = schedule(task_with_deadline)
+
+    assert "unchanged" not in outcome.warnings
+    assert [event["end_at"] for event in outcome.result["events"]] == [
+        "2026-03-09T10:00:00+01:00",
+        "2026-03-09T17:00:00+01:00",
+    ]
+
+
+def test_second_schedule_keeps_the_deadline_too(task_with_deadline: Task) -> None:
+    schedule(task_with_deadline, "2026-03-09T16:00")  # until the deadline
+
+    moved = schedule(task_with_deadline, "2026-03-09T11:00", duration_minutes=90)
+
+    assert moved.result["task"]["due_at"] == "2026-03-09T16:00:00Z"
+    assert (
+        "Changed start_at 2026-03-09T16:00:00+01:00 → 2026-03-09T11:00:00+01:00, duration_minutes 60 → 90."
+        in (moved.result["message"])
+    )
+
+
+@pytest.mark.parametrize(
+    ("due_at", "expected"), [("2026-03-10T12:00", "2026-03-10T11:00:00Z"), (None, "2026-03-09T09:00:00Z")]
+)
+def test_schedule_moves_a_deadline_when_asked(task_with_deadline: Task, due_at: str | None, expected: str) -> None:
+    outcome = schedule(task_with_deadline, due_at=due_at)
+
+    assert outcome.result["task"]["due_at"] == expected
+    assert "Changed due_at 2026-03-09T17:00:00+01:00 → " in outcome.result["message"]
+
+
+def test_schedule_after_the_deadline_is_refused(task_with_deadline: Task) -> None:
+    assert get_refusal(task_with_deadline, start_at="2026-03-10T09:00") == [("/start_at", "after_due")]
+    assert get_refusal(task_with_deadline, due_at="2026-03-09T08:00") == [("/due_at", "out_of_order")]
+
+
+def test_schedule_warns_when_the_work_ends_after_the_deadline(task_with_deadline: Task) -> None:
+    outcome = schedule(task_with_deadline, "2026-03-09T16:30")
+
+    assert "The task is due 2026-03-09T17:00:00+01:00, before it ends." in outcome.warnings
+
+
+def test_deadline_of_a_recurring_task_moves_with_its_start(task_with_deadline: Task) -> None:
+    schedule(task_with_deadline, recurrence="weekly")
+
+    moved = schedule(task_with_deadline, "2026-03-11T09:00")
+
+    assert moved.result["task"]["due_at"] == "2026-03-11T16:00:00Z"
+    assert moved.result["message"].endswith(
+        "due_at 2026-03-09T17:00:00+01:00 → 2026-03-11T17:00:00+01:00. It recurs, so all its times moved."
+        " It is due 2026-03-11T17:00:00+01:00."
+    )
+
+
+def test_work_is_still_shown_when_its_deadline_is_cleared(task_with_deadline: Task) -> None:
+    schedule(task_with_deadline)
+
+    call_handler("update_onto_task", task_id=str(task_with_deadline.pk), due_at=None, duration_minutes=120)
+
+    [event] = task_events.filter_task_events(task_with_deadline)
+    assert (event.title, event.start_at, event.end_at) == (
+        "Write",
+        datetime(2026, 3, 9, 8, 0, tzinfo=UTC),
+        datetime(2026, 3, 9, 10, 0, tzinfo=UTC),
+    )
+
+
+def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_deadline: Task) -> None:
+    [work, _] = schedule(task_with_deadline).result["events"]
+
+    call_handler("update_calendar_event", event_id=work["id"], start_at="2026-03-09T13:00")
+
+    task_with_deadline.refresh_from_db()
+    assert (task_with_deadline.start_at, task_with_deadline.due_at) == (
+        datetime(2026, 3, 9, 12, 0, tzinfo=UTC),
+        DEADLINE,
+    )
+    assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == [
+        "2026-03-09T13:00:00+01:00",
+        "2026-03-09T16:30:00+01:00",
+    ]
 
 
 def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:

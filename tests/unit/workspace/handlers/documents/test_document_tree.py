@@ -382,7 +382,7 @@ def test_delete_includes_documents_below_and_counts_them(project: Project, docum
         "document": {"id": str(documents["A"].pk)},
         "deleted": 5,
         "structure": {"version": 1},
-        "message": "Deleted the document and the 4 documents below it; ops no longer find them.",
+        "message": "Deleted the document “A” and the 4 documents below it; ops no longer find them.",
     }
     assert read_dense_titles(project) == {"F": {}}
     with pytest.raises(NotFound):
@@ -394,7 +394,7 @@ def test_delete_moves_documents_below_up_on_request(project: Project, documents:
 
     assert (outcome.result["deleted"], outcome.result["message"]) == (
         1,
-        "Deleted the document; ops no longer find it. Kept the 4 documents below it: its children took its place.",
+        "Deleted the document “A”; ops no longer find it. Kept the 4 documents below it: its children took its place.",
     )
     assert list(read_dense_titles(project)) == ["B", "D", "E", "F"]
 
@@ -402,4 +402,4 @@ def test_delete_moves_documents_below_up_on_request(project: Project, documents:
 def test_delete_message_uses_the_singular_for_one_document_below(
     project: Project, documents: dict[str, Document]
 ) -> None:
-    assert delete(documents["B"]).result["message"].startswith("Deleted the document and the document below it;")
+    assert delete(documents["B"]).result["message"].startswith("Deleted the document “B” and the document below it;")

@@ -57,7 +57,7 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
             "updated_at": NOW,
         },
         "structure": {"version": 1},
-        "message": "Created the document.",
+        "message": "Created the document “Brief”.",
     }
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(document.pk), "Brief", ())
 
@@ -169,7 +169,9 @@ def test_update_sets_the_sent_fields_and_returns_the_stored_row(document: Docume
         *("Old", "# New", "published", ""),
         AT,
     )
-    assert outcome.result["message"] == "Changed description, content, state_key."
+    assert outcome.result["message"] == (
+        "Changed “Old”: description text → none, content “# Old” → “# New”, state_key draft → published."
+    )
     assert (
         outcome.result["document"]
         == call_handler("get_onto_document_details", document_id=str(row.pk)).result["document"]
@@ -196,7 +198,7 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
         "document": {"id": str(document.pk)},
         "deleted": 1,
         "structure": {"version": 1},
-        "message": "Deleted the document; ops no longer find it.",
+        "message": f"Deleted the document “{document.title}”; ops no longer find it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(document.pk), "Old")
     assert Document.objects.get().deleted_at == AT
@@ -226,6 +228,6 @@ def test_ops_on_one_document_cost_few_queries(
         call_handler(tool, document_id=str(document.pk), **more)
 
 
-def test_create_costs_five_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(5):  # lock of the project; count of siblings; the row; the tree's version
+def test_create_costs_six_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(6):  # lock of the project; siblings: count, titles; the row; the tree's version
         create(project, content="x" * 200_000)

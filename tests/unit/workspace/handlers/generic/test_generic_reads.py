@@ -1,6 +1,6 @@
 import itertools
 import uuid
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from tests.support.factories import (
     MembershipFactory,
     MilestoneFactory,
     PlanFactory,
+    ProfileFactory,
     ProjectFactory,
     TaskFactory,
 )
@@ -92,6 +93,7 @@ def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> 
             "has_notes": False,
             "has_brain_dumps": False,
             "description_preview": "d" * 200 + "…",
+            "role": "owner",
         }
     ]
     assert result["message"] == "1 of 1 projects, newest update first. onto.project.get returns the complete row."
@@ -171,6 +173,40 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, orde
 
     assert "".join(row["title"] for row in result["tasks"]) == order
     assert result["message"] == f"3 of 3 tasks, {order_text}. onto.task.get returns the complete row."
+
+
+@pytest.mark.parametrize(
+    ("filters", "expected"),
+    [
+        ({"due_before": "2026-03-10"}, ["late", "done late"]),
+        ({"due_after": "2026-03-10"}, ["soon", "later"]),  # from midnight in Berlin
+        ({"due_after": "2026-03-09T23:00:01Z"}, ["later"]),
+        ({"due_after": "2026-03-01", "due_before": "2026-03-10T00:00:01"}, ["done late", "soon"]),
+        ({"overdue": True}, ["late"]),
+        ({"overdue": False}, ["done late", "soon", "later", "never"]),
+        ({"due_before": None}, ["late", "done late", "soon", "later", "never"]),
+    ],
+)
+def test_task_list_filters_and_sorts_by_due_date(
+    project: Project, filters: dict[str, Any], expected: list[str]
+) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    TaskFactory(project=project, title="late", due_at=datetime(2026, 2, 1, tzinfo=UTC))
+    TaskFactory(project=project, title="later", due_at=datetime(2026, 3, 12, tzinfo=UTC))
+    TaskFactory(project=project, title="never")
+    TaskFactory(project=project, title="soon", due_at=datetime(2026, 3, 9, 23, tzinfo=UTC))
+    TaskFactory(project=project, title="done late", due_at=datetime(2026, 3, 1, tzinfo=UTC), state_key="done")
+
+    outcome = call_handler("list_onto_tasks", **filters, sort_by="due_at")
+
+    assert [task["title"] for task in outcome.result["tasks"]] == expected
+
+
+def test_task_list_refuses_an_impossible_due_date(project: Project) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        call_handler("list_onto_tasks", due_before="2026-02-30")
+
+    assert [(error.path, error.code) for error in refused.value.field_errors] == [("/due_before", "impossible_time")]
 
 
 def test_cursor_of_another_sort_or_filter_is_refused(project: Project) -> None:
@@ -313,8 +349,8 @@ def test_list_costs_two_queries_whatever_its_length(
         for make in (DocumentFactory, GoalFactory, PlanFactory, MilestoneFactory):
             make(project=task.project)
 
-    with django_assert_num_queries(2):
-        assert len(call_handler(tool, limit=50).result.popitem()[1]) > 0
+    with django_assert_num_queries(3 if tool == "list_onto_projects" else 2):  # with the subject's roles
+        assert len(call_handler(tool, limit=50).result["message"]) > 0
 
 
 def test_list_of_one_project_costs_two_queries_empty_or_not(

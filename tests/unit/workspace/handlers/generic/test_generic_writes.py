@@ -37,14 +37,17 @@ def test_update_sets_the_sent_fields_and_returns_the_stored_row(task: Task) -> N
     assert (row.title, row.priority, row.description, row.due_at, row.updated_at) == ("New", 1, "text", MADE_AT, AT)
     assert outcome.result == {
         "task": call_handler("get_onto_task_details", task_id=str(task.pk)).result["task"],
-        "message": "Changed title, priority.",
+        "message": "Changed “New”: title Old → New, priority 3 → 1.",
     }
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(task.pk), "New", ())
 
 
 def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
     done = update(task, state_key="done").result
-    assert (done["task"]["completed_at"], done["message"]) == (NOW, "Changed state_key, completed_at.")
+    assert (done["task"]["completed_at"], done["message"]) == (
+        NOW,
+        "Changed “Old”: state_key todo → done.",
+    )
     assert reload(task).completed_at == AT
 
     reopened = update(task, state_key="todo").result
@@ -55,7 +58,7 @@ def test_update_merges_props(task: Task) -> None:
     result = update(task, props={"b": {"c": [True, None]}, "a": None}).result
 
     assert result["task"]["props"] == reload(task).props == {"b": {"c": [True, None]}}
-    assert result["message"] == "Changed props."
+    assert result["message"] == "Changed “Old”: props (a, b)."
 
 
 @pytest.mark.parametrize(
@@ -84,7 +87,7 @@ def test_update_that_changes_nothing_succeeds_with_a_warning(
 def test_update_with_one_new_value_is_not_reported_as_unchanged(task: Task) -> None:
     outcome = update(task, title="Old", props={"a": True})
 
-    assert (outcome.warnings, outcome.result["message"]) == ((), "Changed props.")
+    assert (outcome.warnings, outcome.result["message"]) == ((), "Changed “Old”: props (a).")
 
 
 def test_null_and_empty_text_both_clear_the_description(task: Task) -> None:
@@ -161,7 +164,9 @@ def test_project_update_returns_the_row_with_its_counts(task: Task) -> None:
 
     result = call_handler("update_onto_project", project_id=id, name="Renamed", state_key="completed").result
 
-    assert result["message"] == "Changed name, state_key, completed_at."
+    assert result["message"] == (
+        f"Changed “Renamed”: name “{task.project.name}” → Renamed, state_key planning → completed."
+    )
     assert result["project"] == call_handler("get_onto_project_details", project_id=id).result["project"]
     assert (result["project"]["task_count"], result["project"]["completed_at"]) == (1, NOW)
 
@@ -180,7 +185,7 @@ def test_delete_is_soft_and_final_for_every_op(task: Task) -> None:
 
     assert outcome.result == {
         "task": {"id": str(task.pk)},
-        "message": "Deleted the task; ops no longer find it.",
+        "message": "Deleted the task “Old”; ops no longer find it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Old")
     assert reload(task).deleted_at == AT

@@ -7,7 +7,7 @@ from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support import project_graph
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
 from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.models import Edge, EdgeKind, MemberRole, Project
@@ -44,7 +44,7 @@ def test_link_stores_and_returns_the_edge(project: Project) -> None:
             "created_at": NOW,
         },
         "created": 1,
-        "message": "Linked: plan has_task task.",
+        "message": f"Linked: “{plan}” has_task “{task}”.",
     }
     assert (edge.project_id, edge.created_by, edge.created_at, edge.deleted_at) == (project.pk, "owner", AT, None)
     assert (outcome.entity_id, outcome.entity_name) == (str(edge.pk), "plan has_task task")
@@ -84,6 +84,26 @@ def test_link_warns_when_it_stores_another_edge_than_sent(
     assert outcome.result["edge"]["props"] == ({"original_rel": rel} if "original_rel" in (warning or "") else {})
 
 
+def test_order_words_are_stored_in_their_direction_and_the_message_names_the_rows(project: Project) -> None:
+    first, second = (TaskFactory(project=project, title=title) for title in ("Lower the TTL", "Move the site"))
+
+    outcome = link(first, "precedes", second)
+
+    assert (outcome.result["edge"]["src_id"], outcome.result["edge"]["rel"]) == (str(second.pk), "depends_on")
+    assert outcome.result["message"] == "Linked: “Move the site” depends_on “Lower the TTL”."
+
+
+@pytest.mark.parametrize("rel", ["subtask_of", "Is subtask of", "has_subtask"])
+def test_subtask_is_not_an_edge(project: Project, rel: str) -> None:
+    one, other = TaskFactory(project=project), TaskFactory(project=project)
+
+    with pytest.raises(InvalidArgs) as refused:
+        link(one, rel, other)
+
+    assert "parent_task_id with onto.task.update" in str(refused.value)
+    assert not Edge.objects.exists()
+
+
 @pytest.mark.parametrize("kind", EdgeKind.values)
 def test_every_kind_can_be_linked(project: Project, kind: str) -> None:
     link(project_graph.create_row(kind, project), "references", project_graph.create_row("document", project))
@@ -99,7 +119,7 @@ def test_second_link_creates_no_edge(project: Project) -> None:
 
     assert again.result["created"] == 0
     assert again.result["edge"] == first.result["edge"]
-    assert again.result["message"] == "Nothing changed; already linked: plan has_task task."
+    assert again.result["message"] == f"Nothing changed; already linked: “{plan}” has_task “{task}”."
     assert again.entity_id == first.entity_id
     assert Edge.objects.count() == 1
 

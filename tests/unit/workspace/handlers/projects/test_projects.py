@@ -60,7 +60,7 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
             "requirements": 0,
             "edges": 2,
         },
-        "message": "Created the project with 2 tasks, 1 document and 2 edges; you are its owner.",
+        "message": f"Created the project “{PROJECT['name']}” with 2 tasks, 1 document and 2 edges; you are its owner.",
         "context_shift": {
             "new_context": "project",
             "entity_id": id,
@@ -96,7 +96,9 @@ def test_create_stores_documents_and_tasks(db: None) -> None:
     )
 
     assert (outcome.result["counts"]["tasks"], outcome.result["counts"]["documents"]) == (1, 3)
-    assert outcome.result["message"] == ("Created the project with 1 task, 3 documents and 3 edges; you are its owner.")
+    assert outcome.result["message"] == (
+        f"Created the project “{PROJECT['name']}” with 1 task, 3 documents and 3 edges; you are its owner."
+    )
     assert outcome.warnings == (
         r"entities/0: Read \n in content as line breaks, because it had no others.",
         "entities/2: The title was blank, so the document was named Untitled Document.",
@@ -138,7 +140,9 @@ def test_create_accepts_a_project_without_tasks(db: None, entities: dict[str, An
     result = call_handler("create_onto_project", project=PROJECT, **entities).result
 
     assert {kind: number for kind, number in result["counts"].items() if number} == {"documents": 1, "edges": 1}
-    assert result["message"] == "Created the project with 1 document and 1 edge; you are its owner."
+    assert (
+        result["message"] == f"Created the project “{PROJECT['name']}” with 1 document and 1 edge; you are its owner."
+    )
     assert (result["project"]["created_at"], result["project"]["description"]) == (NOW, None)
 
 
@@ -201,7 +205,7 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
 
     assert outcome.result == {
         "project": {"id": str(project.pk)},
-        "message": "Deleted the project; ops no longer find it or anything in it, for any member.",
+        "message": "Deleted the project “canary”; ops no longer find it or anything in it, for any member.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "canary")
     assert Project.objects.get().deleted_at == AT

@@ -53,7 +53,7 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
         "updated_at": NOW,
         "is_overdue": False,
     }
-    assert outcome.result["message"] == "Created the task."
+    assert outcome.result["message"] == "Created the task “Write”."
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Write")
     assert (task.created_at, task.updated_at) == (AT, AT)
 
@@ -104,8 +104,8 @@ def test_create_refuses_invalid_arguments_at_their_pointer(
     assert not Task.objects.exists()
 
 
-def test_create_costs_two_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(2):
+def test_create_costs_three_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    with django_assert_num_queries(3):  # the project; the row; titles like its own
         create(project, title="Write")
 
 
@@ -242,7 +242,7 @@ def test_update_adds_to_the_description_and_reports_it(project: Project) -> None
     outcome = call_handler("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
 
     assert outcome.result["task"]["description"] == Task.objects.get().description == "old\n\nnew"
-    assert outcome.result["message"] == "Changed description."
+    assert outcome.result["message"] == f"Changed “{task.title}”: description (3 → 8 characters)."
     assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
 
 

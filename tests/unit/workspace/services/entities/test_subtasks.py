@@ -33,7 +33,10 @@ def test_parent_is_set_shown_and_cleared(project: Project) -> None:
     whole, part = TaskFactory.create_batch(2, project=project)
 
     result = set_parent(part, str(whole.pk).upper()).result
-    assert (result["task"]["parent_task_id"], result["message"]) == (str(whole.pk), "Changed parent_task_id.")
+    assert (result["task"]["parent_task_id"], result["message"]) == (
+        str(whole.pk),
+        f"Changed “{part.title}”: parent_task_id none → {whole.pk}.",
+    )
     assert set_parent(part, whole.pk).warnings == ("unchanged",)
 
     assert set_parent(part, None).result["task"]["parent_task_id"] is None

@@ -1,0 +1,190 @@
+"""A part of a recurring event: cancel or move one occurrence, one and all later ones, or all."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.factories import EventFactory, ProfileFactory, TaskFactory
+from tests.support.handler_calls import call_handler
+from workspace.errors import InvalidArgs
+from workspace.models import CalendarEvent
+from workspace.services.calendar import task_events
+
+THURSDAY = "2026-03-05T09:00"
+
+
+@pytest.fixture
+def standup(db: None) -> CalendarEvent:
+    """Daily at nine in Berlin for half an hour, from Monday, 2 March 2026."""
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    start = datetime(2026, 3, 2, 8, 0, tzinfo=UTC)
+    event: CalendarEvent = EventFactory(
+        title="Standup",
+        project=None,
+        subject="owner",
+        start_at=start,
+        end_at=start + timedelta(minutes=30),
+        time_zone="Europe/Berlin",
+        recurrence="daily",
+    )
+    return event
+
+
+def update(event: CalendarEvent, **args: Any) -> Any:
+    return call_handler("update_calendar_event", event_id=str(event.pk), **args)
+
+
+def delete(event: CalendarEvent, **args: Any) -> Any:
+    return call_handler("delete_calendar_event", event_id=str(event.pk), **args)
+
+
+def list_events(until: str = "2026-03-07", since: str = "2026-03-02") -> list[str]:
+    """Return day, time and title of each occurrence."""
+    rows = call_handler("list_calendar_events", time_min=since, time_max=until, limit=50).result["events"]
+    return [f"{row['start_at'][8:16].replace('T', ' ')} {row['title']}".replace("-", " ") for row in rows]
+
+
+def get_error(event: CalendarEvent, call: Any = update, **args: Any) -> tuple[str, str, Any]:
+    with pytest.raises(InvalidArgs) as refused:
+        call(event, **args)
+    [error] = refused.value.field_errors
+    return error.path, error.code, error.expected
+
+
+def test_one_occurrence_is_cancelled(standup: CalendarEvent) -> None:
+    outcome = delete(standup, scope="this", occurrence_start=THURSDAY)
+
+    assert list_events() == [f"{day} 09:00 Standup" for day in ("02", "03", "04", "06", "07")]
+    assert outcome.result == {
+        "event": {"id": str(standup.pk)},
+        "message": "Deleted the occurrence 2026-03-05T09:00:00+01:00 only of “Standup”; the others stay.",
+    }
+
+
+def test_event_shows_what_was_cancelled(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start=THURSDAY)
+
+    event = call_handler("get_calendar_event_details", event_id=str(standup.pk)).result["event"]
+
+    assert event["excluded_starts"] == ["2026-03-05T08:00:00Z"]
+
+
+def test_this_and_later_occurrences_are_cancelled(standup: CalendarEvent) -> None:
+    outcome = delete(standup, scope="following", occurrence_start="2026-03-05")
+
+    assert list_events("2026-04-07") == [f"{day} 09:00 Standup" for day in ("02", "03", "04")]
+    assert "and all later occurrences" in outcome.result["message"]
+
+
+@pytest.mark.parametrize("args", [{}, {"scope": "all"}, {"scope": "following", "occurrence_start": "2026-03-02"}])
+def test_all_occurrences_are_cancelled_by_default_and_from_the_first(
+    standup: CalendarEvent, args: dict[str, str]
+) -> None:
+    outcome = delete(standup, **args)
+
+    assert list_events() == []
+    assert outcome.result["message"] == "Deleted the event “Standup” and all its repeats; ops no longer find it."
+
+
+def test_one_occurrence_is_moved(standup: CalendarEvent) -> None:
+    outcome = update(
+        standup, scope="this", occurrence_start=THURSDAY, start_at="2026-03-05T15:00", title="Late standup"
+    )
+
+    assert list_events() == [
+        *(f"{day} 09:00 Standup" for day in ("02", "03", "04")),
+        "05 15:00 Late standup",
+        *(f"{day} 09:00 Standup" for day in ("06", "07")),
+    ]
+    row = outcome.result["event"]
+    assert (row["recurrence"], row["end_at"]) == (None, "2026-03-05T15:30:00+01:00")
+    assert row["id"] != str(standup.pk)
+    assert outcome.result["message"].startswith(
+        "Changed the occurrence 2026-03-05T09:00:00+01:00 only of “Standup”: title Standup → “Late standup”, start_at"
+    )
+    assert outcome.result["message"].endswith(f"It is now the event {row['id']}; the others stay.")
+
+
+def test_this_and_later_occurrences_are_moved(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start="2026-03-06")
+
+    outcome = update(standup, scope="following", occurrence_start=THURSDAY, start_at="2026-03-05T10:00")
+
+    # The occurrence that was cancelled stays so.
+    assert list_events() == [
+        "02 09:00 Standup",
+        "03 09:00 Standup",
+        "04 09:00 Standup",
+        "05 10:00 Standup",
+        "07 10:00 Standup",
+    ]
+    assert outcome.result["event"]["recurrence"] == "daily"
+
+
+def test_cancelled_occurrence_stays_cancelled_when_all_are_moved_across_a_clock_change(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start="2026-03-30")
+
+    update(standup, start_at="2026-03-02T11:00")
+
+    assert list_events("2026-03-31", "2026-03-28") == ["28 11:00 Standup", "29 11:00 Standup", "31 11:00 Standup"]
+
+
+def test_occurrence_of_whole_days_is_cancelled_and_moved(standup: CalendarEvent) -> None:
+    update(standup, start_at="2026-03-02", end_at="2026-03-02", recurrence="weekly")
+
+    delete(standup, scope="this", occurrence_start="2026-03-09")
+    update(standup, scope="this", occurrence_start="2026-03-16", start_at="2026-03-17")
+
+    starts = [event[:2] for event in list_events("2026-03-24")]
+    assert starts == ["02", "17", "23"]
+
+
+def test_changed_part_that_is_as_it_was_stays_in_the_series(standup: CalendarEvent) -> None:
+    outcome = update(standup, scope="this", occurrence_start=THURSDAY, start_at=THURSDAY)
+
+    assert outcome.warnings == ("unchanged",)
+    assert CalendarEvent.objects.count() == 1
+
+
+def test_missing_or_wrong_occurrence_is_refused_with_those_there_are(standup: CalendarEvent) -> None:
+    next_ones = [f"2026-03-0{day}T09:00:00+01:00" for day in (2, 3, 4)]
+
+    assert get_error(standup, scope="this", title="New") == ("/occurrence_start", "missing", next_ones)
+    assert get_error(standup, delete, scope="following") == ("/occurrence_start", "missing", next_ones)
+    path, code, expected = get_error(standup, scope="this", occurrence_start="2026-03-05T10:00", title="New")
+    assert (path, code) == ("/occurrence_start", "no_occurrence")
+    assert THURSDAY + ":00+01:00" in expected
+
+
+def test_cancelled_occurrence_cannot_be_changed(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start=THURSDAY)
+
+    _, code, expected = get_error(standup, scope="this", occurrence_start=THURSDAY, title="New")
+
+    assert code == "no_occurrence"
+    assert THURSDAY + ":00+01:00" not in expected
+
+
+def test_one_occurrence_does_not_recur(standup: CalendarEvent) -> None:
+    refusal = get_error(standup, scope="this", occurrence_start=THURSDAY, recurrence="weekly")
+
+    assert refusal[:2] == ("/scope", "not_recurring")
+
+
+def test_scope_of_an_event_that_happens_once_makes_no_difference(standup: CalendarEvent) -> None:
+    CalendarEvent.objects.update(recurrence="")
+
+    delete(standup, scope="this", occurrence_start=THURSDAY)
+
+    assert list_events() == []
+
+
+@pytest.mark.parametrize("call", [update, delete])
+def test_times_of_a_recurring_task_move_together(db: None, call: Any) -> None:
+    task = TaskFactory(start_at=datetime(2026, 3, 2, 8, 0, tzinfo=UTC), recurrence="daily")
+    task_events.sync_events([task], by="owner", at=task.created_at)
+
+    refusal = get_error(task.events.get(), call, scope="this", occurrence_start=THURSDAY)
+
+    assert refusal[:2] == ("/scope", "of_the_task")

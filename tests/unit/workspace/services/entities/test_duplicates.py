@@ -1,0 +1,75 @@
+"""Warnings about a new row that probably repeats an open one."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.factories import DocumentFactory, ProjectFactory, TaskFactory
+from tests.support.handler_calls import call_handler
+from workspace.models import Project, Task
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory(title="Call the printers", project=ProjectFactory(created_by="owner"))
+    return task
+
+
+def create(project: Project, title: str, **args: Any) -> tuple[str, ...]:
+    warnings: tuple[str, ...] = call_handler(
+        "create_onto_task", project_id=str(project.pk), title=title, **args
+    ).warnings
+    return warnings
+
+
+@pytest.mark.parametrize("title", ["Call the printers", "call the printers!", "Call a printer", "Call  Printers"])
+def test_new_row_with_nearly_the_same_title_is_warned_about(task: Task, title: str) -> None:
+    assert create(task.project, title) == (
+        f"There already is the task “Call the printers” ({task.pk}). If it is the same, delete the new one.",
+    )
+
+
+@pytest.mark.parametrize("title", ["Call the painters", "Call the printers back", "Call the printers 2", "…"])
+def test_other_titles_are_not_warned_about(task: Task, title: str) -> None:
+    assert create(task.project, title) == ()
+
+
+@pytest.mark.parametrize("change", [{"state_key": "done"}, {"title": "Done"}])
+def test_done_and_renamed_rows_are_not_open_duplicates(task: Task, change: dict[str, str]) -> None:
+    call_handler("update_onto_task", task_id=str(task.pk), **change)
+
+    assert create(task.project, "Call the printers") == ()
+
+
+def test_rows_of_another_parent_or_project_are_different(task: Task) -> None:
+    parent = TaskFactory(title="Print", project=task.project)
+
+    assert create(task.project, task.title, parent_task_id=str(parent.pk)) == ()
+    assert create(ProjectFactory(created_by="owner"), task.title) == ()
+
+
+def test_deleted_rows_are_no_duplicates(task: Task) -> None:
+    call_handler("delete_onto_task", task_id=str(task.pk))
+
+    assert create(task.project, task.title) == ()
+
+
+def test_long_name_is_cut_in_messages(task: Task) -> None:
+    args = {"project_id": str(task.project_id), "text": "The visitor can pay.\n" * 90}
+
+    first, second = (call_handler("create_onto_requirement", **args) for _ in range(2))
+
+    cut = "“The visitor can pay. The visitor can pay. The visitor can pa…”"
+    assert first.result["message"] == f"Created the requirement {cut}."
+    assert [cut in warning for warning in second.warnings] == [True]
+
+
+def test_documents_are_compared_with_their_siblings(task: Task) -> None:
+    document = DocumentFactory(title="Brief", project=task.project)
+    args = {"project_id": str(task.project_id), "title": "Brief"}
+
+    beside = call_handler("create_onto_document", **args)
+    below = call_handler("create_onto_document", **args, parent_id=str(document.pk))
+
+    assert [str(document.pk) in warning for warning in beside.warnings] == [True]
+    assert below.warnings == ()

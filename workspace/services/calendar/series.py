@@ -1,0 +1,180 @@
+"""A part of a recurring event: one occurrence, or one and all later ones.
+
+An occurrence that is cancelled or becomes an event of its own is excluded from the series. A series that is split ends
+before the occurrence, and a new one goes on from there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Any, NoReturn, cast
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.models import CalendarEvent
+from workspace.services.calendar import event_list, event_times
+from workspace.services.time import recurrence, times
+from workspace.services.time.local_time import LocalTimeParser
+
+THIS, FOLLOWING, ALL = "this", "following", "all"
+ARGUMENT = "occurrence_start"
+SHOWN = 3  # occurrences that an error lists
+_SEARCHED = timedelta(days=62)  # from where an error lists them: two occurrences of any rule
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPart:
+    """An occurrence by its start, a date for an event of whole days; with `following` all later ones, too."""
+
+    start: datetime | date
+    following: bool
+
+    def format_start(self, zone: ZoneInfo) -> str:
+        """Return the start as text."""
+        return times.format_time(self.start, zone=zone) if isinstance(self.start, datetime) else self.start.isoformat()
+
+
+def parse_part(
+    event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser, *, at: datetime
+) -> SeriesPart | None:
+    """Return the part of a series that a call is about, or None for all of it. Raises InvalidArgs."""
+    scope = args.get("scope", ALL)
+    if scope == ALL or not event.recurrence:
+        return None
+    if args.get(ARGUMENT) is None:
+        message = f"Send {ARGUMENT} with scope {scope}: the start of one of its occurrences."
+        _raise_with_occurrences(event, clock, message, code="missing", near=at)
+    when = cast("datetime | date", clock.parse(args, ARGUMENT))
+    clock.raise_errors()
+    start = _find_start(event, when, clock.zone)
+    if start is None:
+        message = f"The event has no occurrence at that {ARGUMENT}."
+        _raise_with_occurrences(event, clock, message, code="no_occurrence", near=when)
+    is_first = start == (event.start_at or event.start_date)
+    return None if scope == FOLLOWING and is_first else SeriesPart(start, scope == FOLLOWING)
+
+
+def build_event(event: CalendarEvent, part: SeriesPart, *, by: str, at: datetime) -> CalendarEvent:
+    """Return an unsaved event with the times of the part: a single one, or a series that goes on from there."""
+    new = CalendarEvent.objects.get(pk=event.pk)
+    new.pk, new.created_by, new.created_at, new.updated_at = uuid4(), by, at, at
+    new.project_name = event.project_name
+    if isinstance(part.start, datetime):
+        length = cast("datetime", event.end_at) - cast("datetime", event.start_at)
+        new.start_at, new.end_at = part.start, part.start + length
+    else:
+        days = cast("date", event.end_date) - cast("date", event.start_date)
+        new.start_date, new.end_date = part.start, part.start + days
+    if part.following:
+        new.excluded_starts = [text for text in event.excluded_starts if text > event_list.format_start(part.start)]
+    else:
+        new.recurrence, new.recurrence_until, new.excluded_starts = "", None, []
+    return new
+
+
+def remove_part(event: CalendarEvent, part: SeriesPart, *, at: datetime) -> None:
+    """Take the part out of the series and save it."""
+    event.updated_at = at
+    if not part.following:
+        event.excluded_starts = sorted({*event.excluded_starts, event_list.format_start(part.start)})
+        event.save(update_fields=["excluded_starts", "updated_at"])
+        return
+    if isinstance(part.start, datetime):
+        event.recurrence_until = part.start - timedelta(seconds=1)
+    else:
+        event.recurrence_until = event_times.to_end_moment(part.start - _DAY, ZoneInfo(event.time_zone))
+    event.save(update_fields=["recurrence_until", "updated_at"])
+
+
+def get_local_start(event: CalendarEvent) -> datetime:
+    """Return the start of the first occurrence as local time of the event's zone, without an offset."""
+    if event.start_date is not None:
+        return datetime.combine(event.start_date, time())
+    return _to_local(cast("datetime", event.start_at), event)
+
+
+def move_excluded_starts(event: CalendarEvent, *, old_start: datetime, old_zone: ZoneInfo, was_all_day: bool) -> None:
+    """Keep the same occurrences excluded after the event was moved. Does not save it.
+
+    `old_start` is the local start that it had, in `old_zone`.
+    """
+    distance = get_local_start(event) - old_start
+    moved = []
+    for text in event.excluded_starts:
+        if was_all_day:
+            old = datetime.combine(date.fromisoformat(text), time())
+        else:
+            old = times.parse_time(text).astimezone(old_zone).replace(tzinfo=None)
+        new = old + distance
+        zone = ZoneInfo(event.time_zone)
+        moved.append(event_list.format_start(new.date() if event.is_all_day else times.localize(new, zone)))
+    event.excluded_starts = moved
+
+
+def _to_local(moment: datetime, event: CalendarEvent) -> datetime:
+    return moment.astimezone(ZoneInfo(event.time_zone)).replace(tzinfo=None)
+
+
+def _find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> datetime | date | None:
+    """Return the start of the occurrence at that time, or of the first one on that day."""
+    if isinstance(when, datetime) and event.is_all_day:
+        when = when.astimezone(zone).date()
+    return next(
+        (
+            start
+            for start in _list_starts(event, after=_get_moment(when, zone) - _DAY, length=2 * _DAY)
+            if start == when or (not isinstance(when, datetime) and _get_day(start, zone) == when)
+        ),
+        None,
+    )
+
+
+def _get_moment(when: datetime | date, zone: ZoneInfo) -> datetime:
+    return when if isinstance(when, datetime) else datetime(when.year, when.month, when.day, tzinfo=zone)
+
+
+def _get_day(start: datetime | date, zone: ZoneInfo) -> date:
+    return start.astimezone(zone).date() if isinstance(start, datetime) else start
+
+
+def _list_starts(event: CalendarEvent, *, after: datetime, length: timedelta) -> list[datetime | date]:
+    """Return the starts of the occurrences that are not excluded, for some time from a moment."""
+    starts: list[datetime | date]
+    zone, until = ZoneInfo(event.time_zone), event.recurrence_until
+    if event.start_at is not None and event.end_at is not None:
+        spans = recurrence.list_occurrences(
+            event.recurrence,
+            first=(event.start_at, event.end_at),
+            zone=zone,
+            after=after,
+            before=after + length,
+            until=until,
+        )
+        starts = [start for start, _ in spans]
+    else:
+        starts = [
+            *recurrence.list_days(
+                event.recurrence,
+                first=cast("date", event.start_date),
+                after=after.date(),
+                before=(after + length).date(),
+                until=until and until.astimezone(zone).date(),
+            )
+        ]
+    return [start for start in starts if not event_list.is_excluded(start, event.excluded_starts)]
+
+
+def _raise_with_occurrences(
+    event: CalendarEvent, clock: LocalTimeParser, message: str, *, code: str, near: datetime | date
+) -> NoReturn:
+    """Raise InvalidArgs with the first occurrences from a day before that time as what to send."""
+    first = cast("datetime | date", event.start_at or event.start_date)
+    after = max(_get_moment(near, clock.zone) - _DAY, _get_moment(first, clock.zone) - _DAY)
+    starts = _list_starts(event, after=after, length=_SEARCHED)[:SHOWN]
+    texts = [SeriesPart(start, following=False).format_start(clock.zone) for start in starts]
+    hint = f" It occurs at {', '.join(texts)}." if texts else ""
+    raise build_invalid_args(
+        [ArgumentError(path=f"/{ARGUMENT}", code=code, message=message + hint, expected=texts or None)]
+    )

@@ -1,0 +1,47 @@
+"""Open rows that a new row probably repeats, because their titles are the same or nearly."""
+
+import re
+from typing import Any, cast
+
+from workspace.entity_types import EntityType
+from workspace.models import Document, Entity, Task
+from workspace.services.entities.names import quote_name
+
+MAX_ROWS = 1_000  # compared with a new row, the newest first
+ARTICLES = frozenset({"a", "an", "the"})
+MIN_PLURAL_LENGTH = 4  # letters of a word whose last s is left out: not of "is"
+
+_WORD = re.compile(r"\w+")
+
+
+def warn_about_duplicate(row: Entity, *, kind: EntityType) -> tuple[str, ...]:
+    """Return a warning with the id of the newest open row next to a new one that has its title, if any.
+
+    Next to it are the rows of its project, for tasks and documents those with the same parent. Case, punctuation,
+    articles and plurals make no difference. Takes one query.
+    """
+    words = _split_title(getattr(row, kind.label))
+    if not words:
+        return ()
+    titles = _filter_siblings(row, kind).order_by("-created_at").values_list("pk", kind.label)[:MAX_ROWS]
+    for id, title in titles:
+        if _split_title(title) == words:
+            return (
+                f"There already is the {kind.name} {quote_name(title)} ({id}). If it is the same, delete the new one.",
+            )
+    return ()
+
+
+def _split_title(title: str) -> list[str]:
+    words = [word for word in _WORD.findall(title.casefold()) if word not in ARTICLES]
+    return [word.removesuffix("s") if len(word) >= MIN_PLURAL_LENGTH else word for word in words]
+
+
+def _filter_siblings(row: Entity, kind: EntityType) -> Any:
+    project_id = cast("Any", row).project_id  # Entity has no project field: not every kind is in a project
+    rows = kind.get_rows().filter(project=project_id, deleted_at=None).exclude(pk=row.pk)
+    if isinstance(row, Task):
+        rows = rows.filter(parent_task=row.parent_task_id)
+    elif isinstance(row, Document):
+        rows = rows.filter(parent=row.parent_id)
+    return rows.exclude(state_key__in=kind.final_states) if kind.final_states else rows
