@@ -43,6 +43,8 @@ GOALS = {
     "load.10k.s": FigureGoal("<", 3),
     "search.10k.p95_ms": FigureGoal("<", 20),
     "reports.1m.p95_ms": FigureGoal("<", 500),
+    "repair.rate": FigureGoal("≥", 0.95),
+    "repair.tokens_p90": FigureGoal("≤", 250),
     "desk.ops.s": FigureGoal("<", 1),
     "desk.review.s": FigureGoal("<", 1),
 }

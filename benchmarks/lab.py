@@ -115,6 +115,18 @@ class Lab:
         """Fill a database with events and return the times of the reports (see benchmarks.reports)."""
         return self._run_command(prepared, "measure_reports", str(events))
 
+    def replay_malformed_calls(self) -> list[dict[str, Any]]:
+        """Replay the malformed calls on the demo workspace in a database of its own; return the figures."""
+        variables = os.environ | build_environment(f"sqlite:///{self._folder / 'demo.sqlite3'}")
+        for command in (["migrate", "-v0"], ["load_catalog", "--publish"], ["load_demo"]):
+            subprocess.run(
+                [sys.executable, "manage.py", *command], cwd=servers.ROOT, env=variables, stdout=sys.stderr, check=True
+            )
+        command = [sys.executable, "manage.py", "bench_repair", "--json"]
+        process = subprocess.run(command, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True)
+        output: list[dict[str, Any]] = json.loads(process.stdout)
+        return output
+
     def count_stored(self, prepared: PreparedDatabase) -> dict[str, Any]:
         """Return what a database stores about the calls (see the command count_stored)."""
         return self._run_command(prepared, "count_stored")

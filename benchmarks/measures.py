@@ -116,6 +116,11 @@ def measure_sizes(lab: Lab) -> list[BenchmarkFigure]:
     return [figure for number in SIZE_NAMES for figure in _measure_size(lab, lab.get_sqlite(number), number)]
 
 
+def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure how many malformed calls succeed by what their errors say, and what an error costs."""
+    return [BenchmarkFigure(**figure) for figure in lab.replay_malformed_calls()]
+
+
 def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the largest worker after it served help (short and full) of every op and ran every read."""
     if not usage.is_available():
@@ -274,6 +279,7 @@ BENCHMARKS = (
     Benchmark(("batch.one.ms",), measure_batch_of_one),
     Benchmark(("releases.mixed", "releases.failed"), measure_changing_releases),
     Benchmark(("reports.1m.p95_ms",), measure_reports),
+    Benchmark(("repair.rate", "repair.tokens_p90"), measure_repairs),
     Benchmark(("desk.ops.s", "desk.review.s"), measure_admin_pages),
     Benchmark(tuple(figure.format(name) for name in SIZE_NAMES.values() for figure in SIZE_FIGURES), measure_sizes),
 )

@@ -26,6 +26,9 @@ from registry import search
 from registry.catalog import cache, connections, switches
 from registry.releases import token_count_job
 from workspace import handlers
+from workspace.contract import Lookups
+from workspace.services.access import profiles
+from workspace.services.search import row_finder
 
 # Functions that the poller thread of each process calls every half second, in this order.
 POLLED_FUNCTIONS = (
@@ -68,6 +71,9 @@ EMBEDDED_UPSTREAMS: dict[str, Mapping[str, Handler]] = {
     "utilities": builtin_ops.HANDLERS,
 }
 
+# What embedded upstreams can look up for an error that says what to send instead.
+UPSTREAM_LOOKUPS = {"workspace": Lookups(row_finder.find_rows, profiles.get_zone, row_finder.find_project)}
+
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
@@ -84,4 +90,4 @@ def connect() -> None:
     site.set_pages(ADMIN_PAGES)
     connections.set_upstream_check(executors.explain_missing)
     for connection, table in EMBEDDED_UPSTREAMS.items():
-        embedded.add_upstream(connection, table)
+        embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))

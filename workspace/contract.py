@@ -1,8 +1,8 @@
 """The types that handlers receive and return. The gateway builds the request and reads the outcome."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 
@@ -38,3 +38,26 @@ class OpHandler:
 
     apply: Callable[[OpRequest], OpOutcome]
     prepare: Callable[[OpRequest], Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRow:
+    """A row by which a caller could have meant a title. `place` is the name of its project, if it has one."""
+
+    id: str
+    title: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lookups:
+    """What an upstream can tell about a subject, so that an error can say what to send instead.
+
+    `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
+    returns the rows with exactly this title, or else a few with a similar one, which it says in the second value.
+    `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
+    """
+
+    find_rows: Callable[[str, str, str, str], tuple[Sequence[FoundRow], bool]]
+    get_time_zone: Callable[[str], tzinfo]
+    find_project: Callable[[str, str, str], str | None]

@@ -7,13 +7,19 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class ArgumentError:
-    """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead."""
+    """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead.
+
+    If one correction is certain, `swap` names two arguments whose values stand the wrong way round, or `leave_out` the
+    argument to send the call without.
+    """
 
     path: str
     code: str
     message: str
     expected: Any = None
     got: Any = None
+    swap: tuple[str, str] | None = None
+    leave_out: str | None = None
 
 
 class WorkspaceError(Exception):

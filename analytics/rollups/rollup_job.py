@@ -1,6 +1,6 @@
 """Periodic job that aggregates operation events into daily figures (OpDaily) and turns (Turn).
 
-Events older than 15 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
+Events older than 5 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
 which events are settled. Later events are recounted in each run. So the cost of a run does not grow with the day, and
 admin pages never have to read events.
 
@@ -20,9 +20,10 @@ from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns import aggregation
 
 NAME = "op_daily"
-# An event has the time of its call's arrival, and is written when the call ends, after two minutes at most. An event
-# that arrives later than this, because of a wrong clock, is in the log but not in the figures.
-SETTLE_AFTER = timedelta(minutes=15)
+# An event has the time of its call's arrival, and is written when the call ends, after two minutes at most, or when the
+# database is back. An event that arrives later than this, because of a wrong clock, is in the log but not in the
+# figures. All events up to this age are recounted every minute, so it is as short as may be.
+SETTLE_AFTER = timedelta(minutes=5)
 STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second at a million events a day
 DAY = timedelta(days=1)
 
@@ -34,8 +35,9 @@ def run_rollup(at: datetime, *, step: timedelta = STEP) -> bool:
     must divide a day evenly.
     """
     mark = _get_or_create_mark(at)
-    since, until = _find_next_period(mark.settled_until, at, step)
-    more = until < at - SETTLE_AFTER
+    limit = _find_settling_limit(mark, at)
+    since, until = _find_next_period(mark.settled_until, limit, step)
+    more = until < limit
     settled = op_daily.count_day(since.date(), since, until, is_settled=True)
     unsettled = [] if more else list(_count_unsettled(until, at))
     turns = aggregation.aggregate_turns(mark.settled_until, until if more else _get_midnight(at.date()) + DAY)
@@ -78,9 +80,17 @@ def _get_or_create_mark(at: datetime) -> Rollup:
     return Rollup.objects.get(name=NAME)
 
 
-def _find_next_period(since: datetime, at: datetime, step: timedelta) -> tuple[datetime, datetime]:
+def _find_settling_limit(mark: Rollup, at: datetime) -> datetime:
+    """Return the time before which events can be settled.
+
+    It goes by the last run: the first one after an outage of the database may come before the events that waited for
+    its end.
+    """
+    return max(mark.settled_until, min(mark.counted_at, at) - SETTLE_AFTER)
+
+
+def _find_next_period(since: datetime, limit: datetime, step: timedelta) -> tuple[datetime, datetime]:
     """Return the start and end of the next events to settle, both on the same UTC day."""
-    limit = max(since, at - SETTLE_AFTER)
     first = _find_first_event_time(Q(time__gte=since, time__lt=limit))
     if first is None:
         return limit, limit

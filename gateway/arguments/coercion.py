@@ -20,7 +20,7 @@ def wrap_single_values(schema: dict[str, Any], args: dict[str, Any]) -> None:
         value = args.get(name)
         is_single = isinstance(value, int | float) or (isinstance(value, str) and not value.lstrip().startswith("["))
         if is_single and isinstance(argument, dict) and _is_enum_list(argument):
-            args[name] = [value]
+            args[name] = [part.strip() for part in value.split(",")] if isinstance(value, str) else [value]
 
 
 def trim_ids(schema: dict[str, Any], value: Any) -> None:

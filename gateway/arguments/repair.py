@@ -1,39 +1,85 @@
-"""Repair an invalid call, if the correction is certain: the model then needs no further call of help."""
+"""Repair an invalid call, so that the model needs no further call of help.
+
+A repair is proposed, never run. It is certain, or it is left to the model with the candidates.
+"""
 
 import copy
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
-from core import strict_json, suggestions
-from gateway.arguments import normalise
+from core import json_pointer, suggestions
+from gateway.arguments import coercion, normalise, synonyms, values
 from gateway.contracts.errors import FieldError
-from gateway.contracts.validation import find_field_errors, get_subschema
+from gateway.contracts.validation import find_field_errors, get_subschema, is_title
 from gateway.request_context import UserContext, is_uuid
 from registry.catalog.model import CatalogOp
+from registry.jsonschema import signatures
 
-# Minimum similarity before one spelling is taken for another. It is high: `position` must not become `description`.
-MIN_NAME_SIMILARITY, MIN_VALUE_SIMILARITY = 0.78, 0.85
+MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 MAX_CALL_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
+CURRENT_PROJECT = "expected_project_id"  # of ops that move a row: where it is now
+MAX_ROUNDS = 4  # a renamed argument may have a wrong value, which may be in the wrong type
+
+# What a title means for an id argument: (id or None, the error to report).
+FindId = Callable[[str, str, dict[str, Any]], tuple[str | None, FieldError] | None]
+# The id of the project that the row of these args is in.
+FindProject = Callable[[dict[str, Any]], str | None]
+# The other op that takes an unknown argument: (name, args) -> the op's path and, if it takes all args, its args.
+FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] | None]
+
+# What models wrap args in.
+_WRAPPERS = frozenset(
+    (
+        *("args", "arguments", "input", "inputs", "params", "parameters", "payload", "data", "body", "fields"),
+        *("updates", "update", "changes", "values", "patch", "item", "object", "entity", "request"),
+    )
+)
 
 
-_PYTHON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
+@dataclass(frozen=True, slots=True)
+class RepairHelp:
+    """What a repair can look up beside the op and its args."""
+
+    context: UserContext
+    now: Callable[[], datetime]
+    find_id: FindId
+    find_project: FindProject
+    find_other_op: FindOtherOp
 
 
-def repair_call(
-    op: CatalogOp, args: dict[str, Any], errors: list[FieldError], context: UserContext
-) -> dict[str, Any] | None:
-    """Return a valid `{op, args}` if every error has one certain correction, else None.
+@dataclass(slots=True)
+class Repair:
+    """The corrected call, if every error has one certain correction, and the errors in words that say what to send."""
 
-    Certain are: a misspelt argument name, a misspelt enum value, a number or boolean in quotes (also inside a list), a
-    single value instead of a list, null for an optional argument, and a malformed project_id if the context has one.
+    call: dict[str, Any] | None
+    errors: list[FieldError]
+
+
+def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError], help: RepairHelp) -> Repair:
+    """Return the corrected call, as far as it is certain, and all errors.
+
+    Corrected are: names and values in other words or other letters, dates in words, numbers and booleans in quotes, a
+    single value instead of a list and the reverse, null for an optional argument, a title where an id belongs, and the
+    malformed id of the project that the user looks at. If the args are those of another op, that op is called.
     """
-    repaired_args = copy.deepcopy(args)
-    for error in errors:
-        if not _repair_argument(op, repaired_args, error, context):
-            return None
-    if find_field_errors(op.validator, repaired_args) or normalise.is_empty_update(op, repaired_args):
-        return None
-    return drop_if_too_long({"op": op.op, "args": repaired_args})
+    # What another correction fills in was not missing: the model sent it under another name.
+    first_paths = [error.path for error in errors if error.code != "required"] or [error.path for error in errors]
+    work = _Work(op, copy.deepcopy(args), help, frozenset(first_paths))
+    for _ in range(MAX_ROUNDS):
+        if not errors or not work.correct_all(errors):
+            break
+        complete = copy.deepcopy(work.args)
+        coercion.fill_defaults(op.schema, complete)
+        errors = find_field_errors(op.validator, complete)
+    call = work.other_call
+    if call is None and not errors and not normalise.is_empty_update(op, work.args):
+        call = {"op": op.op, "args": work.args}
+    if call is None or drop_if_too_long(call) is None:
+        return Repair(None, work.errors)
+    return Repair(call, [_shorten(error) for error in work.errors if error.path in work.first_paths])
 
 
 def drop_if_too_long(call: dict[str, Any]) -> dict[str, Any] | None:
@@ -41,68 +87,209 @@ def drop_if_too_long(call: dict[str, Any]) -> dict[str, Any] | None:
     return call if len(json.dumps(call, ensure_ascii=False)) <= MAX_CALL_CHARACTERS else None
 
 
-def _repair_argument(op: CatalogOp, args: dict[str, Any], error: FieldError, context: UserContext) -> bool:
-    name, _, item_path = error.path.removeprefix("/").partition("/")
-    if name not in args:
-        return False
-    if item_path:
-        return _repair_item(get_subschema(op.schema, [name]), args[name], item_path, error)
-    if error.code == "unknown_argument":
-        if (
-            error.expected is None
-            or error.expected in args
-            or not suggestions.find_similar(name, [error.expected], cutoff=MIN_NAME_SIMILARITY)
-        ):
+@dataclass(slots=True)
+class _Work:
+    """A repair under way."""
+
+    op: CatalogOp
+    args: dict[str, Any]
+    help: RepairHelp
+    first_paths: frozenset[str]  # of what was wrong in the args as sent
+    other_call: dict[str, Any] | None = None
+    _errors: dict[str, FieldError] = field(default_factory=dict)  # by path; the first error of a value is its cause
+
+    @property
+    def errors(self) -> list[FieldError]:
+        return list(self._errors.values())
+
+    def correct_all(self, errors: Sequence[FieldError]) -> bool:
+        """Correct what is certain, and keep all errors. Return whether anything was corrected."""
+        corrected = [self._correct(error) for error in errors]
+        return any(corrected)
+
+    def _correct(self, error: FieldError) -> bool:
+        self._errors.setdefault(error.path, error)
+        path = _find_path(self.args, error.path)
+        if not path:
             return False
-        args[error.expected] = args.pop(name)
+        holder: Any = self.args
+        for part in path[:-1]:
+            holder = holder[part]
+        key, schema = path[-1], get_subschema(self.op.schema, path[:-1])
+        if error.code == "required":
+            return len(path) == 1 and self._add_missing(str(key))
+        if isinstance(holder, dict) and key not in holder:
+            return False  # another correction has moved it
+        if error.code == "unknown_argument":
+            return self._correct_name(error, holder, str(key), schema, is_top=len(path) == 1)
+        argument = get_subschema(self.op.schema, path)
+        if holder[key] is None and isinstance(key, str) and key not in schema.get("required", ()):
+            del holder[key]  # strict tool modes send null for omitted arguments
+            return True
+        if isinstance(holder[key], dict) and str(key).endswith("_id"):
+            _take_kind(holder, str(key), schema)
+        name = next(part for part in reversed(path) if isinstance(part, str))  # of the list, for an item of one
+        if self._correct_value(error, holder, key, argument, name):
+            return True
+        return error.code == "format" and argument.get("format") == "uuid" and self._identify(error, holder, str(key))
+
+    def _correct_value(
+        self, error: FieldError, holder: Any, key: str | int, argument: dict[str, Any], name: str
+    ) -> bool:
+        corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
+        if corrected is None:
+            corrected = values.correct_value(name, argument, holder[key], now=self.help.now, entity=self.op.entity)
+        if corrected is None or corrected == holder[key]:
+            return False
+        holder[key] = corrected
         return True
-    if name == "project_id" and error.code == "format" and is_uuid(context.project_id):
-        args[name] = context.project_id
+
+    def _correct_name(self, error: FieldError, holder: Any, name: str, schema: dict[str, Any], *, is_top: bool) -> bool:
+        arguments = schema.get("properties", {})
+        if is_top and (self._unwrap(name, arguments) or self._use_other_op(error, name, exact=True)):
+            return self.other_call is None
+        missing = set(schema.get("required", ())) - holder.keys()
+        meant = synonyms.find_argument(name, arguments, entity=self.op.entity, missing=missing)
+        target = meant or _find_similar_name(error, name)
+        if is_top and (target is None or target in holder):
+            target = self._find_alias(name)
+        if target is None:
+            self._errors[error.path] = _describe_unknown(error, name, arguments)
+            if is_top:
+                self._use_other_op(error, name, exact=False)
+            return False
+        expected = signatures.format_expected_value(arguments[target], self.op.schema)
+        message = f"There is no {_cut(name)}; send {target}: {expected}."
+        self._errors[error.path] = replace(error, message=message, expected=target)
+        if target in holder:
+            return False
+        holder[target] = holder.pop(name)
         return True
-    if error.code in ("type", "enum") and args[name] is None and name not in op.required:
-        del args[name]  # strict tool modes send null for omitted arguments
-        return True
-    repaired_value = _repair_value(get_subschema(op.schema, [name]), args[name], error.code)
-    if repaired_value is None:
-        return False
-    args[name] = repaired_value
-    return True
 
-
-def _repair_item(argument: dict[str, Any], items: Any, item_path: str, error: FieldError) -> bool:
-    """Correct one value of a list. Deeper levels are not corrected: a guess there is no longer certain."""
-    schema = argument.get("items")
-    if not (isinstance(items, list) and isinstance(schema, dict) and item_path.isdecimal()):
-        return False
-    repaired_value = _repair_value(schema, items[int(item_path)], error.code)
-    if repaired_value is None or isinstance(repaired_value, list):
-        return False
-    items[int(item_path)] = repaired_value
-    return True
-
-
-def _repair_value(argument: dict[str, Any], value: Any, code: str) -> Any:
-    if code == "enum" and isinstance(value, str):
-        matches = suggestions.find_similar(
-            value, [str(option) for option in argument.get("enum", [])], limit=1, cutoff=MIN_VALUE_SIMILARITY
+    def _unwrap(self, name: str, arguments: dict[str, Any]) -> bool:
+        """Take args out of an object around them, such as {"updates": {…}} or {"task": {…}}."""
+        inner = self.args[name]
+        if name == "op" and inner in (self.op.op, self.op.tool_name, *self.op.aliases):
+            del self.args[name]  # the op again, inside args
+            return True
+        spelling = suggestions.to_snake_case(name)
+        is_wrapper = spelling in _WRAPPERS or spelling in (
+            self.op.entity,
+            *synonyms.ENTITY_WORDS.get(self.op.entity, ()),
         )
-        return matches[0] if matches else None
-    if code != "type":
-        return None
-    kinds = argument.get("type")
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    parsed_value = _parse_json(value) if isinstance(value, str) else None
-    if any(_is_instance(parsed_value, _PYTHON_TYPES.get(str(kind), ())) for kind in kinds):
-        return parsed_value
-    return [value] if "array" in kinds and not isinstance(value, dict | list) else None
+        if not isinstance(inner, dict) or not is_wrapper or inner.keys() & self.args.keys():
+            return False
+        if not any(each in arguments or each in self.op.argument_aliases for each in inner):
+            return False
+        del self.args[name]
+        unwrapped = normalise.normalise_args(self.op, inner, self.help.context)
+        self.args.update({key: value for key, value in unwrapped.without_defaults.items() if key not in self.args})
+        message = f"Send what is in {_cut(name)} directly in args."
+        self._errors[f"/{name}"] = FieldError(f"/{name}", "unknown_argument", message)
+        return True
+
+    def _nest(self, name: str) -> bool:
+        """Put args into the one object that is missing and has them all, such as {"project": {…}}."""
+        argument = get_subschema(self.op.schema, [name])
+        members = argument.get("properties", {})
+        loose = [each for each in self.args if each not in self.op.arguments]
+        if not loose or not members or not all(each in members for each in loose):
+            return False
+        self.args[name] = {each: self.args.pop(each) for each in loose}
+        return True
+
+    def _use_other_op(self, error: FieldError, name: str, *, exact: bool) -> bool:
+        """Call another op that takes these args. With `exact`, only if it has this very argument and takes them all."""
+        found = self.help.find_other_op(name, self.args)
+        if found is None:
+            return False
+        path, args = found
+        if exact and (args is None or args.keys() != self.args.keys()):
+            return False
+        message = f"There is no {_cut(name)} here; {path} takes it."
+        self._errors[error.path] = replace(error, message=message, expected=None)
+        self.other_call = None if args is None else {"op": path, "args": args}
+        return True
+
+    def _find_alias(self, name: str) -> str | None:
+        """Return the argument of which the name has an alias in it, such as mitigation_plan of mitigation."""
+        words = set(suggestions.to_snake_case(name[:100]).split("_"))
+        targets = {target for alias, target in self.op.argument_aliases.items() if alias in words} - self.args.keys()
+        return targets.pop() if len(targets) == 1 else None
+
+    def _identify(self, error: FieldError, holder: Any, name: str) -> bool:
+        """Replace a title by the id of its row."""
+        if name == "project_id" and is_uuid(self.help.context.project_id):
+            holder[name] = self.help.context.project_id
+            return True
+        found = self.help.find_id(name, holder[name], holder) if is_title(holder[name]) else None
+        if found is None:
+            return False
+        id, self._errors[error.path] = found
+        if id is not None:
+            holder[name] = id
+        return id is not None
+
+    def _add_missing(self, name: str) -> bool:
+        if name == CURRENT_PROJECT and (project := self.help.find_project(self.args)):
+            self.args[name] = project
+            return True
+        return self._identify_by_title(name) or self._nest(name)
+
+    def _identify_by_title(self, name: str) -> bool:
+        """Find a missing id by the title that was sent, if it is the title of a row: it says which row is meant."""
+        label = next((each for each in ("title", "name") if isinstance(self.args.get(each), str)), None)
+        if label is None or name != f"{self.op.entity}_id":
+            return False
+        found = self.help.find_id(name, self.args[label], self.args)
+        if found is None or found[0] is None:
+            return False
+        self.args[name] = found[0]
+        del self.args[label]
+        return True
 
 
-def _parse_json(text: str) -> Any:
-    try:
-        return strict_json.loads(text.encode())
-    except strict_json.NotStrictJSON:
-        return None
+def _find_path(value: Any, pointer: str) -> list[str | int]:
+    """Return the keys and indexes of a JSON pointer. Empty if nothing can be there, as for a pointer that was cut."""
+    path: list[str | int] = []
+    *holders, last = json_pointer.split(pointer) or [""]
+    for part in holders:
+        path.append(int(part) if isinstance(value, list) and part.isdecimal() else part)
+        try:
+            value = value[path[-1]]
+        except (KeyError, IndexError, TypeError):
+            return []
+    if isinstance(value, list):
+        return [*path, int(last)] if last.isdecimal() and int(last) < len(value) else []
+    return [*path, last] if isinstance(value, dict) and pointer else []
 
 
-def _is_instance(value: Any, types: Any) -> bool:
-    return isinstance(value, types) and (not isinstance(value, bool) or types is bool)
+def _take_kind(holder: dict[str, Any], name: str, schema: dict[str, Any]) -> None:
+    """Send the kind of a row as its own argument, if it stands beside the id: {"from": {"kind": …, "id": …}}."""
+    kind_name = f"{name.removesuffix('_id')}_kind"
+    kind = next((holder[name][each] for each in ("kind", "type", "entity") if each in holder[name]), None)
+    if isinstance(kind, str) and kind_name in schema.get("properties", {}):
+        holder.setdefault(kind_name, kind)
+
+
+def _find_similar_name(error: FieldError, name: str) -> str | None:
+    """Return the argument of which a name is a misspelling."""
+    matches = suggestions.find_similar(name, [error.expected] if error.expected else [], cutoff=MIN_NAME_SIMILARITY)
+    return matches[0] if matches else None
+
+
+def _shorten(error: FieldError) -> FieldError:
+    """Return an error without what retry_with shows."""
+    message = error.message
+    if error.code == "unknown_argument" and error.expected:
+        message = f"{message.partition(': ')[0]}."
+    return replace(error, message=message, expected=None, got=None)
+
+
+def _describe_unknown(error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+    known = ", ".join(arguments) or "none"
+    return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:60] + "…"

@@ -1,5 +1,6 @@
 """Errors of the API: five codes and one envelope for the errors of all layers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -34,8 +35,33 @@ class FieldError:
     got: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form, without the fields that are None."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        """Return the JSON form, without what is None and what the message says already."""
+        fields = {name: value for name, value in asdict(self).items() if value is not None}
+        is_said = isinstance(self.expected, str) and _get_words(self.expected) in _get_words(self.message)
+        if is_said and self.code != "unknown_argument":  # the argument to send instead is for programs, too
+            del fields["expected"]
+        return fields
+
+
+def _get_words(text: str) -> str:
+    return " ".join(re.findall(r"[\w-]+", text))
+
+
+@dataclass(frozen=True, slots=True)
+class ArgsCorrection:
+    """How an upstream corrects args: pairs whose values stand the wrong way round, and names to leave out."""
+
+    swaps: Sequence[tuple[str, str]] = ()
+    left_out: Sequence[str] = ()
+
+    def apply(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the corrected args, None if an argument to swap was not sent."""
+        corrected = {name: value for name, value in args.items() if name not in self.left_out}
+        for first, second in self.swaps:
+            if first not in corrected or second not in corrected:
+                return None
+            corrected[first], corrected[second] = corrected[second], corrected[first]
+        return corrected
 
 
 class GatewayError(Exception):
@@ -58,6 +84,7 @@ class GatewayError(Exception):
         retry_with: Mapping[str, Any] | None = None,
         details: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        correction: ArgsCorrection | None = None,
     ) -> None:
         super().__init__(message)
         self.status = status if status is not None else self.status
@@ -68,6 +95,7 @@ class GatewayError(Exception):
         self.retry_with = retry_with
         self.details = dict(details or {})
         self.headers = dict(headers or {})
+        self.correction = correction
 
     def as_dict(self) -> dict[str, Any]:
         """Return the envelope's `error`."""
@@ -80,6 +108,15 @@ class GatewayError(Exception):
         if self.retry_with is not None:
             details["retry_with"] = self.retry_with
         return {"code": self.code, "message": str(self), "details": details, "help_path": self.help_path or ROOT}
+
+
+def describe_invalid_args(*, is_corrected: bool) -> str:
+    """Return the message of an error whose field errors, or whose corrected call, say all."""
+    return (
+        "The args are invalid. Send retry_with if it is what you mean."
+        if is_corrected
+        else "The args are invalid. Correct what field_errors lists."
+    )
 
 
 class InvalidRequestError(GatewayError):

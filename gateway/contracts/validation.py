@@ -25,6 +25,8 @@ _FORMAT_HINTS = {
 }
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "list"}
 _SHORTENED_ID = re.compile(r"\A[0-9a-fA-F]{8}\Z|\.\.\.|…")
+_HEXADECIMAL = re.compile(r"(?:urn:uuid:)?[0-9a-fA-F-]{6,}")
+_LETTERS = re.compile(r"[^\W\d_]{2}")
 _PLACEHOLDER_ID = re.compile(r"\A(?:\W*|(?:your|my|the|some|example)?[_\- ]?\w*id)\Z|[<>{}\[\]]", re.IGNORECASE)
 
 
@@ -60,6 +62,13 @@ def describe_type(value: Any) -> str:
 def build_pointer(parts: Iterable[str | int]) -> str:
     """Return a JSON Pointer (RFC 6901), cut at 200 characters."""
     return json_pointer.build(parts)[:200]
+
+
+def is_title(value: Any) -> bool:
+    """Return whether a value where an id belongs could be a title: it is no id that was cut, invented or misspelt."""
+    if not isinstance(value, str) or not _LETTERS.search(value):
+        return False
+    return not (_HEXADECIMAL.fullmatch(value) or _SHORTENED_ID.search(value) or _PLACEHOLDER_ID.search(value))
 
 
 def _to_field_errors(

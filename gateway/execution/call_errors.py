@@ -4,17 +4,18 @@ from typing import Any
 
 import orjson
 
-from core import strict_json
-from gateway.arguments import normalise, repair
+from core import strict_json, suggestions
+from gateway.arguments import normalise, repair, row_ids
 from gateway.contracts import request_schemas
-from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError
+from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError, describe_invalid_args
 from gateway.contracts.validation import find_field_errors
+from gateway.execution import op_guesses
 from gateway.execution.exec_call import ExecCall
-from registry.catalog.model import Catalog, CatalogOp
+from registry import search
+from registry.catalog.model import CatalogOp
 from registry.help import help_pages
-from registry.jsonschema import signatures
 
-MAX_SCHEMA_CHARACTERS = 1_500  # a validation error includes a schema up to this size, which saves a call of help
+MAX_SUGGESTIONS = 3
 
 
 def build_empty_call_error(call: ExecCall) -> InvalidRequestError:
@@ -32,7 +33,7 @@ def build_malformed_call_error(
     `op` is None if the body names no existing op.
     """
     return InvalidRequestError(
-        f"The call is malformed. {errors[0].message}",
+        "The call is malformed. Correct what field_errors lists.",
         reason="malformed_call",
         field_errors=errors,
         retry_with=_correct_malformed_call(op, body) if op else None,
@@ -40,20 +41,25 @@ def build_malformed_call_error(
 
 
 def build_unknown_op_error(call: ExecCall) -> NotFoundError:
-    """Return the error of a name that no op has, with the most similar ops that the caller can see."""
-    suggestions = [
-        path for path in help_pages.suggest_paths(call.catalog, call.view, call.name) if path in call.view.ops
-    ]
+    """Return the error of a name that no op has, with the ops that it could mean and that the caller can see.
+
+    If one op is certain, retry_with is the call of it.
+    """
+    guess = op_guesses.guess_op(call.catalog, call.view, call.name, call.args)
+    paths = _suggest_ops(call, guess)
     problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "This op does not exist."
-    hint = f" Did you mean {', '.join(suggestions)}?" if suggestions else ""
-    return _build_not_found_error(problem + hint, suggestions)
+    retry_with = _correct_op(call, guess) if guess else None
+    if retry_with is not None:
+        return _build_not_found_error(f"{problem} Send retry_with if it is what you mean.", [], retry_with)
+    hint = f" Did you mean {', '.join(paths)}?" if paths else ""
+    return _build_not_found_error(problem + hint, paths)
 
 
 def build_retired_op_error(call: ExecCall, op: CatalogOp) -> NotFoundError:
     """Return the error of an op that is no longer active, with its successor if the caller can see it."""
-    suggestions = [op.successor] if op.successor in call.view.ops else []
-    hint = f" Use {op.successor}." if suggestions else ""
-    return _build_not_found_error(f"{op.op} is retired." + hint, suggestions)
+    paths = [op.successor] if op.successor in call.view.ops else []
+    hint = f" Use {op.successor}." if paths else ""
+    return _build_not_found_error(f"{op.op} is retired." + hint, paths)
 
 
 def build_no_change_error(op: CatalogOp) -> FieldError:
@@ -65,49 +71,101 @@ def build_no_change_error(op: CatalogOp) -> FieldError:
 def build_invalid_args_error(
     call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]
 ) -> InvalidRequestError:
-    """Return the error of invalid args, with the corrected call if it is certain, else with the schema if it is small.
+    """Return the error of invalid args, with the corrected call if it is certain.
 
     `args` has no schema defaults, because the corrected call is built from it.
     """
-    retry_with = repair.repair_call(op, args, errors, call.caller.context)
-    schema = signatures.strip_annotations(op.schema, prose=False)
-    includes_schema = retry_with is None and len(orjson.dumps(schema)) <= MAX_SCHEMA_CHARACTERS
-    return InvalidRequestError(
-        f"{op.op} cannot run with these args. " + " ".join(error.message for error in errors[:3]),
-        reason="invalid_args",
-        field_errors=errors,
-        retry_with=retry_with,
-        details={"schema": schema} if includes_schema else None,
-    )
+    found = repair.repair_call(op, args, errors, _build_repair_help(call, op))
+    message = describe_invalid_args(is_corrected=found.call is not None)
+    return InvalidRequestError(message, reason="invalid_args", field_errors=found.errors, retry_with=found.call)
 
 
 def find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
     """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
-    list_ops = call.catalog.get_or_derive(_ListOps, lambda: _index_list_ops(call.catalog))
-    entities = {name: (op.connection, name[:-3]) for name in op.arguments if name[-3:] == "_id"}
-    sources = {name: list_ops[entity] for name, entity in entities.items() if entity in list_ops}
+    list_ops = row_ids.get_list_ops(call.catalog)
+    entities = {name: row_ids.find_entity(name, op, {}, list_ops) for name in op.arguments}
+    sources = {name: list_ops[op.connection, entity] for name, entity in entities.items() if entity}
     return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
 
 
-def _build_not_found_error(message: str, suggestions: list[str]) -> NotFoundError:
-    return NotFoundError(message, reason="unknown_op", details={"did_you_mean": suggestions} if suggestions else None)
+def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair.RepairHelp:
+    return repair.RepairHelp(
+        context=call.caller.context,
+        now=lambda: call.trace.at.astimezone(row_ids.get_time_zone(op, call.caller)),
+        find_id=lambda name, text, args: row_ids.find_id(
+            name, text, args, op=op, catalog=call.catalog, caller=call.caller
+        ),
+        find_project=lambda args: row_ids.find_project(op, args, call.caller),
+        find_other_op=lambda name, args: _find_other_op(call, op, name, args),
+    )
+
+
+def _find_other_op(
+    call: ExecCall, op: CatalogOp, name: str, args: dict[str, Any]
+) -> tuple[str, dict[str, Any] | None] | None:
+    """Return the path of the other op that takes an argument, and the args if it can run with them."""
+    found = op_guesses.find_op_that_takes(call.catalog, call.view, op, name, args)
+    if found is None:
+        return None
+    other, renamed = found
+    if repair.CURRENT_PROJECT in other.required - renamed.keys():
+        project = row_ids.find_project(other, renamed, call.caller)
+        renamed |= {repair.CURRENT_PROJECT: project} if project else {}
+    return other.op, None if find_field_errors(other.validator, renamed) else renamed
+
+
+def _suggest_ops(call: ExecCall, guess: op_guesses.OpGuess | None) -> list[str]:
+    """Return up to three ops for a name that no op has: the guess, then by meaning and by spelling.
+
+    An op that deletes is left out unless the name asks for it.
+    """
+    similar = help_pages.suggest_paths(call.catalog, call.view, call.name)
+    words = suggestions.to_snake_case(call.name[:200]).replace("_", " ")
+    by_meaning = search.find_ops(call.catalog, call.view, words, limit=MAX_SUGGESTIONS)
+    paths = dict.fromkeys([*([guess.op.op] if guess else []), *similar, *by_meaning])
+    may_delete = op_guesses.asks_to_delete(call.name)
+    ops = [call.catalog.ops[path] for path in paths if path in call.view.ops]
+    return [op.op for op in ops if may_delete or op.action != op_guesses.DELETE][:MAX_SUGGESTIONS]
+
+
+def _correct_op(call: ExecCall, guess: op_guesses.OpGuess) -> dict[str, Any] | None:
+    """Return the call of the op that was meant, if its args are valid or certain to correct."""
+    sent = guess.args if guess.replaces else guess.args | call.args
+    result = normalise.normalise_args(guess.op, sent, call.caller.context)
+    errors = find_field_errors(guess.op.validator, result.args)
+    if normalise.is_empty_update(guess.op, result.args):
+        return None
+    if not errors:
+        return repair.drop_if_too_long({"op": guess.op.op, "args": result.without_defaults})
+    return repair.repair_call(guess.op, result.without_defaults, errors, _build_repair_help(call, guess.op)).call
+
+
+def _build_not_found_error(
+    message: str, suggestions: list[str], retry_with: dict[str, Any] | None = None
+) -> NotFoundError:
+    details = {"did_you_mean": suggestions} if suggestions else None
+    return NotFoundError(message, reason="unknown_op", details=details, retry_with=retry_with)
 
 
 def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the corrected call if it is certain: args were sent as a string, or next to op instead of inside args."""
+    """Return the corrected call if it is certain: args were sent as a string, in a list, or beside args."""
     args = body.get("args", {})
     if isinstance(args, str):
         try:
             args = strict_json.loads(args.encode())
         except strict_json.NotStrictJSON:
             return None
-    misplaced_args: dict[str, Any] = {
+    if isinstance(args, list) and len(args) == 1:
+        args = args[0]
+    misplaced: dict[str, Any] = {
         name: value for name, value in body.items() if name not in request_schemas.EXEC["properties"]
     }
-    if not isinstance(args, dict) or not set(misplaced_args) <= set(op.arguments) - set(args):
+    if len(misplaced) == 1 and not args and isinstance(inner := next(iter(misplaced.values())), dict):
+        misplaced = inner  # {"op": …, "params": {…}}
+    if not isinstance(args, dict) or not misplaced.keys() <= op.arguments.keys() - args.keys():
         return None
     options = {name: value for name, value in body.items() if name in ("idempotency_key", "dry_run")}
-    corrected_call: dict[str, Any] = {"op": op.op, "args": {**args, **misplaced_args}, **options}
+    corrected_call: dict[str, Any] = {"op": op.op, "args": {**args, **misplaced}, **options}
     if find_field_errors(request_schemas.get_exec_validator(), corrected_call):
         return None
     return repair.drop_if_too_long(corrected_call)
@@ -120,12 +178,3 @@ def _render_example_call(call: ExecCall) -> str:
     if op is None:
         return '{"op": "<op>", "args": {}}'
     return orjson.dumps({"op": op.op, "args": op.examples[0]["args"]}).decode()
-
-
-class _ListOps(dict[tuple[str, str], str]):
-    """Maps (connection, entity) to the op that lists the entity. Ids of one upstream mean nothing to another."""
-
-
-def _index_list_ops(catalog: Catalog) -> _ListOps:
-    lists = (op for op in catalog.ops.values() if op.action == "list" and op.is_active and op.entity)
-    return _ListOps({(op.connection, op.entity): op.op for op in lists})

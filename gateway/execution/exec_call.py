@@ -7,9 +7,10 @@ from typing import Any
 
 from analytics.models import OperationEvent
 from core.deadlines import Deadline
+from gateway.arguments import repair
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
-from gateway.contracts.errors import GatewayError
+from gateway.contracts.errors import GatewayError, describe_invalid_args
 from gateway.execution import idempotency
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.recording import call_events, redaction
@@ -35,6 +36,7 @@ class ExecCall:
     catalog: Catalog
     name: str = ""  # the op as sent
     args: dict[str, Any] = field(default_factory=dict)  # as sent
+    valid_args: dict[str, Any] | None = None  # in canonical form, without schema defaults, once they are valid
     key: str | None = None
     dry_run: bool = False
     op: CatalogOp | None = None
@@ -92,6 +94,10 @@ def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse)
 
 def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
     """Return the response to a call that failed. Its help_path is one that this caller can read."""
+    if error.retry_with is None and error.correction and call.valid_args is not None and call.op:
+        args = error.correction.apply(call.valid_args)
+        error.retry_with = None if args is None else repair.drop_if_too_long({"op": call.op.op, "args": args})
+        error.args = (describe_invalid_args(is_corrected=error.retry_with is not None),)
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
     envelope = envelopes.build_failure(call.path or None, error, meta)

@@ -26,7 +26,7 @@ from gateway.contracts.errors import (
     build_not_migrated_error,
 )
 from gateway.contracts.validation import find_field_errors
-from gateway.execution import call_errors, db_errors, exec_call, idempotency, local_write, remote_write
+from gateway.execution import call_errors, db_errors, exec_call, idempotency, local_write, op_guesses, remote_write
 from gateway.execution.exec_call import ExecCall, Superseded
 from gateway.executors import executor_for
 from gateway.executors.base import Executor, UpstreamCall
@@ -109,6 +109,9 @@ def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
     name = body.get("op")
     if isinstance(name, str):
         call.name, call.op = name, call.catalog.find_op(name)
+        if call.op is None and (only_op := op_guesses.find_only_op(call.view, name)):
+            call.op = call.catalog.ops[only_op]
+            call.warnings.append(f"Read {name} as {only_op}, its only op.")
     _check_body(call, body)
     call.args = body.get("args", {})
     call.dry_run = body.get("dry_run", False)
@@ -252,6 +255,8 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
         errors.append(call_errors.build_no_change_error(op))
     if errors:
         raise call_errors.build_invalid_args_error(call, op, result.without_defaults, errors)
+    if op is call.op:  # not the list that runs instead of a get without its id
+        call.valid_args = result.without_defaults
     return op, result.args
 
 

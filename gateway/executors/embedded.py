@@ -1,16 +1,18 @@
 """Executor of embedded upstreams: handlers in this process, on this database."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from gateway.contracts.errors import (
+    ArgsCorrection,
     ConflictError,
     FieldError,
     GatewayError,
     InvalidRequestError,
     NotFoundError,
     PermissionDeniedError,
+    describe_invalid_args,
 )
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 from registry.catalog.model import CatalogOp
@@ -28,11 +30,19 @@ ERROR_CLASSES: dict[type[errors.WorkspaceError], type[GatewayError]] = {
 Handler = contract.OpHandler | BuiltinHandler[Any]
 
 _handlers_by_connection: dict[str, Mapping[str, Handler]] = {}
+_lookups_by_connection: dict[str, contract.Lookups] = {}
 
 
-def add_upstream(connection: str, handlers: Mapping[str, Handler]) -> None:
-    """Add an embedded upstream: the name of its connection, and its handlers by tool name."""
+def add_upstream(connection: str, handlers: Mapping[str, Handler], lookups: contract.Lookups | None = None) -> None:
+    """Add an embedded upstream: the name of its connection, its handlers by tool name, and what it can look up."""
     _handlers_by_connection[connection] = handlers
+    if lookups:
+        _lookups_by_connection[connection] = lookups
+
+
+def find_lookups(connection: str) -> contract.Lookups | None:
+    """Return what an embedded upstream can look up, None if it can look up nothing."""
+    return _lookups_by_connection.get(connection)
 
 
 class EmbeddedExecutor:
@@ -85,8 +95,10 @@ def _build_request(work: UpstreamCall, prepared: Any) -> contract.OpRequest:
 
 
 def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoReturn:
+    # The field errors of invalid args say all; the first of them would stand twice.
+    is_said = isinstance(refusal, errors.InvalidArgs) and refusal.field_errors
     raise ERROR_CLASSES[type(refusal)](
-        refusal.message,
+        describe_invalid_args(is_corrected=False) if is_said else refusal.message,
         reason=refusal.reason,
         field_errors=[
             FieldError(error.path, error.code, error.message, error.expected, error.got)
@@ -94,4 +106,15 @@ def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoRetu
         ],
         details=refusal.details,
         help_path=work.op.op,
+        correction=_build_correction(refusal.field_errors),
     ) from refusal
+
+
+def _build_correction(field_errors: Sequence[errors.ArgumentError]) -> ArgsCorrection | None:
+    """Return the correction of all errors, None if one of them has none."""
+    if not field_errors or not all(error.swap or error.leave_out for error in field_errors):
+        return None
+    return ArgsCorrection(
+        swaps=[error.swap for error in field_errors if error.swap],
+        left_out=[error.leave_out for error in field_errors if error.leave_out],
+    )

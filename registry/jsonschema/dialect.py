@@ -9,12 +9,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 LOCAL_DATE_TIME = "iso-date-time"  # a date-time whose offset is optional; the name that JSON Schema tools use
 DATE_OR_LOCAL_DATE_TIME = "iso-date-or-date-time"  # the same, or a date for whole days
+# How signatures name these formats: in fewer tokens.
+FORMAT_NAMES = {LOCAL_DATE_TIME: "date-time", DATE_OR_LOCAL_DATE_TIME: "date or date-time"}
 
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for words that models send instead of values
 VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do instead of sending an unsupported value
 
 _LOCAL_DATE_TIME = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"
 )
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
@@ -25,7 +27,7 @@ def build_empty_schema() -> dict[str, Any]:
 
 
 def _is_local_date_time(text: str) -> bool:
-    """Return whether a text is an RFC 3339 date-time; seconds and offset are optional."""
+    """Return whether a text is an RFC 3339 date-time; seconds and offset are optional, and a space may be the T."""
     return bool(_LOCAL_DATE_TIME.fullmatch(text)) and _exists_in_calendar(text)
 
 

@@ -8,6 +8,7 @@ from registry.jsonschema import dialect, keywords
 from registry.jsonschema.arguments import iter_arguments
 
 MAX_ENUM_SHOWN = 20
+MAX_EXPECTED_LENGTH = 200  # characters of a type in an error message
 FOLDED_TYPES = {"object": "object", "array": "list"}
 MAX_PARTS = 1_000  # schemas expanded in the signatures of one op; a few definitions can expand to millions
 MAX_NESTED = 6  # levels of objects and lists within an argument
@@ -68,9 +69,12 @@ def _format_signature(argument: dict[str, Any], formatter: "_TypeFormatter", req
     return ", ".join([*parts, "required"] if required else parts)
 
 
-def format_expected_value(argument: dict[str, Any], root: dict[str, Any]) -> str:
-    """Return the type and bounds of an argument, for an error message."""
-    return ", ".join([_TypeFormatter(root).format_type(argument), *_format_bounds(argument)])
+def format_expected_value(argument: dict[str, Any], root: dict[str, Any], *, fold: bool = False) -> str:
+    """Return the type and bounds of an argument, for an error message. Long types of objects and lists are folded."""
+    expected = _TypeFormatter(root, fold).format_type(argument)
+    if len(expected) > MAX_EXPECTED_LENGTH and not fold:
+        return format_expected_value(argument, root, fold=True)
+    return ", ".join([expected, *_format_bounds(argument)])
 
 
 def build_usage_args(schema: dict[str, Any], example: dict[str, Any] | None) -> dict[str, Any]:
@@ -176,7 +180,9 @@ class _TypeFormatter:
     def _format_kind(self, kind: str, schema: dict[str, Any], trail: tuple[str, ...], depth: int) -> str:
         if kind == "string":
             format_name = schema.get("format")
-            return format_name if isinstance(format_name, str) and _TYPE_LIKE_FORMAT.fullmatch(format_name) else kind
+            if not isinstance(format_name, str) or not _TYPE_LIKE_FORMAT.fullmatch(format_name):
+                return kind
+            return dialect.FORMAT_NAMES.get(format_name, format_name)
         if kind in FOLDED_TYPES and (self.fold or self.parts_left <= 0 or depth >= MAX_NESTED):
             return FOLDED_TYPES[kind]
         if kind == "array":

@@ -166,13 +166,6 @@ def test_validation_reports_all_field_errors_at_once(api: Api) -> None:
     assert read_workspace_rows() == before
 
 
-def test_validation_error_includes_a_small_schema(api: Api) -> None:
-    error = assert_refused(api.post("exec", {"op": "onto.task.update", "args": {}}), 400, "invalid_args")
-
-    assert error["details"]["schema"]["required"] == ["task_id"]
-    assert "x-aliases" not in str(error)
-
-
 INVALID_IDS = [
     (": ", "placeholder"),
     ("<uuid>", "placeholder"),
@@ -187,7 +180,6 @@ INVALID_IDS = [
     ("{" + DEMO_TASK_ID + "}", "placeholder"),
     (DEMO_TASK_ID[:-1], "UUID"),
     ("1", "UUID"),
-    ("Draft the homepage copy", "UUID"),
 ]
 
 
@@ -234,7 +226,7 @@ def test_update_without_changes_is_refused(api: Api, change: dict[str, Any]) -> 
 
     error = assert_refused(response, 400, "invalid_args")
     assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [("", "no_change")]
-    assert "state_key" in error["message"]
+    assert "state_key" in error["details"]["field_errors"][0]["message"]
 
 
 def test_update_with_stored_values_succeeds_with_a_warning(api: Api) -> None:
@@ -259,6 +251,13 @@ def test_update_clears_fields_that_are_null(api: Api) -> None:
 REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("onto.task.list", {"limt": 5}, {"limit": 5}),
     ("onto.task.list", {"limit": "5"}, {"limit": 5}),
+    ("onto.task.list", {"limit": 5000}, {"limit": 50}),
+    ("onto.task.get", {"task_id": "draft the homepage copy"}, {"task_id": DEMO_TASK_ID}),
+    (
+        "onto.task.update",
+        {"title": "Draft the homepage copy", "status": "done"},
+        {"task_id": DEMO_TASK_ID, "state_key": "done"},
+    ),
     ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "2"}, {"task_id": DEMO_TASK_ID, "priority": 2}),
     ("onto.task.update", {"task_id": DEMO_TASK_ID, "props": '{"a": 1}'}, {"task_id": DEMO_TASK_ID, "props": {"a": 1}}),
@@ -281,7 +280,6 @@ def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
     ("op", "args"),
     [
         ("onto.task.get", {"task_id": "7e3b9f20"}),  # ids are never guessed
-        ("onto.task.list", {"limit": 5000}),
         ("onto.task.list", {"state_key": "whatever"}),
         ("onto.task.update", {"task_id": DEMO_TASK_ID}),
         ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "x" * 301}),

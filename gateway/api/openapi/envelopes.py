@@ -43,7 +43,7 @@ COMPONENTS: dict[str, Any] = {
     "ErrorCode": build_enum(ErrorCode.values),
     "ErrorDetails": build_object(
         {"field_errors": build_array(build_ref("FieldError")), "reason": TEXT, "retryable": {"type": "boolean"}},
-        {"retry_with": OBJECT, "did_you_mean": TEXTS, "schema": OBJECT},
+        {"retry_with": OBJECT, "did_you_mean": TEXTS},
         additionalProperties=True,
         description="All field errors, the case within the code, and what helps to correct the call.",
     ),

@@ -199,7 +199,7 @@ def test_interpreted_values_are_stored_with_a_warning(
         ("onto.goal.list", {"state_key": "pending"}, ["/state_key"]),
         ("onto.plan.create", {"name": "A" * 201, "plan": "x" * 50_001}, ["/name", "/plan"]),
         ("onto.plan.create", {"name": "A", "start_date": "2026-04-31T00:00:00Z"}, ["/start_date"]),
-        ("onto.milestone.create", {"title": "A", "due_at": "2026-05-04"}, ["/due_at"]),
+        ("onto.milestone.create", {"title": "A", "due_at": "2026-05-32"}, ["/due_at"]),
         ("onto.milestone.list", {"limit": 51}, ["/limit"]),
     ],
 )

@@ -107,7 +107,7 @@ def _check_no_new_fields(args: Mapping[str, Any]) -> Iterator[ArgumentError]:
     for name in NEW_DOCUMENT_FIELDS:
         if name in args:
             message = f"{name} is only for a new document; leave it out, or change this one with onto.document.update."
-            yield ArgumentError(path=f"/{name}", code="not_with_document_id", message=message)
+            yield ArgumentError(path=f"/{name}", code="not_with_document_id", message=message, leave_out=name)
 
 
 def _build_edge(request: OpRequest, task: Task, document: Entity) -> Edge:

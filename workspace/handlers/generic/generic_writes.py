@@ -15,6 +15,7 @@ from workspace.services.documents import merging
 from workspace.services.edges import edge_arguments
 from workspace.services.entities import change_text, changes, duplicates, serialization
 from workspace.services.entities.names import quote_name
+from workspace.services.time import field_times
 
 # Returns the errors of a row that no single column can show; called with the row and the sent arguments.
 RowCheck = Callable[[Entity, Mapping[str, Any]], list[ArgumentError]]
@@ -43,12 +44,13 @@ def create_row(
     Raises NotFound and Forbidden for the project and for all rows to link to, InvalidArgs.
     """
     project = access.get_changeable_project(subject=request.subject, id=request.args["project_id"])
-    row, errors = build_row(request.args, kind=kind, project=project, by=request.subject, at=request.at)
+    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject)
+    row, errors = build_row(completed.fields, kind=kind, project=project, by=request.subject, at=request.at)
     requested_edges = edge_arguments.resolve_links(
         request.args, kind=kind, project_id=project.pk, subject=request.subject
     )
     errors = errors + requested_edges.errors
-    if errors := errors or (check(row, request.args) if check else []):
+    if errors := errors or (check(row, completed.fields) if check else []):
         raise build_invalid_args(errors)
     edges = edge_arguments.build_edges(
         requested_edges, row, project_id=project.pk, subject=request.subject, at=request.at
@@ -63,7 +65,7 @@ def create_row(
         kind=kind,
         at=request.at,
         message=f"Created the {kind.name} {quote_name(getattr(row, kind.label))}{edge_note}.",
-        warnings=(*requested_edges.warnings, *duplicates.warn_about_duplicate(row, kind=kind)),
+        warnings=(*completed.warnings, *requested_edges.warnings, *duplicates.warn_about_duplicate(row, kind=kind)),
     )
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
@@ -84,10 +86,12 @@ def update_row(
     """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = serialization.serialize_columns(row, kind=kind)
-    merged = merging.apply_update_strategy(row, kind=kind, sent=request.args)
+    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject)
+    merged = merging.apply_update_strategy(row, kind=kind, sent=completed.fields)
     errors = merged.errors + changes.assign_fields(row, kind=kind, sent=merged.fields, at=request.at)
-    if errors := errors or (check(row, request.args) if check else []):
+    if errors := errors or (check(row, completed.fields) if check else []):
         raise build_invalid_args(errors)
+    warnings = (*completed.warnings, *merged.warnings)
     after = serialization.serialize_columns(row, kind=kind)
     changed = [name for name in changes.get_changed_fields(before, after) if name in kind.columns]
     changed_links, edges = edge_arguments.update_links(
@@ -95,7 +99,7 @@ def update_row(
     )
     if not changed and not changed_links:
         message = f"Nothing changed: the {kind.name} already has these values."
-        return build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=(*merged.warnings, UNCHANGED))
+        return build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=(*warnings, UNCHANGED))
     row.updated_at = request.at
     row.save(update_fields=[*changed, "updated_at"])
     if then:
@@ -104,7 +108,7 @@ def update_row(
     told = [name for name in changed if name != stamp]
     described = [change_text.describe_changes(before, after, told), *changed_links]
     message = f"Changed {quote_name(getattr(row, kind.label))}: {', '.join(filter(None, described))}."
-    row_outcome = build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=merged.warnings)
+    row_outcome = build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=warnings)
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
 

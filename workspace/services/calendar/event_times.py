@@ -65,7 +65,7 @@ def _get_end_of_duration(
     begin = start or event.start_at
     if end is not None:
         message = "end_at and duration_minutes both say when it ends; send only one."
-        clock.add_error("duration_minutes", "two_ends", message)
+        clock.add_error("duration_minutes", "two_ends", message, leave_out="duration_minutes")
     elif not isinstance(begin, datetime):
         clock.add_error(
             "duration_minutes", "whole_days", "An event of whole days has no duration_minutes; send end_at."
@@ -102,6 +102,7 @@ def _set_moments(event: CalendarEvent, start: datetime | None, end: datetime | N
             _get_faulty_argument(end),
             "out_of_order",
             "end_at must be after start_at; send a later end_at or leave it out.",
+            swap=("start_at", "end_at") if start and end and finish < begin else None,
         )
     elif finish - begin > MAX_LENGTH:
         clock.add_error(
@@ -118,7 +119,8 @@ def _set_days(event: CalendarEvent, start: date | None, end: date | None, clock:
     last = end or first + length
     if last < first:
         message = "end_at is before start_at; for whole days it is the last day, so send the same day or a later one."
-        clock.add_error(_get_faulty_argument(end), "out_of_order", message)
+        swap = ("start_at", "end_at") if start and end else None
+        clock.add_error(_get_faulty_argument(end), "out_of_order", message, swap=swap)
     elif last - first >= MAX_LENGTH:
         clock.add_error(
             _get_faulty_argument(end),

@@ -104,7 +104,8 @@ def _check_order(row: Entity, *, kind: EntityType, sent: Mapping[str, Any], poin
         return []
     argument = end if end in sent else start
     message = f"{end} is before {start}; send a later {end} or an earlier {start}."
-    return [ArgumentError(path=f"{pointer}/{argument}", code="out_of_order", message=message)]
+    swap = (start, end) if not pointer and start in sent and end in sent else None
+    return [ArgumentError(path=f"{pointer}/{argument}", code="out_of_order", message=message, swap=swap)]
 
 
 def _clear_dependent_fields(

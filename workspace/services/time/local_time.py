@@ -42,9 +42,9 @@ class LocalTimeParser:
             return moment
         return None
 
-    def add_error(self, name: str, code: str, message: str) -> None:
-        """Add an error for an argument."""
-        self.errors.append(ArgumentError(path=f"/{name}", code=code, message=message))
+    def add_error(self, name: str, code: str, message: str, **correction: Any) -> None:
+        """Add an error for an argument, with its correction if it is certain (see ArgumentError)."""
+        self.errors.append(ArgumentError(path=f"/{name}", code=code, message=message, **correction))
 
     def raise_errors(self) -> None:
         """Raise InvalidArgs if there are any errors."""

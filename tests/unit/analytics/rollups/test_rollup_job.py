@@ -175,7 +175,8 @@ def test_repaired_call_counts_on_the_day_and_release_of_the_failed_call(write_ev
         midnight + 2 * MINUTE,
         midnight + rollup_job.SETTLE_AFTER,
         midnight + timedelta(hours=2),
-    ):  # unsettled, half settled, settled
+        midnight + timedelta(hours=2) + MINUTE,
+    ):  # unsettled, half settled, settled by the second run after a pause
         run_until_done(at)
         repaired = OpDaily.objects.filter(repaired__gt=0)
         assert list(repaired.values_list("day", "release", "repaired")) == [(date(2026, 3, 9), "r1", 1)]
@@ -266,12 +267,13 @@ def test_next_run_counts_new_events(write_event: WriteEvent) -> None:
 
 def test_unsettled_rows_keep_their_ids(write_event: WriteEvent) -> None:
     write_event(NOON - MINUTE)
-    write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled with the second run
+    write_event(NOON - rollup_job.SETTLE_AFTER, op="onto.task.get")  # settled by the third run
     run_until_done(NOON)
     before = dict(OpDaily.objects.values_list("op", "pk"))
 
     write_event(NOON)
-    run_until_done(NOON + MINUTE)
+    for minutes in (1, 2):
+        run_until_done(NOON + minutes * MINUTE)
 
     assert dict(OpDaily.objects.filter(is_settled=False).values_list("op", "pk")) == {
         "onto.task.update": before["onto.task.update"]
@@ -288,6 +290,17 @@ def test_late_event_counts_until_its_time_is_settled(write_event: WriteEvent) ->
     run_until_done(NOON + MINUTE)
 
     assert sum_column() == 2
+
+
+def test_event_that_waited_for_the_end_of_an_outage_counts(write_event: WriteEvent) -> None:
+    run_until_done(NOON)
+    back = NOON + timedelta(hours=1)
+    run_until_done(back)
+    write_event(NOON + MINUTE)
+
+    run_until_done(back + MINUTE)
+
+    assert sum_column() == 1
 
 
 def test_run_without_events_writes_no_figures(db: None) -> None:

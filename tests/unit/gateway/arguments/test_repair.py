@@ -1,24 +1,37 @@
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.arguments.repair import MAX_CALL_CHARACTERS, drop_if_too_long, repair_call
+from gateway.arguments.repair import MAX_CALL_CHARACTERS, RepairHelp, drop_if_too_long, repair_call
 from gateway.contracts.validation import find_field_errors
 from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
 from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
 UPDATE = build_op("task_id")
+NOW = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a Monday
 NO_CONTEXT = UserContext()
 IN_PROJECT = UserContext(project_id=PROJECT_ID)
+
+
+def build_help(context: UserContext = NO_CONTEXT) -> RepairHelp:
+    """Return what a repair can look up: no rows and no other ops."""
+    return RepairHelp(
+        context,
+        now=lambda: NOW,
+        find_id=lambda *_: None,
+        find_project=lambda _: None,
+        find_other_op=lambda *_: None,
+    )
 
 
 def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict[str, Any] | None:
     errors = find_field_errors(UPDATE.validator, args)
     assert errors
-    call = repair_call(UPDATE, args, errors, context)
+    call = repair_call(UPDATE, args, errors, build_help(context)).call
     return None if call is None else call["args"]
 
 
@@ -38,6 +51,21 @@ def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict
         ({"states": '["todo"]'}, {"states": ["todo"]}),
         ({"states": ["Todo", "done"]}, {"states": ["todo", "done"]}),
         ({"levels": ["2", 1]}, {"levels": [2, 1]}),
+        ({"status": "finished"}, {"state_key": "done"}),  # a name and a value in other words
+        ({"states": ["wip", "finished"]}, {"states": ["in_progress", "done"]}),
+        ({"states": "todo, done"}, {"states": ["todo", "done"]}),
+        ({"importance": "urgent"}, {"priority": 1}),
+        ({"priority": "P2"}, {"priority": 2}),
+        ({"new_title": "A"}, {"title": "A"}),
+        ({"task_name": ["A"]}, {"title": "A"}),
+        ({"place": {"rom": "B12"}}, {"place": {"room": "B12"}}),  # inside an object
+        ({"deadline": "tomorrow at 5pm"}, {"due_at": "2026-03-03T17:00:00Z"}),
+        ({"when": "next friday"}, {"when": "2026-03-13"}),
+        ({"when": "Dec 1, 5pm"}, {"when": "2026-12-01T17:00"}),
+        ({"day": "25/12/2026"}, {"day": "2026-12-25"}),
+        ({"when": 1796137200}, {"when": "2026-12-01T15:00Z"}),
+        ({"updates": {"title": "A", "status": "done"}}, {"title": "A", "state_key": "done"}),  # args in an object
+        ({"share": "40%"}, {"share": 0.4}),
         ({"title": "A", "state_key": None}, {"title": "A"}),  # null, as strict tool modes send for optional arguments
         ({"titel": "A", "priority": "2", "state_key": "DONE"}, {"title": "A", "priority": 2, "state_key": "done"}),
     ],
@@ -54,7 +82,6 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
         {"task_id": TASK_ID, "title": "A", "propose": "top"},  # not a misspelt props
         {"task_id": TASK_ID, "urgent": None},  # without it the update would change nothing
         {"task_id": TASK_ID, "titel": "A", "title": "B"},  # two different titles
-        {"task_id": TASK_ID, "state_key": "finished"},
         {"task_id": TASK_ID, "priority": 9},
         {"task_id": TASK_ID, "priority": "9"},  # invalid also as an integer
         {"task_id": TASK_ID, "priority": "two"},
@@ -65,12 +92,14 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
         {"task_id": TASK_ID, "title": ""},
         {"task_id": TASK_ID, "tags": {"a": 1}},
         {"task_id": TASK_ID, "tags": []},
-        {"task_id": TASK_ID, "place": {"rom": "B12"}},  # nested names are not repaired
-        {"task_id": TASK_ID, "states": ["finished"]},
         {"task_id": TASK_ID, "levels": ["9"]},
         {"task_id": TASK_ID, "": {}},
         {"task_id": TASK_ID, "a/b": 1},
-        {"task_id": TASK_ID, "due_at": "tomorrow"},
+        {"task_id": TASK_ID, "due_at": "soon"},
+        {"task_id": TASK_ID, "due_at": "02/03/2026"},  # February or March
+        {"task_id": TASK_ID, "when": "next month"},
+        {"task_id": TASK_ID, "state_key": "cancelled"},  # no state means that
+        {"task_id": TASK_ID, "changes": {"assignee": "Ines"}},
         {"task_id": TASK_ID, "project_id": "0d9a4c1e"},
         {"title": "A"},
     ],
@@ -116,6 +145,6 @@ def test_repaired_call_is_always_valid(args: dict[str, Any], context: UserContex
     args = {"task_id": TASK_ID} | args
     errors = find_field_errors(UPDATE.validator, args)
 
-    call = repair_call(UPDATE, args, errors, context)
+    call = repair_call(UPDATE, args, errors, build_help(context)).call
 
     assert call is None or not find_field_errors(UPDATE.validator, call["args"])

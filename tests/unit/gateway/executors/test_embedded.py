@@ -57,7 +57,9 @@ def test_workspace_error_is_passed_on_completely(
         EmbeddedExecutor().prepare(build_call()) if step == "prepare" else EmbeddedExecutor().apply(build_call(), None)
 
     assert type(error.value) is ERROR_CLASSES[refusal]
-    assert (str(error.value), error.value.reason, error.value.help_path) == ("No.", "because", "onto.task.update")
+    # The field errors of invalid args say all that the message says.
+    message = "The args are invalid. Correct what field_errors lists." if refusal is errors.InvalidArgs else "No."
+    assert (str(error.value), error.value.reason, error.value.help_path) == (message, "because", "onto.task.update")
     assert [(each.path, each.code, each.message) for each in error.value.field_errors] == [("/a", "bad", "Send b.")]
     assert error.value.as_dict()["details"]["requires_user_action"] is True
 

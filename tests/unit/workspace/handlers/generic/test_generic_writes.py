@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
 from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Project, Task
@@ -228,3 +228,48 @@ def test_concurrent_updates_of_one_row_lose_nothing() -> None:
 
     assert reload(task).props == {f"key {number}": number for number in range(4)}
     assert Project.objects.count() == 1
+
+
+@pytest.fixture
+def berlin(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "warning"),
+    [
+        ({"due_at": "2026-07-01T14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
+        ({"due_at": "2026-07-01 14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
+        (
+            {"due_at": "2026-07-01"},
+            "2026-07-01T21:59:00Z",
+            "2026-07-01T23:59:00+02:00, the end of that day in Europe/Berlin.",
+        ),
+        (
+            {"start_at": "2026-01-15", "due_at": None},
+            "2026-01-14T23:00:00Z",
+            "2026-01-15T00:00:00+01:00, the start of that day in Europe/Berlin.",
+        ),
+    ],
+)
+def test_time_without_offset_is_in_the_zone_of_the_user(
+    berlin: None, task: Task, sent: dict[str, Any], stored: str, warning: str
+) -> None:
+    outcome = update(task, **sent)
+
+    name = next(iter(sent))
+    assert outcome.result["task"][name] == stored
+    assert outcome.warnings == (f"Read {name} as {warning}",)
+
+
+def test_time_with_an_offset_is_stored_without_a_warning(berlin: None, task: Task) -> None:
+    outcome = update(task, due_at="2026-07-01T14:00:00-05:00")
+
+    assert (outcome.result["task"]["due_at"], outcome.warnings) == ("2026-07-01T19:00:00Z", ())
+
+
+def test_new_row_takes_times_without_offset(berlin: None, task: Task) -> None:
+    outcome = call_handler("create_onto_milestone", project_id=str(task.project_id), title="Live", due_at="2026-07-01")
+
+    assert outcome.result["milestone"]["due_at"] == "2026-07-01T21:59:00Z"
+    assert outcome.warnings == ("Read due_at as 2026-07-01T23:59:00+02:00, the end of that day in Europe/Berlin.",)

@@ -1,0 +1,211 @@
+"""How many malformed calls succeed by what their errors say, and what an error costs.
+
+The corpus has one call a line: `op`, `args` and perhaps `extra` (members beside args) as a model sends them, and
+`wanted`, the op and the arguments that must run in the end. The client knows nothing but the envelopes. All calls are
+dry runs on the demo workspace.
+"""
+
+import json
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+import orjson
+
+from benchmarks.figures import BenchmarkFigure, compute_percentile
+from core import tokens
+from gateway.arguments import normalise
+from gateway.clients.key_verification import VerifiedKey
+from gateway.contracts.envelopes import Trace
+from gateway.execution import pipeline
+from gateway.models import all_scopes
+from gateway.request_context import Caller, UserContext
+from registry.catalog import cache
+from registry.catalog.model import FULL_VISIBILITY
+from workspace.demo import DEMO_SUBJECT
+from workspace.demo.rows import get_demo_id
+
+CORPUS = Path(__file__).parents[1] / "tests" / "data" / "malformed_calls.jsonl"
+MAX_CALLS = 4  # a model that has not succeeded by then gives up
+ZONE = ZoneInfo("Europe/Berlin")  # of the demo user
+
+_PLACEHOLDER = re.compile(
+    r"\{\{(?:(?P<kind>[a-z]+):(?P<number>[0-9]+)|(?P<unit>now|date)(?P<days>[+-][0-9]+)d|"
+    r"weekday:(?P<weekday>[a-z]+))\}\}"
+)
+_ANY = "{{any}}"
+_DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+Envelope = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedCall:
+    """What became of one malformed call: the calls sent, the envelopes of its errors, and whether it succeeded."""
+
+    id: str
+    kind: str
+    is_repaired: bool
+    calls: list[dict[str, Any]]
+    errors: list[Envelope]
+    problem: str = ""
+
+    @property
+    def error_tokens(self) -> list[int]:
+        """The tokens of each error."""
+        return [tokens.count(orjson.dumps(error).decode()) for error in self.errors]
+
+
+def measure_repairs(path: Path = CORPUS) -> list[BenchmarkFigure]:
+    """Return the figures of a corpus, on the current database, which has the demo workspace."""
+    return build_figures(list(replay_corpus(path)))
+
+
+def build_figures(results: Sequence[RepairedCall]) -> list[BenchmarkFigure]:
+    """Return the share of repaired calls and the cost of their errors."""
+    costs = [cost for result in results for cost in result.error_tokens]
+    against = f"{len(results)} malformed calls, {len(costs)} errors"
+    rate = statistics.fmean(result.is_repaired for result in results)
+    return [
+        BenchmarkFigure("repair.rate", round(rate, 3), "", against),
+        BenchmarkFigure("repair.tokens_p90", round(compute_percentile(costs, 90)), "tokens", against),
+    ]
+
+
+def count_by_kind(results: Sequence[RepairedCall]) -> dict[str, tuple[int, int]]:
+    """Return for each kind of mistake how many of its calls were repaired, and how many there are."""
+    counts: defaultdict[str, list[bool]] = defaultdict(list)
+    for result in results:
+        counts[result.kind].append(result.is_repaired)
+    return {kind: (sum(repaired), len(repaired)) for kind, repaired in counts.items()}
+
+
+def replay_corpus(path: Path) -> Iterator[RepairedCall]:
+    """Send each call of a corpus, and then what its errors say, until it runs or nothing is said."""
+    at = datetime.now(UTC)
+    for line in path.read_text().splitlines():
+        entry = _fill_placeholders(json.loads(line), at)
+        body = {"op": entry["op"], "args": entry["args"], **entry.get("extra", {})}
+        yield _replay(entry, body)
+
+
+def correct_call(body: dict[str, Any], envelope: Envelope) -> dict[str, Any] | None:
+    """Return the call that an error asks for, None if it asks for nothing that a program understands."""
+    details = envelope["error"]["details"]
+    if call := details.get("retry_with"):
+        return dict(call)
+    if ops := details.get("did_you_mean"):
+        return {"op": ops[0], "args": body["args"]}
+    args = body.get("args")
+    if not isinstance(args, dict):
+        return None
+    args = dict(args)
+    for error in details["field_errors"]:
+        name = error["path"].removeprefix("/")
+        if error["code"] == "ambiguous_title" and name in args:
+            args[name] = error["expected"][0]["id"]
+        elif error["code"] == "unknown_argument" and name in args:
+            value = args.pop(name)
+            if error.get("expected"):
+                args.setdefault(error["expected"], value)
+    return None if args == body["args"] else {"op": body["op"], "args": args}
+
+
+def _replay(entry: dict[str, Any], body: dict[str, Any]) -> RepairedCall:
+    context = UserContext(type="project", project_id=entry.get("context", {}).get("project_id", ""))
+    calls: list[dict[str, Any]] = []
+    errors: list[Envelope] = []
+    envelope: Envelope = {}
+    next_body: dict[str, Any] | None = body
+    while next_body is not None and len(calls) < MAX_CALLS:
+        calls.append(next_body)
+        envelope = _send(next_body, context)
+        if envelope["ok"]:
+            break
+        errors.append(envelope)
+        next_body = correct_call(next_body, envelope)
+    problem = _find_problem(entry["wanted"], calls[-1], envelope, context)
+    return RepairedCall(entry["id"], entry["kind"], not problem, calls, errors, problem)
+
+
+def _send(body: dict[str, Any], context: UserContext) -> Envelope:
+    key = VerifiedKey(
+        id=0,
+        prefix="repair",
+        client_id=0,
+        client="repair",
+        scopes=frozenset(all_scopes()),
+        bound_subject=DEMO_SUBJECT,
+        subject_pattern="*",
+        visibility=FULL_VISIBILITY,
+        confirms=False,
+        rate=1,
+        expires_at=None,
+        stamp=(datetime.now(UTC), datetime.now(UTC)),
+    )
+    caller = Caller(key, subject=DEMO_SUBJECT, context=context)
+    trace = Trace(f"tr_{uuid4().hex}")
+    return pipeline.execute(body=body | {"dry_run": True}, caller=caller, trace=trace).envelope
+
+
+def _find_problem(wanted: dict[str, Any], body: dict[str, Any], envelope: Envelope, context: UserContext) -> str:
+    """Return why the last call is not the wanted one, empty if it is."""
+    if not envelope["ok"]:
+        return f"refused: {envelope['error']['message']}"
+    catalog = cache.get_live_catalog()
+    path = envelope["meta"].get("executed_op") or envelope["op"]
+    if path != wanted["op"]:
+        return f"{path} ran"
+    args = normalise.normalise_args(catalog.ops[path], body["args"], context).args
+    wrong = [name for name, value in wanted["args"].items() if not _matches(value, args.get(name))]
+    return f"other values of {', '.join(wrong)}: {[args.get(name) for name in wrong]}" if wrong else ""
+
+
+def _matches(wanted: Any, sent: Any) -> bool:
+    if wanted == _ANY:
+        return sent is not None
+    if isinstance(wanted, dict):
+        return isinstance(sent, dict) and all(_matches(value, sent.get(name)) for name, value in wanted.items())
+    if isinstance(wanted, list):
+        return isinstance(sent, list) and len(sent) == len(wanted) and all(map(_matches, wanted, sent))
+    if isinstance(wanted, str) and isinstance(sent, str) and _DATE_TIME.match(wanted) and _DATE_TIME.match(sent):
+        return _parse_moment(wanted) == _parse_moment(sent)
+    return bool(wanted == sent)
+
+
+def _parse_moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text.upper())
+    return moment.replace(tzinfo=ZONE) if moment.tzinfo is None else moment
+
+
+def _fill_placeholders(value: Any, at: datetime) -> Any:
+    if isinstance(value, dict):
+        return {name: _fill_placeholders(item, at) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_fill_placeholders(item, at) for item in value]
+    found = _PLACEHOLDER.fullmatch(value) if isinstance(value, str) else None
+    return _resolve(found, at) if found else value
+
+
+def _resolve(found: re.Match[str], at: datetime) -> str:
+    today = at.astimezone(ZONE).date()
+    if found["kind"] and found["number"]:
+        return get_demo_id(found["kind"], int(found["number"]))
+    if found["weekday"]:
+        return _find_next(today, _WEEKDAYS.index(found["weekday"])).isoformat()
+    days = timedelta(days=int(found["days"]))
+    if found["unit"] == "date":
+        return (today + days).isoformat()
+    return (at + days).replace(microsecond=0).isoformat().replace("+00:00", "Z")
+
+
+def _find_next(day: date, weekday: int) -> date:
+    return day + timedelta(days=(weekday - day.weekday() - 1) % 7 + 1)

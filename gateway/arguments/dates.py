@@ -1,0 +1,142 @@
+"""Dates and times as people write them, such as "next friday" or "25/12/2026", for the corrected call of an error."""
+
+import re
+from calendar import monthrange
+from datetime import UTC, datetime, tzinfo
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import parsedatetime
+from dateutil import parser as date_parser
+
+MAX_TEXT_LENGTH = 60  # characters; a longer text is no date
+DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
+START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
+
+_NUMERIC_DATE = re.compile(r"[0-9]{1,4}([/.-])[0-9]{1,2}\1[0-9]{1,4}\b.{0,40}")
+_ZONE = re.compile(r"\s*\[?\b(UTC|GMT|Z|[A-Z][A-Za-z]{1,20}/[A-Za-z_]{1,30})\]?\Z")
+_FILLER = re.compile(r"\b(?:by|on|due|until|before|the|at|around|coming|o'clock)\b|,", re.IGNORECASE)
+_WEEKDAY_OF_A_DATE = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?\b", re.IGNORECASE)
+_MONTH = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\b.{0,3}[0-9]|"
+    r"[0-9].{0,3}\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_SAME_WORDS = (
+    (re.compile(r"\bday after tomorrow\b"), "in 2 days"),
+    (re.compile(r"\beod\b"), "end of day"),
+    (re.compile(r"\beow\b"), "end of week"),
+    (re.compile(r"\beom\b"), "end of month"),
+    (re.compile(r"\A(?:asap|immediately|right away)\Z"), "today"),
+    (re.compile(r"\A(.+) from (?:now|today)\Z"), r"in \1"),
+    (re.compile(r"\A\+ ?([0-9]+ ?[a-z]+)\Z"), r"in \1"),
+    (re.compile(r"\A(?:right )?now\Z"), "in 0 minutes"),
+)
+_COUNTED = re.compile(r"\A(?:in [0-9a-z]+ |end of month\Z)")
+_END_OF = re.compile(r"\A(?:the )?end of (?=[a-z]{3,9}\b(?: [0-9]{4})?\Z)(?!day\b|week\b|month\b|year\b)")
+_EPOCH_SECONDS, _EPOCH_MILLISECONDS = range(10**8, 10**10), range(10**11, 10**13)  # of the years 1973 to 2286
+
+
+def find_date(value: Any, format: str, *, now: datetime) -> str | None:
+    """Return a value as text of a date format, None if it is no date or could mean several days.
+
+    `now` is in the user's time zone. In formats that take local times, the result is one.
+    """
+    try:
+        found = _read_epoch(value) or _read_text(value, now)
+    except (ValueError, OverflowError):  # a year that no datetime has
+        return None
+    return _write(found[0], format, has_time=found[1], now=now) if found else None
+
+
+def _read_epoch(value: Any) -> tuple[datetime, bool] | None:
+    """Return the moment of a Unix time in seconds or milliseconds."""
+    if isinstance(value, str) and re.fullmatch(r"[0-9]{9,13}", value.strip()):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if int(value) in _EPOCH_SECONDS:
+        return datetime.fromtimestamp(value, UTC), True
+    if int(value) in _EPOCH_MILLISECONDS:
+        return datetime.fromtimestamp(value / 1_000, UTC), True
+    return None
+
+
+def _read_text(value: Any, now: datetime) -> tuple[datetime, bool] | None:
+    """Return the day and time of a text, and whether it has a time. Without a zone in the text, they have none."""
+    if not isinstance(value, str) or len(value) > MAX_TEXT_LENGTH:
+        return None
+    text, zone = _split_zone(value.strip())
+    local_now = now.astimezone(zone or now.tzinfo).replace(tzinfo=None)
+    is_numeric = _NUMERIC_DATE.fullmatch(text)
+    found = _read_iso(text) or (_read_numeric(text) if is_numeric else _read_words(text, local_now))
+    if found is None or zone is None or found[0].tzinfo is not None:
+        return found
+    return found[0].replace(tzinfo=zone), found[1]
+
+
+def _split_zone(text: str) -> tuple[str, tzinfo | None]:
+    """Return a text without the name of a time zone at its end, and the zone."""
+    found = _ZONE.search(text)
+    if found is None:
+        return text, None
+    if found[1] in ("UTC", "GMT", "Z"):
+        return text[: found.start()], UTC
+    try:
+        return text[: found.start()], ZoneInfo(found[1])
+    except (ZoneInfoNotFoundError, ValueError):
+        return text, None
+
+
+def _read_iso(text: str) -> tuple[datetime, bool] | None:
+    try:
+        return datetime.fromisoformat(text.upper()), len(text) > len("2026-03-01")
+    except ValueError:
+        return None
+
+
+def _read_numeric(text: str) -> tuple[datetime, bool] | None:
+    """Return a day in digits, unless its day could be its month: 25/12/2026 and 02.03.2026, but not 02/03/2026."""
+    midnight, noon = datetime(2000, 1, 1), datetime(2000, 1, 1, 12)  # noqa: DTZ001  # the times if it has none
+    orders = (False,) if text[:4].isdecimal() else (True,) if "." in text[:4] else (True, False)  # is the day first
+    first, *others = (date_parser.parse(text, default=midnight, dayfirst=day_first) for day_first in orders)
+    if any(other != first for other in others):
+        return None
+    return first, date_parser.parse(text, default=noon, dayfirst=orders[0]) == first
+
+
+def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
+    text = " ".join(_FILLER.sub(" ", text.lower()).split())
+    if _MONTH.search(text):
+        text = " ".join(_WEEKDAY_OF_A_DATE.sub("", text).split())
+    for pattern, same in _SAME_WORDS:
+        text = pattern.sub(same, text)
+    is_end = _END_OF.match(text)
+    text = _END_OF.sub("", text)
+    found = _get_calendar().nlp(text, now)
+    if not found or len(found) > 1 or found[0][4].strip() != text:
+        return None
+    moment, context = found[0][0], found[0][1]
+    if is_end:
+        last_day = monthrange(moment.year, moment.month)[1]
+        return moment.replace(day=last_day, hour=0, minute=0, second=0, microsecond=0), False
+    if not (context.hasTime or context.accuracy & (context.ACU_DAY | context.ACU_WEEK) or _COUNTED.match(text)):
+        return None  # a month or a year: no day
+    return moment.replace(second=0, microsecond=0), bool(context.hasTime)
+
+
+@cache
+def _get_calendar() -> Any:
+    return parsedatetime.Calendar(parsedatetime.Constants(usePyICU=False), version=parsedatetime.VERSION_CONTEXT_STYLE)
+
+
+def _write(moment: datetime, format: str, *, has_time: bool, now: datetime) -> str:
+    if format == "date" or (not has_time and format == "iso-date-or-date-time"):
+        return moment.date().isoformat()
+    if not has_time:
+        moment = moment.replace(hour=START_OF_WORK, minute=0, second=0)
+    if moment.tzinfo is None and format == "date-time":
+        moment = moment.replace(tzinfo=now.tzinfo)
+    text = moment.isoformat(timespec="seconds" if moment.second or format == "date-time" else "minutes")
+    return text.replace("+00:00", "Z")

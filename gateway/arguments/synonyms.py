@@ -1,0 +1,297 @@
+"""Words that models send for the names and values of arguments, whatever the catalog calls them.
+
+They are only ever proposed in a corrected call, never applied to a call that runs. A word stands in a set only if it
+means the same as the others: a weaker or opposite word would damage what it changes.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from core.suggestions import to_snake_case
+
+LABELS = ("title", "name", "text")  # the arguments that name a row, for people
+
+# Names of arguments. If an op has several of a set, the first in this order is meant.
+NAME_SETS: tuple[tuple[str, ...], ...] = (
+    ("state_key", "state", "status", "stage", "phase", "current_state", "current_status"),
+    ("title", "name", "label", "heading", "headline", "subject", "task", "event", "goal", "text", "caption"),
+    (
+        *("content", "text", "description", "details", "executive_summary", "body", "markdown", "body_markdown"),
+        *("message", "info", "background", "desc", "explanation", "long_text", "full_text", "contents"),
+    ),
+    (
+        *("details", "content", "description", "notes", "note", "comment", "comments", "memo", "log", "remarks"),
+        *("working_notes", "remark", "annotation"),
+    ),
+    ("executive_summary", "description", "summary", "abstract", "tldr", "overview"),
+    (
+        *("due_at", "due_date", "due", "due_on", "due_by", "deadline", "target_date", "end_date", "end_at"),
+        *("finish_by", "complete_by", "by", "due_time", "due_datetime", "expected_date", "target", "when"),
+    ),
+    (
+        *(
+            "start_at",
+            "start_date",
+            "start",
+            "at",
+            "starts_at",
+            "start_time",
+            "start_on",
+            "begin",
+            "begins_at",
+            "begin_at",
+        ),
+        *("starts", "from", "start_datetime", "scheduled_for", "scheduled_at", "when", "date", "datetime", "time"),
+    ),
+    (
+        *("end_at", "end_date", "end", "ends_at", "end_time", "end_on", "finish", "finishes_at", "ends"),
+        *("until", "to", "end_datetime", "planned_end", "target_date", "due_date", "due_at"),
+    ),
+    (
+        *("time_min", "due_after", "start_at", "from", "after", "since", "start", "start_date", "start_time"),
+        *("begin", "range_start", "from_date", "date_from", "starts_after", "window_start", "earliest", "not_before"),
+    ),
+    (
+        *("time_max", "due_before", "end_at", "to", "before", "until", "end", "end_date", "end_time"),
+        *("range_end", "to_date", "date_to", "ends_before", "window_end", "latest", "not_after"),
+    ),
+    (
+        *("query", "q", "search", "search_query", "search_term", "search_text", "keyword", "keywords", "term", "terms"),
+        *("text", "phrase", "words", "question", "needle", "string", "search_string", "topic", "title", "name"),
+    ),
+    (
+        *("limit", "max", "count", "page_size", "size", "top", "top_k", "n", "max_results", "per_page"),
+        *("num_results", "number", "max_items", "take", "first", "results", "max_count"),
+    ),
+    ("cursor", "page_token", "next", "after", "next_page", "next_token", "continuation", "page_cursor"),
+    ("priority", "importance", "urgency", "prio", "priority_level", "rank"),
+    ("type_key", "type", "category", "kind", "template"),
+    ("severity", "impact", "level", "risk_level"),
+    ("probability", "likelihood", "chance"),
+    (
+        *("duration_minutes", "duration", "minutes", "length", "estimate", "estimated_minutes", "duration_min"),
+        *("length_minutes", "effort", "estimated_time", "estimated_duration", "time_estimate", "minutes_needed"),
+        *("effort_minutes", "estimate_minutes", "slot_minutes", "meeting_length", "time_needed"),
+    ),
+    ("recurrence", "repeat", "repeats", "frequency", "recurring", "rrule", "cadence", "recurs", "repeat_rule"),
+    ("recurrence_until", "repeat_until", "repeats_until", "recurrence_end", "until", "recurs_until", "end_date"),
+    ("sort_by", "sort", "order", "order_by", "ordering", "sorting", "sort_order"),
+    ("location", "place", "where", "venue", "room", "address"),
+    ("attendees", "participants", "guests", "invitees", "people", "invite", "with", "attendee_emails"),
+    ("tags", "labels", "tag", "label", "keywords", "topics"),
+    ("props", "properties", "metadata", "attributes", "custom_fields", "extra", "data"),
+    ("rel", "relation", "relationship", "type", "edge_type", "link_type", "relationship_type", "relation_type", "kind"),
+    ("src_id", "source_id", "from_id", "from", "source", "src", "a_id", "entity_id", "start_id"),
+    ("dst_id", "target_id", "to_id", "to", "target", "dst", "b_id", "destination_id", "other_id", "end_id"),
+    ("src_kind", "source_kind", "from_kind", "source_type", "src_type", "from_type"),
+    ("dst_kind", "target_kind", "to_kind", "target_type", "dst_type", "to_type", "destination_kind"),
+    ("entity_kind", "entity_type", "kind", "type", "entity"),
+    ("filter_kind", "filter", "only", "other_kind", "target_kind"),
+    ("connections", "parents", "links", "edges"),
+    ("update_strategy", "strategy", "mode", "merge_strategy", "update_mode"),
+    ("parent_id", "parent_task_id", "new_parent_id", "parent", "parent_task", "folder", "folder_id", "under", "into"),
+    ("heading", "section", "section_title", "title", "section_name", "header"),
+    ("time_zone", "timezone", "tz", "zone"),
+    ("url", "link", "uri", "page", "address", "href", "page_url", "website"),
+    ("path", "op", "operation", "name", "help_path"),
+    ("position", "index", "at", "order", "place", "new_position", "rank"),
+    ("include_days_off", "include_weekends", "weekends", "allow_weekends"),
+    ("preferred_hours", "hours", "between", "working_hours", "time_of_day", "preferred_times"),
+    ("steps", "items", "tasks", "entities", "entries", "list"),
+)
+
+# Values. The sets say what a word means, the schema says which words of a set it takes.
+VALUE_SETS: tuple[tuple[str, ...], ...] = (
+    (
+        *(
+            "done",
+            "completed",
+            "complete",
+            "finished",
+            "reached",
+            "met",
+            "closed",
+            "resolved",
+            "achieved",
+            "fulfilled",
+            "accomplished",
+        ),
+        *("ready_and_done", "all_done", "ticked_off", "checked_off", "delivered", "shipped", "finish", "close"),
+    ),
+    (
+        *("in_progress", "active", "doing", "wip", "work_in_progress", "started", "ongoing", "underway", "under_way"),
+        *("current", "running", "working_on_it", "inprogress", "begun", "executing", "live", "in_work", "start"),
+    ),
+    (
+        *("todo", "to_do", "open", "pending", "new", "not_started", "backlog", "planned", "planning", "upcoming"),
+        *("unstarted", "queued", "not_done", "not_yet_started", "reopened", "reopen", "draft"),
+    ),
+    (
+        *("blocked", "stuck", "waiting", "impeded", "waiting_for", "on_hold", "held_up", "waiting_on", "stalled"),
+        *("block", "depends", "cannot_proceed"),
+    ),
+    ("paused", "on_hold", "hold", "suspended", "frozen", "parked", "pause", "put_on_hold", "onhold", "halted"),
+    (
+        *("cancelled", "canceled", "abandoned", "dropped", "aborted", "wont_do", "won_t_do", "wontfix", "discarded"),
+        *("called_off", "cancel", "abandon"),
+    ),
+    ("archived", "archive"),
+    ("draft", "drafting", "rough", "unfinished_draft"),
+    ("review", "in_review", "under_review", "reviewing", "for_review", "needs_review", "ready_for_review"),
+    ("published", "public", "released", "final", "publish"),
+    ("missed", "overdue", "late", "slipped", "delayed"),
+    ("identified", "open", "new", "raised", "spotted"),
+    ("mitigated", "handled", "addressed", "under_control", "reduced"),
+    ("occurred", "happened", "materialized", "materialised", "realized"),
+    (
+        *("critical", "urgent", "highest", "very_high", "severe", "extreme", "asap", "immediate", "immediately"),
+        *("blocker", "emergency", "top", "top_priority", "p0", "must", "must_have", "catastrophic"),
+    ),
+    ("high", "important", "major", "significant", "large", "elevated", "considerable", "likely", "probable"),
+    ("medium", "normal", "moderate", "average", "mid", "standard", "middle", "regular", "med", "possible"),
+    ("low", "minor", "small", "trivial", "unlikely", "nice_to_have", "unimportant", "whenever", "not_urgent"),
+    ("lowest", "very_low", "negligible", "someday", "rare"),
+    ("daily", "every_day", "each_day", "day", "everyday"),
+    ("weekdays", "every_weekday", "workdays", "business_days", "working_days", "each_weekday", "monday_to_friday"),
+    ("weekly", "every_week", "each_week", "week", "once_a_week"),
+    ("biweekly", "every_two_weeks", "every_2_weeks", "fortnightly", "every_other_week", "bi_weekly"),
+    ("monthly", "every_month", "each_month", "month", "once_a_month"),
+    ("yearly", "every_year", "annually", "annual", "year", "once_a_year"),
+    ("append", "add", "add_to_end", "extend", "append_to_end"),
+    ("prepend", "add_to_start", "insert_at_start", "prefix"),
+    ("replace", "overwrite", "set", "rewrite"),
+    ("merge_llm", "merge", "combine", "integrate"),
+    ("depends_on", "blocked_by", "requires", "needs", "waits_for", "is_blocked_by", "after"),
+    ("blocks", "precedes", "is_required_by", "before"),
+    ("relates_to", "related_to", "related", "relates", "linked_to", "references", "associated_with"),
+    ("updated", "updated_at", "last_updated", "recent", "newest", "recently_updated", "modified"),
+    ("created_at", "created", "creation_date", "date_created", "oldest"),
+    ("due_at", "due", "due_date", "deadline"),
+    ("start_at", "start", "start_date", "date"),
+    ("this", "this_one", "single", "one", "only_this", "this_event", "only_this_one", "instance", "occurrence"),
+    ("following", "this_and_following", "future", "this_and_future", "from_here", "this_and_later", "later"),
+    ("all", "series", "entire_series", "whole_series", "everything", "all_events", "every"),
+    ("outgoing", "outbound", "out", "from", "downstream"),
+    ("incoming", "inbound", "in", "to", "upstream"),
+    ("user", "personal", "mine", "own", "private", "my_calendar", "primary", "me"),
+    ("priority", "urgency", "importance"),
+    ("name", "display_name", "full_name"),
+    ("time_zone", "timezone", "tz"),
+)
+
+# What models call an entity of the catalog, by its name there.
+ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
+    "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder"),
+    "document": ("doc", "note", "page", "file", "wiki", "memo", "folder"),
+    "event": ("meeting", "appointment", "calendar", "calendar_event", "booking", "cal", "invite"),
+    "project": ("workspace", "initiative"),
+    "goal": ("objective", "outcome", "target", "okr"),
+    "milestone": ("checkpoint",),
+    "plan": ("phase", "workstream"),
+    "risk": ("threat", "concern"),
+    "requirement": ("spec", "need", "criterion"),
+    "edge": ("link", "relation", "relationship", "connection"),
+}
+
+# What a request asks for, by the verb in a name that no op has. The first is the action that ops have.
+ACTION_SETS: tuple[tuple[str, ...], ...] = (
+    ("create", "add", "new", "insert", "make", "write", "post", "put", "save", "open_new", "start_new", "log", "draft"),
+    (
+        *("update", "edit", "modify", "change", "set", "rename", "patch", "mark", "adjust", "alter", "append"),
+        *("assign", "prioritize", "prioritise", "postpone", "reschedule", "write_to", "revise", "toggle", "extend"),
+    ),
+    ("get", "show", "fetch", "read", "view", "details", "info", "retrieve", "describe", "open", "load", "lookup"),
+    ("list", "all", "index", "browse", "overview", "list_all", "get_all", "items"),
+    ("search", "find", "query", "lookup", "filter", "locate", "find_all"),
+    ("delete", "remove", "destroy", "drop", "erase", "trash", "discard"),
+    ("move", "transfer", "reassign", "relocate", "move_to"),
+    ("link", "connect", "relate", "attach", "add_dependency", "depend", "associate", "join"),
+    ("unlink", "disconnect", "detach", "unrelate", "remove_link"),
+    ("schedule", "plan", "book", "timebox", "time_block", "block_time"),
+)
+
+_MEANINGLESS_PREFIXES = ("new_", "updated_", "the_", "my_", "set_")
+_OWN_ID = frozenset(
+    ("id", "uuid", "identifier", "ref", "key", "guid", "item", "item_id", "object_id", "row_id", "node_id", "record_id")
+)
+_PRESENT = ("source", "from", "current", "old", "src")  # where a row is now, as against where it shall go
+_ID_ENDING = re.compile(r"_?(?:id|uuid|guid|ref|identifier|name|title)\Z")
+_LEADING_LEVEL = re.compile(r"(?:p|prio|priority|level|sev)?[ _-]?([0-9])(?:\b|_).{0,30}")
+
+
+def find_argument(name: str, arguments: Collection[str], *, entity: str, missing: Collection[str] = ()) -> str | None:
+    """Return the argument that a name means, None if it means none of them or could mean several.
+
+    Of several, the one that is required and missing is meant.
+    """
+    for spelling in _list_spellings(name, entity):
+        if spelling in arguments:
+            return spelling
+        if spelling in (entity, *ENTITY_WORDS.get(entity, ())) and f"{entity}_id" not in arguments:
+            return _find_first(LABELS, arguments)  # task: "Buy milk"
+        if id_argument := _find_id_argument(spelling, arguments, entity=entity):
+            return id_argument
+        meant = {_find_first(names, arguments) for names in NAME_SETS if spelling in names} - {None}
+        needed = meant & set(missing)
+        if len(meant) == 1 or len(needed) == 1:
+            return (needed or meant).pop()
+    return None
+
+
+def find_option(value: str, options: Mapping[str, Any]) -> Any:
+    """Return what a value means among {word: value}, None if it means nothing there or could mean several."""
+    word = to_snake_case(value[:100])
+    by_spelling = {to_snake_case(option): meant for option, meant in options.items()}
+    if word in by_spelling:
+        return by_spelling[word]
+    if (single := word.removesuffix("s")) in by_spelling:
+        return by_spelling[single]
+    meanings = {by_spelling[each] for words in VALUE_SETS if word in words for each in words if each in by_spelling}
+    meanings |= {by_spelling[each] for each, words in ENTITY_WORDS.items() if single in words and each in by_spelling}
+    return meanings.pop() if len(meanings) == 1 else None
+
+
+def find_action(verb: str) -> str | None:
+    """Return the action of ops that a verb asks for."""
+    return next((words[0] for words in ACTION_SETS if verb in words), None)
+
+
+def is_cancelling(verb: str) -> bool:
+    """Return whether a verb calls something off."""
+    return verb in ("cancel", "call_off", "cancelled", "canceled")
+
+
+def read_level(value: str) -> int | None:
+    """Return the number of a level such as "P1", "2 - high" or "priority 3"."""
+    found = _LEADING_LEVEL.fullmatch(value.strip().lower())
+    return int(found[1]) if found else None
+
+
+def _find_first(names: Iterable[str], arguments: Collection[str]) -> str | None:
+    return next((name for name in names if name in arguments), None)
+
+
+def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str) -> str | None:
+    """Return the id argument that a name means: `task` means `task_id`, and `id` that of the op's own entity."""
+    if spelling in _OWN_ID or (entity == "entity" and spelling.endswith("_id")):
+        spelling = entity
+    words = _ID_ENDING.sub("", spelling).split("_")
+    if words[0] in _PRESENT and f"expected_{'_'.join(words[1:])}_id" in arguments:
+        return f"expected_{'_'.join(words[1:])}_id"
+    for start in range(len(words)):
+        stem = "_".join(words[start:])
+        if f"{stem}_id" in arguments:
+            return f"{stem}_id"
+        longer = [name for name in arguments if name.endswith(f"_{stem}_id")]
+        if len(longer) == 1:
+            return longer[0]
+    return None
+
+
+def _list_spellings(name: str, entity: str) -> list[str]:
+    """Return a name in snake_case, and without prefixes that add nothing, such as the entity's name."""
+    spelling = to_snake_case(name[:100])
+    prefixes = (*_MEANINGLESS_PREFIXES, f"{entity}_") if entity else _MEANINGLESS_PREFIXES
+    shorter = [spelling.removeprefix(prefix) for prefix in prefixes if spelling.startswith(prefix)]
+    return [spelling, *filter(None, shorter)]

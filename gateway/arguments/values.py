@@ -1,0 +1,181 @@
+"""Find what a wrong value means, by the schema of its argument, for the corrected call of an error."""
+
+import re
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.utils.dateparse import parse_duration
+
+from core import strict_json, suggestions
+from gateway.arguments import dates, synonyms
+from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
+
+MIN_SIMILARITY = 0.85  # of a misspelt option. High: archived must not become active
+MAX_DURATION_TEXT = 30  # characters
+MAX_ID_TEXT = 300  # characters in which an id is looked for
+PERCENT = 100
+
+_PYTHON_TYPES: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "object": dict, "array": list}
+_BOOLEAN_WORDS = {
+    "true": True,
+    "yes": True,
+    "y": True,
+    "on": True,
+    "false": False,
+    "no": False,
+    "n": False,
+    "off": False,
+}
+_DURATION_PART = re.compile(
+    r"([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(hours?|hrs?|h|minutes?|mins?|m|days?|d|weeks?|w)?[\s,]*(?:and\s+)?"
+)
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?(?:%|percent)")
+_FULL_HOUR = re.compile(r"([0-9]{1,2})(?::00|h| ?o'clock)(?::00)?")
+_UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{32}\b")
+_CONTENT_KEYS = ("id", "value", "dateTime", "date_time", "date", "email", "name", "title", "text", "content", "key")
+_MINUTES = {"m": 1, "h": 60, "d": 24 * 60, "w": 7 * 24 * 60}
+_UNIT_OF_NAME = (("minutes", 1), ("hours", 60), ("days", 24 * 60), ("weeks", 7 * 24 * 60))
+
+
+def correct_value(
+    name: str, argument: dict[str, Any], value: Any, *, now: Callable[[], datetime], entity: str = ""
+) -> Any:
+    """Return the value that was meant, None if that is not certain. It may still break another rule of the schema."""
+    kinds = _get_types(argument)
+    if isinstance(value, list) and "array" not in kinds:
+        return _join_list(name, kinds, value)
+    if isinstance(value, dict) and "object" not in kinds:
+        return [value] if "array" in kinds else _take_out_of_object(name, value)
+    if argument.get("format") in dates.DATE_FORMATS:
+        return dates.find_date(value, argument["format"], now=now())
+    if argument.get("format") == "uuid" and isinstance(value, str):
+        ids = _UUID.findall(value[:MAX_ID_TEXT])
+        return str(UUID(ids[0])) if len(ids) == 1 else None
+    if (option := _find_option(argument, value)) is not None:
+        return option
+    if isinstance(value, str):
+        return _parse_text(name, argument, value, entity)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _convert_number(argument, kinds, value)
+    return [value] if "array" in kinds and not isinstance(value, list) else None
+
+
+def clamp_limit(name: str, argument: dict[str, Any], value: Any) -> int | None:
+    """Return the largest number of rows that a page has, for a limit above it."""
+    maximum = argument.get("maximum")
+    is_above = isinstance(value, int) and isinstance(maximum, int) and value > maximum
+    return maximum if is_above and name in ("limit", "max_results") else None
+
+
+def _get_types(argument: dict[str, Any]) -> list[str]:
+    kinds = argument.get("type", [])
+    return list(kinds) if isinstance(kinds, list) else [kinds]
+
+
+def _join_list(name: str, kinds: list[str], value: list[Any]) -> Any:
+    """Return the single value of a list, or a text of its lines."""
+    if len(value) == 1:
+        return value[0]
+    if "string" in kinds and value and all(isinstance(item, str) for item in value):
+        return (" " if name in ("query", "title", "name") else "\n").join(value)
+    return None
+
+
+def _take_out_of_object(name: str, value: dict[str, Any]) -> Any:
+    """Return the value that an object such as {"id": …} or {"dateTime": …, "timeZone": …} is about."""
+    scalars = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
+    for key in (name, *_CONTENT_KEYS):
+        if key in scalars:
+            return scalars[key]
+    return next(iter(scalars.values())) if len(value) == len(scalars) == 1 else None
+
+
+def _convert_number(argument: dict[str, Any], kinds: list[str], value: float) -> Any:
+    """Return a whole number as an integer, a percentage as a share, and a number in the list that takes it."""
+    if "integer" in kinds and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if "number" in kinds and _is_share(argument) and 1 < value <= PERCENT:
+        return value / PERCENT
+    return [value] if "array" in kinds else None
+
+
+def _find_option(argument: dict[str, Any], value: Any) -> Any:
+    """Return the value of an enum, or of a scale with words for its numbers, that a value means."""
+    aliases, refusals = argument.get(VALUE_ALIASES), argument.get(VALUE_REFUSALS)
+    aliases = aliases if isinstance(aliases, dict) else {}
+    options = {str(option): option for option in argument.get("enum", []) if option is not None} | aliases
+    if not options or isinstance(value, bool | dict | list) or value is None:
+        return None
+    if isinstance(refusals, dict) and value in refusals:
+        return None  # its message says what to do instead
+    if not isinstance(value, str):
+        return options.get(str(value))
+    if (found := synonyms.find_option(value, options)) is not None:
+        return found
+    matches = suggestions.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
+    if matches:
+        return options[matches[0]]
+    level = synonyms.read_level(value)
+    numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))
+    if level is not None and level in numbers:
+        return level
+    return synonyms.find_option("high", options) if synonyms.find_option(value, {"critical": True}) else None
+
+
+def _parse_text(name: str, argument: dict[str, Any], text: str, entity: str) -> Any:
+    """Return what a text holds where the schema has another type: JSON, a list with commas, yes or no, a duration."""
+    kinds = _get_types(argument)
+    parsed = _parse_json(text)
+    if any(_is_instance(parsed, _PYTHON_TYPES.get(kind, ())) for kind in kinds):
+        return parsed
+    if "boolean" in kinds:
+        return _BOOLEAN_WORDS.get(text.strip().lower())
+    if "array" in kinds:
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if "integer" in kinds or "number" in kinds:
+        return _parse_number(name, argument, text.strip().lower())
+    if "pattern" in argument and entity:
+        return f"{entity}.{suggestions.to_snake_case(text[:100])}"
+    return None
+
+
+def _parse_number(name: str, argument: dict[str, Any], text: str) -> float | None:
+    """Return a number with its unit as the argument counts it: 90 for "1.5 hours" of minutes, 0.4 for "40%"."""
+    if len(text) > MAX_DURATION_TEXT:
+        return None
+    if (percent := _PERCENT.fullmatch(text)) and _is_share(argument):
+        return float(percent[1]) / PERCENT
+    if (hour := _FULL_HOUR.fullmatch(text)) and "hour" in name:
+        return int(hour[1])
+    minutes = _parse_minutes(text)
+    unit = next((size for ending, size in _UNIT_OF_NAME if name.endswith(ending)), None)
+    if minutes is None or unit is None or not (minutes / unit).is_integer():
+        return None
+    return int(minutes / unit)
+
+
+def _is_share(argument: dict[str, Any]) -> bool:
+    return 1 in (argument.get("maximum"), argument.get("exclusiveMaximum"))
+
+
+def _parse_minutes(text: str) -> float | None:
+    if text.startswith("p") and (duration := parse_duration(text.upper())):  # ISO 8601
+        return duration.total_seconds() / 60
+    parts = list(_DURATION_PART.finditer(text))
+    if not parts or not parts[0][2] or "".join(part[0] for part in parts) != text:
+        return None
+    # In "1h30", the last number has the next smaller unit.
+    return sum(float(part[1]) * (_MINUTES[part[2][0]] if part[2] else 1) for part in parts)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return strict_json.loads(text.encode())
+    except strict_json.NotStrictJSON:
+        return None
+
+
+def _is_instance(value: Any, types: Any) -> bool:
+    return isinstance(value, types) and (not isinstance(value, bool) or types is bool)

@@ -1,0 +1,199 @@
+"""Guess the op that a call means: by the entity and the action in a name that no op has, or by its arguments."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+from core.suggestions import to_snake_case
+from gateway.arguments import synonyms
+from registry.catalog.model import Catalog, CatalogOp, CatalogView
+from registry.jsonschema.dialect import VALUE_ALIASES
+from registry.models import ROOT
+
+DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class OpGuess:
+    """The op that a name means, and the args that the name itself gives, such as a state."""
+
+    op: CatalogOp
+    args: dict[str, Any] = field(default_factory=dict)
+    replaces: bool = False  # whether these are all args, instead of those sent
+
+
+def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, Any]) -> OpGuess | None:
+    """Return the op that a made-up name means, such as onto.task.complete. None if that is not certain."""
+    words = [word for word in to_snake_case(name[:200]).split("_") if word]
+    ops = [catalog.ops[path] for path in view.ops]
+    entities = list(dict.fromkeys(_iter_entities(words, {op.entity for op in ops if op.entity})))
+    nouns = {word for word in words if _is_noun(word, entities)}
+    verbs = [verb for verb in _iter_verbs(words) if not nouns & set(verb.split("_"))]
+    if linked := _find_linked_rows(ops, words, args):
+        return linked
+    for entity in entities:
+        own_ops = [op for op in ops if op.entity == entity]
+        parts = [op for op in own_ops if set(op.op.split(".")[1:-1]) & (set(words) - nouns)]
+        if len(parts) == 1 or ((parts := [op for op in parts if not op.is_write]) and len(parts) == 1):
+            return OpGuess(parts[0])  # document.tree: the op in this group
+        for verb in verbs:
+            guess = _find_by_option(own_ops, verb) or _find_by_action(own_ops, verb) or _find_by_state(own_ops, verb)
+            if guess:
+                return _add_flags(guess, words)
+    for entity in entities:
+        own_ops = [op for op in ops if op.entity == entity]
+        if words[-1].endswith("s") and (guess := _find_by_action(own_ops, "list")):
+            return _add_flags(guess, words)
+    if not entities:
+        return next(
+            (guess for verb in verbs if (guess := _find_by_action([op for op in ops if not op.entity], verb))), None
+        )
+    return None
+
+
+def asks_to_delete(name: str) -> bool:
+    """Return whether a name has a word for deleting."""
+    return any(synonyms.find_action(verb) == DELETE for verb in _iter_verbs(to_snake_case(name[:200]).split("_")))
+
+
+def find_op_that_takes(
+    catalog: Catalog, view: CatalogView, op: CatalogOp, name: str, args: Mapping[str, Any]
+) -> tuple[CatalogOp, dict[str, Any]] | None:
+    """Return the one other op that takes an argument, and the args under its names.
+
+    An op on the same rows comes first, then one that takes exactly these args. None if no op or several do. An op that
+    creates or deletes is never taken for one that changes.
+    """
+    others = [
+        other
+        for path in view.ops
+        if (other := catalog.ops[path]).op != op.op
+        and (other.connection, other.kind) == (op.connection, op.kind)
+        and other.action not in ("create", DELETE)
+    ]
+    candidates = [(other, renamed) for other in others if (renamed := _rename_for(other, name, args))]
+    same_rows = [each for each in candidates if each[0].entity == op.entity and _is_about_same_row(op, each[0])]
+    exact = [each for each in candidates if each[0].required <= each[1].keys() <= each[0].arguments.keys()]
+    for found in (same_rows, exact):
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def find_only_op(view: CatalogView, path: str) -> str | None:
+    """Return the op of a group that holds one op and nothing else."""
+    children = view.children.get(path, ()) if path != ROOT else ()
+    if len(children) != 1:
+        return None
+    return children[0] if children[0] in view.ops else find_only_op(view, children[0])
+
+
+def _is_about_same_row(op: CatalogOp, other: CatalogOp) -> bool:
+    """Return whether two ops have the same required ids, as those that change one row, or none, as lists."""
+    ids = {name for name in op.required if name.endswith("_id")}
+    return ids <= other.required if ids else op.action in ("list", "search")
+
+
+def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the args with an unknown argument under the name that an op has for it; None if it has none."""
+    own_name = synonyms.find_argument(name, op.arguments, entity=op.entity)
+    if own_name is None or (own_name != name and own_name in args):
+        return None
+    return {own_name if each == name else each: value for each, value in args.items()}
+
+
+def _iter_entities(words: list[str], entities: set[str]) -> Iterator[str]:
+    """Yield the entities that a name mentions, the last word first: task.docs means documents of a task."""
+    singles = [word.removesuffix("s") for word in reversed(words)]
+    for word in singles:
+        if word in entities:
+            yield word
+        yield from (entity for entity, names in synonyms.ENTITY_WORDS.items() if entity in entities and word in names)
+    text = "_".join(word.removesuffix("s") for word in words)
+    for entity, names in synonyms.ENTITY_WORDS.items():
+        if entity in entities and any("_" in each and each in text for each in names):
+            yield entity
+
+
+def _is_noun(word: str, entities: Sequence[str]) -> bool:
+    single = word.removesuffix("s")
+    return any(single == entity or single in synonyms.ENTITY_WORDS.get(entity, ()) for entity in entities)
+
+
+def _iter_verbs(words: list[str]) -> Iterator[str]:
+    yield from ("_".join(pair) for pair in pairwise(words))
+    yield from reversed(words)
+
+
+def _find_by_action(ops: list[CatalogOp], verb: str) -> OpGuess | None:
+    """Return the op with the action that a verb names, in its own word before others, and the shortest path."""
+    for actions in ([op for op in ops if verb in op.action.split("_")], _list_by_synonym(ops, verb)):
+        matches = sorted(actions, key=lambda op: op.op.count("."))
+        if matches and (len(matches) == 1 or matches[0].op.count(".") < matches[1].op.count(".")):
+            return OpGuess(matches[0])
+    return None
+
+
+def _list_by_synonym(ops: list[CatalogOp], verb: str) -> list[CatalogOp]:
+    action = synonyms.find_action(verb)
+    if action is None and synonyms.is_cancelling(verb) and not any(_iter_states(op) for op in ops):
+        action = DELETE  # a meeting has no state, so cancelling deletes it
+    return [op for op in ops if action and op.action == action]
+
+
+def _find_by_option(ops: list[CatalogOp], verb: str) -> OpGuess | None:
+    """Return the update with an option of exactly this name, such as the strategy append."""
+    for op in (op for op in ops if op.action == "update"):
+        for name, argument in op.arguments.items():
+            if verb in argument.get("enum", ()) and not _is_state(name):
+                return OpGuess(op, {name: verb})
+    return None
+
+
+def _find_by_state(ops: list[CatalogOp], verb: str) -> OpGuess | None:
+    """Return the update that a verb such as complete or pause means: it sets a state."""
+    for op in (op for op in ops if op.action == "update"):
+        for name, options in _iter_states(op):
+            for spelling in (verb, f"{verb}d", f"{verb}ed"):
+                option = synonyms.find_option(spelling, options)
+                if option is not None:
+                    return OpGuess(op, {name: option})
+    return None
+
+
+def _iter_states(op: CatalogOp) -> list[tuple[str, dict[str, Any]]]:
+    """Return the arguments of an op that set a state, each with {word: option}."""
+    states = []
+    for name, argument in op.arguments.items():
+        aliases = argument.get(VALUE_ALIASES)
+        aliases = aliases if isinstance(aliases, dict) else {}
+        if _is_state(name) and argument.get("enum"):
+            states.append((name, {str(option): option for option in argument["enum"] if option} | aliases))
+    return states
+
+
+def _is_state(name: str) -> bool:
+    return "state" in name or name == "status"
+
+
+def _find_linked_rows(ops: list[CatalogOp], words: list[str], args: Mapping[str, Any]) -> OpGuess | None:
+    """Return the op that lists links, for a name such as milestone.tasks with the id of a milestone."""
+    if len(words) < 2 or not words[-1].endswith("s"):  # an entity, and what belongs to it
+        return None
+    owner, other = words[-2].removesuffix("s"), words[-1].removesuffix("s")
+    id = args.get(f"{owner}_id")
+    for op in ops:
+        kinds = op.arguments.get("entity_kind", {}).get("enum", ())
+        if id and owner in kinds and other in op.arguments.get("filter_kind", {}).get("enum", ()):
+            lists = [each for each in ops if each.entity == other and each.action == "list"]
+            if any(f"{owner}_id" in each.arguments for each in lists):
+                return None
+            return OpGuess(op, {"entity_kind": owner, "entity_id": id, "filter_kind": other}, replaces=True)
+    return None
+
+
+def _add_flags(guess: OpGuess, words: list[str]) -> OpGuess:
+    """Add the boolean arguments that the name has as a word, such as overdue in list_overdue_tasks."""
+    flags = {word: True for word in words if guess.op.arguments.get(word, {}).get("type") == "boolean"}
+    return OpGuess(guess.op, guess.args | flags)

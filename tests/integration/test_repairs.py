@@ -1,0 +1,137 @@
+"""Errors that repair: most malformed calls succeed by what their error says."""
+
+import json
+from typing import Any
+
+import pytest
+
+from benchmarks import repair
+from benchmarks.figures import GOALS
+from gateway.execution import op_guesses
+from tests.support.api import Api
+from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo.rows import get_demo_id
+
+MIN_CALLS = 300
+
+
+def test_malformed_calls_succeed_by_what_their_errors_say(api: Api) -> None:
+    results = list(repair.replay_corpus(repair.CORPUS))
+
+    figures = {figure.name: figure for figure in repair.build_figures(results)}
+    assert len(results) >= MIN_CALLS
+    assert len({result.id for result in results}) == len(results)
+    failed = {result.id: result.problem for result in results if not result.is_repaired}
+    assert GOALS["repair.rate"].is_met_by(figures["repair.rate"].value), failed
+    assert GOALS["repair.tokens_p90"].is_met_by(figures["repair.tokens_p90"].value)
+
+
+def test_no_error_says_the_same_thing_twice(api: Api) -> None:
+    for result in repair.replay_corpus(repair.CORPUS):
+        for envelope in result.errors:
+            error = envelope["error"]
+            texts = [error["message"], *(each["message"] for each in error["details"]["field_errors"])]
+            if error["details"]["reason"] == "invalid_args" and len(texts) > 1 and "field_errors" in texts[0]:
+                assert not any(each in texts[0] for each in texts[1:]), (result.id, texts)
+            assert len(set(texts)) == len(texts), (result.id, texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        (
+            "onto.task.complete",
+            {"task_id": DEMO_TASK_ID},
+            ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"}),
+        ),
+        ("finish_task", {"id": DEMO_TASK_ID}, ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"})),
+        (
+            "project.pause",
+            {"project_id": DEMO_PROJECT_ID},
+            ("onto.project.update", {"project_id": DEMO_PROJECT_ID, "state_key": "paused"}),
+        ),
+        (
+            "todo.add",
+            {"project_id": DEMO_PROJECT_ID, "title": "A"},
+            ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "A"}),
+        ),
+        ("project.tasks", {"project_id": DEMO_PROJECT_ID}, ("onto.task.list", {"project_id": DEMO_PROJECT_ID})),
+        ("list_overdue_tasks", {}, ("onto.task.list", {"overdue": True})),
+        (
+            "onto.milestone.tasks",
+            {"milestone_id": get_demo_id("milestone", 1)},
+            (
+                "onto.entity.links.get",
+                {"entity_kind": "milestone", "entity_id": get_demo_id("milestone", 1), "filter_kind": "task"},
+            ),
+        ),
+        (
+            "document.append",
+            {"document_id": get_demo_id("document", 1), "content": "A"},
+            (
+                "onto.document.update",
+                {"document_id": get_demo_id("document", 1), "content": "A", "update_strategy": "append"},
+            ),
+        ),
+        ("remove_task", {"task_id": DEMO_TASK_ID}, ("onto.task.delete", {"task_id": DEMO_TASK_ID})),
+    ],
+)
+def test_made_up_op_gets_the_call_that_it_means(
+    api: Api, name: str, args: dict[str, str], expected: tuple[str, dict[str, str]]
+) -> None:
+    error = api.post("exec", {"op": name, "args": args}).json()["error"]
+
+    assert error["details"]["retry_with"] == {"op": expected[0], "args": expected[1]}
+    assert api.post("exec", error["details"]["retry_with"] | {"dry_run": True}).json()["ok"] is True
+
+
+@pytest.mark.parametrize("name", ["task", "onto.task.fly", "onto.goal.celebrate", "clean_up"])
+def test_delete_is_not_suggested_unless_it_was_asked_for(api: Api, name: str) -> None:
+    error = api.post("exec", {"op": name, "args": {"task_id": DEMO_TASK_ID}}).json()["error"]
+
+    suggested = error["details"].get("did_you_mean", [])
+    assert op_guesses.asks_to_delete(name) or not [path for path in suggested if path.endswith("delete")]
+    assert not str(error["details"].get("retry_with", {}).get("op", "")).endswith("delete")
+
+
+def test_group_with_one_op_runs_it(api: Api) -> None:
+    answer = api.post("exec", {"op": "util.profile", "args": {}}).json()
+
+    assert (answer["ok"], answer["op"]) == (True, "util.profile.get")
+    assert answer["meta"]["warnings"] == ["Read util.profile as util.profile.get, its only op."]
+
+
+def test_argument_of_another_op_names_that_op(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "project_id": DEMO_OTHER_PROJECT_ID}
+    error = api.post("exec", {"op": "onto.task.update", "args": args}).json()["error"]
+
+    [field_error] = error["details"]["field_errors"]
+    assert field_error["message"] == "There is no project_id here; onto.task.move takes it."
+    assert error["details"]["retry_with"] == {
+        "op": "onto.task.move",
+        "args": args | {"expected_project_id": DEMO_PROJECT_ID},
+    }
+
+
+def test_title_of_several_rows_gets_candidates(api: Api) -> None:
+    for _ in range(2):
+        api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"})
+
+    error = api.post("exec", {"op": "onto.task.get", "args": {"task_id": "call the printer"}}).json()["error"]
+
+    [field_error] = error["details"]["field_errors"]
+    assert field_error["code"] == "ambiguous_title"
+    assert [row["title"] for row in field_error["expected"]] == ["Call the printer"] * 2
+    assert "retry_with" not in error["details"]
+
+
+def test_title_of_a_row_that_the_subject_cannot_see_is_not_found(api: Api, make_api: Any) -> None:
+    api.exec("onto.task.create", {"project_id": DEMO_OTHER_PROJECT_ID, "title": "Hidden from the colleague"})
+    colleague = make_api(acts_for="demo-colleague")
+
+    error = colleague.post("exec", {"op": "onto.task.get", "args": {"task_id": "Hidden from the colleague"}}).json()[
+        "error"
+    ]
+
+    assert "Hidden" not in json.dumps(error)
+    assert "retry_with" not in error["details"]

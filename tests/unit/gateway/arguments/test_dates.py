@@ -1,0 +1,91 @@
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.arguments.dates import DATE_FORMATS, find_date
+from registry.jsonschema.dialect import FORMATS
+from tests.support.cpu_budget import examples
+
+NOW = datetime(2026, 11, 23, 19, 0, tzinfo=ZoneInfo("Europe/Berlin"))  # a Monday
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tomorrow", "2026-11-24"),
+        ("Day after tomorrow", "2026-11-25"),
+        ("friday", "2026-11-27"),
+        ("next friday", "2026-12-04"),  # of the next week
+        ("by friday", "2026-11-27"),
+        ("next week monday", "2026-11-30"),
+        ("in 3 days", "2026-11-26"),
+        ("3 days from now", "2026-11-26"),
+        ("+3 days", "2026-11-26"),
+        ("in two weeks", "2026-12-07"),
+        ("in 2 months", "2027-01-23"),
+        ("end of month", "2026-11-30"),
+        ("end of january 2027", "2027-01-31"),
+        ("Dec 1", "2026-12-01"),
+        ("1 December 2026", "2026-12-01"),
+        ("Friday, November 27, 2026", "2026-11-27"),
+        ("25/12/2026", "2026-12-25"),
+        ("12/25/2026", "2026-12-25"),
+        ("2026/12/01", "2026-12-01"),
+        ("01.12.2026", "2026-12-01"),  # with dots, the day comes first
+        ("20261201", "2026-12-01"),
+        ("today 17:00", "2026-11-23T17:00"),
+        ("tomorrow at 5pm", "2026-11-24T17:00"),
+        ("5pm tomorrow", "2026-11-24T17:00"),
+        ("eod", "2026-11-23T17:00"),
+        ("in 90 minutes", "2026-11-23T20:30"),
+        ("1 dec 2026 14:00", "2026-12-01T14:00"),
+        ("2026-12-01T14", "2026-12-01T14:00"),
+        ("2026-12-01T14:00:00+0100", "2026-12-01T14:00+01:00"),
+        ("2026-12-01 14:00 UTC", "2026-12-01T14:00Z"),
+        ("2026-12-01T14:00:00 America/New_York", "2026-12-01T14:00-05:00"),
+        (1796137200, "2026-12-01T15:00Z"),
+        ("1796137200000", "2026-12-01T15:00Z"),
+    ],
+)
+def test_date_in_words_is_found(text: Any, expected: str) -> None:
+    assert find_date(text, "iso-date-or-date-time", now=NOW) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("soon", "whenever", "hello", "", "may", "december 2026", "next month", "Q1 2027", "this weekend"),
+        *("02/03/2026", "99/99/9999", "2026-13-45", 7, True, None, 1.5, [], "tomorrow or friday", "x" * 61),
+    ],
+)
+def test_text_that_names_no_day_or_several_is_no_date(text: Any) -> None:
+    assert find_date(text, "iso-date-or-date-time", now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "expected"),
+    [
+        ("tomorrow", "date", "2026-11-24"),
+        ("tomorrow at 5pm", "date", "2026-11-24"),
+        ("tomorrow at 5pm", "date-time", "2026-11-24T17:00:00+01:00"),
+        ("tomorrow at 5pm", "iso-date-time", "2026-11-24T17:00"),
+        ("tomorrow", "iso-date-time", "2026-11-24T09:00"),  # where a time is required, work begins
+    ],
+)
+def test_date_has_the_format_of_its_argument(text: str, format: str, expected: str) -> None:
+    assert find_date(text, format, now=NOW) == expected
+
+
+@settings(max_examples=examples(200), deadline=None)
+@given(
+    st.text(max_size=70) | st.integers() | st.floats() | st.none(),
+    st.sampled_from(sorted(DATE_FORMATS & FORMATS.keys())),
+)
+def test_any_value_is_a_valid_date_or_none(value: Any, format: str) -> None:
+    found = find_date(value, format, now=NOW)
+
+    assert found is None or FORMATS[format](found)

@@ -1,0 +1,70 @@
+import pytest
+
+from tests.support.factories import MembershipFactory, ProjectFactory, TaskFactory
+from workspace.models import Project
+from workspace.services.search.row_finder import MAX_ROWS, find_project, find_rows
+
+pytestmark = pytest.mark.both_databases
+
+
+@pytest.fixture
+def project(db: None) -> Project:
+    project: Project = ProjectFactory(name="Roof garden")
+    return project
+
+
+def list_titles(
+    title: str, *, entity: str = "task", subject: str = "owner", project_id: str = ""
+) -> tuple[list[str], bool]:
+    rows, is_exact = find_rows(entity, title, subject, project_id)
+    return [row.title for row in rows], is_exact
+
+
+@pytest.mark.parametrize("title", ["Order beech", "order BEECH", " Order  beech! ", "“Order beech”", "order-beech"])
+def test_row_is_found_by_its_exact_title_in_any_spelling(project: Project, title: str) -> None:
+    TaskFactory(project=project, title="Order beech")
+    TaskFactory(project=project, title="Order beech and oak")
+
+    assert list_titles(title) == (["Order beech"], True)
+
+
+def test_row_of_the_preferred_project_hides_the_same_title_elsewhere(project: Project) -> None:
+    other = ProjectFactory(name="Kitchen")
+    rows = [TaskFactory(project=each, title="Order beech") for each in (project, other)]
+
+    found, is_exact = find_rows("task", "Order beech", "owner", str(other.pk))
+
+    assert ([row.id for row in found], is_exact) == ([str(rows[1].pk)], True)
+    assert found[0].place == "Kitchen"
+    assert len(find_rows("task", "Order beech", "owner", "")[0]) == len(rows)
+
+
+def test_similar_titles_are_found_if_none_is_the_same(project: Project) -> None:
+    for number in range(MAX_ROWS + 2):
+        TaskFactory(project=project, title=f"Order beech for step {number}")
+    TaskFactory(project=project, title="Paint the step")
+
+    titles, is_exact = list_titles("Order beech for the steps")
+
+    assert not is_exact
+    assert len(titles) == MAX_ROWS
+    assert all(title.startswith("Order beech") for title in titles)
+
+
+def test_rows_that_the_subject_cannot_see_or_that_are_deleted_are_not_found(project: Project) -> None:
+    row = TaskFactory(project=project, title="Order beech")
+    MembershipFactory(project=ProjectFactory(name="Elsewhere"), subject="stranger")
+
+    assert list_titles("Order beech", subject="stranger") == ([], False)
+    assert find_project("task", str(row.pk), "stranger") is None
+    assert find_project("task", str(row.pk), "owner") == str(project.pk)
+
+
+@pytest.mark.parametrize(("entity", "title"), [("task", ""), ("task", "!?"), ("profile", "me"), ("nothing", "me")])
+def test_nothing_is_found_without_words_or_a_known_entity(project: Project, entity: str, title: str) -> None:
+    assert find_rows(entity, title, "owner", "") == ([], False)
+
+
+def test_project_is_found_by_its_name(project: Project) -> None:
+    assert list_titles("roof garden", entity="project") == (["Roof garden"], True)
+    assert find_project("project", str(project.pk), "owner") is None

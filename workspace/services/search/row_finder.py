@@ -1,0 +1,67 @@
+"""Find the rows that a title means, over all projects of a subject."""
+
+import re
+from collections.abc import Sequence
+
+from django.db.models import F
+from rapidfuzz import fuzz, process
+
+from workspace.contract import FoundRow
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, EntityType
+from workspace.services.search.matching import fold_case
+from workspace.services.search.search import match_any_word, split_words
+
+MAX_ROWS = 3
+MAX_CANDIDATES = 500  # rows whose titles are compared, newest first
+MAX_WORDS = 12
+MIN_SIMILARITY = 60  # of 100
+
+_KINDS = {**ENTITY_TYPE_BY_NAME, EVENT.name: EVENT}
+_NOT_LETTERS = re.compile(r"[\W_]+")
+
+
+def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[Sequence[FoundRow], bool]:
+    """Return up to three rows of an entity that the subject can see, and whether they have exactly this title.
+
+    Case, punctuation and space do not count. Rows of the preferred project hide exact matches elsewhere. Without an
+    exact match, the rows are those with the most similar titles.
+    """
+    kind = _KINDS.get(entity)
+    words = split_words(_NOT_LETTERS.sub(" ", title))[:MAX_WORDS]
+    if kind is None or not words:
+        return [], False
+    candidates = _list_candidates(kind, words, subject)
+    exact = [row for row, _ in candidates if _strip(row.title) == _strip(title)]
+    if exact:
+        preferred = [row for row, project in candidates if row in exact and project == project_id]
+        return (preferred or exact)[:MAX_ROWS], True
+    rows = {row: row.title for row, _ in candidates}
+    matches = process.extract(
+        title, rows, scorer=fuzz.token_sort_ratio, processor=str.casefold, limit=MAX_ROWS, score_cutoff=MIN_SIMILARITY
+    )
+    return [row for _, _, row in matches], False
+
+
+def find_project(entity: str, id: str, subject: str) -> str | None:
+    """Return the id of the project of a row that the subject can see; None if there is no such row or project."""
+    kind = _KINDS.get(entity)
+    if kind is None or kind is PROJECT:
+        return None
+    project = kind.get_rows().visible_to(subject).filter(pk=id).values_list("project_id", flat=True).first()
+    return str(project) if project else None
+
+
+def _list_candidates(kind: EntityType, words: list[str], subject: str) -> list[tuple[FoundRow, str]]:
+    """Return the rows with one of the words in their title, each with the id of its project."""
+    project = "pk" if kind is PROJECT else "project_id"
+    place = F("name") if kind is PROJECT else F("project__name")
+    rows = kind.get_rows().visible_to(subject).filter(match_any_word(words, columns=(kind.label,)))
+    columns = rows.order_by("-updated_at", "-pk").annotate(place=place).values_list("pk", kind.label, "place", project)
+    return [
+        (FoundRow(str(id), title, "" if kind is PROJECT else place or ""), str(project))
+        for id, title, place, project in columns[:MAX_CANDIDATES]
+    ]
+
+
+def _strip(title: str) -> str:
+    return _NOT_LETTERS.sub("", fold_case(title))
