@@ -21,6 +21,7 @@ from registry.jsonschema import signatures
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 MAX_CALL_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
 CURRENT_PROJECT = "expected_project_id"  # of ops that move a row: where it is now
+MAX_LOOKUPS = 6  # of rows and of other ops, for one call
 MAX_ROUNDS = 4  # a renamed argument may have a wrong value, which may be in the wrong type
 
 # What a title means for an id argument: (id or None, the error to report).
@@ -34,9 +35,24 @@ FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] 
 _WRAPPERS = frozenset(
     (
         *("args", "arguments", "input", "inputs", "params", "parameters", "payload", "data", "body", "fields"),
-        *("updates", "update", "changes", "values", "patch", "item", "object", "entity", "request"),
+        *(
+            "properties",
+            "attributes",
+            "updates",
+            "update",
+            "changes",
+            "values",
+            "patch",
+            "item",
+            "object",
+            "entity",
+            "request",
+        ),
     )
 )
+
+
+_NULL_WORDS = frozenset(("none", "null", "nil", "n/a", "-", "nothing", "undefined", "no date", "no due date"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,7 @@ class _Work:
     help: RepairHelp
     first_paths: frozenset[str]  # of what was wrong in the args as sent
     other_call: dict[str, Any] | None = None
+    lookups_left: int = MAX_LOOKUPS
     _errors: dict[str, FieldError] = field(default_factory=dict)  # by path; the first error of a value is its cause
 
     @property
@@ -125,6 +142,9 @@ class _Work:
         argument = get_subschema(self.op.schema, path)
         if holder[key] is None and isinstance(key, str) and key not in schema.get("required", ()):
             del holder[key]  # strict tool modes send null for omitted arguments
+            return True
+        if _says_nothing(holder[key]) and "null" in argument.get("type", ()):
+            holder[key] = None
             return True
         if isinstance(holder[key], dict) and str(key).endswith("_id"):
             _take_kind(holder, str(key), schema)
@@ -179,7 +199,10 @@ class _Work:
         )
         if not isinstance(inner, dict) or not is_wrapper or inner.keys() & self.args.keys():
             return False
-        if not any(each in arguments or each in self.op.argument_aliases for each in inner):
+        if not any(
+            each in self.op.argument_aliases or synonyms.find_argument(each, arguments, entity=self.op.entity)
+            for each in inner
+        ):
             return False
         del self.args[name]
         unwrapped = normalise.normalise_args(self.op, inner, self.help.context)
@@ -200,7 +223,7 @@ class _Work:
 
     def _use_other_op(self, error: FieldError, name: str, *, exact: bool) -> bool:
         """Call another op that takes these args. With `exact`, only if it has this very argument and takes them all."""
-        found = self.help.find_other_op(name, self.args)
+        found = self.help.find_other_op(name, self.args) if self._may_look_up() else None
         if found is None:
             return False
         path, args = found
@@ -217,12 +240,19 @@ class _Work:
         targets = {target for alias, target in self.op.argument_aliases.items() if alias in words} - self.args.keys()
         return targets.pop() if len(targets) == 1 else None
 
+    def _may_look_up(self) -> bool:
+        """Return whether one more lookup is allowed, and count it."""
+        self.lookups_left -= 1
+        return self.lookups_left >= 0
+
     def _identify(self, error: FieldError, holder: Any, name: str) -> bool:
         """Replace a title by the id of its row."""
         if name == "project_id" and is_uuid(self.help.context.project_id):
             holder[name] = self.help.context.project_id
             return True
-        found = self.help.find_id(name, holder[name], holder) if is_title(holder[name]) else None
+        found = (
+            self.help.find_id(name, holder[name], holder) if is_title(holder[name]) and self._may_look_up() else None
+        )
         if found is None:
             return False
         id, self._errors[error.path] = found
@@ -239,7 +269,7 @@ class _Work:
     def _identify_by_title(self, name: str) -> bool:
         """Find a missing id by the title that was sent, if it is the title of a row: it says which row is meant."""
         label = next((each for each in ("title", "name") if isinstance(self.args.get(each), str)), None)
-        if label is None or name != f"{self.op.entity}_id":
+        if label is None or name != f"{self.op.entity}_id" or not self._may_look_up():
             return False
         found = self.help.find_id(name, self.args[label], self.args)
         if found is None or found[0] is None:
@@ -262,6 +292,10 @@ def _find_path(value: Any, pointer: str) -> list[str | int]:
     if isinstance(value, list):
         return [*path, int(last)] if last.isdecimal() and int(last) < len(value) else []
     return [*path, last] if isinstance(value, dict) and pointer else []
+
+
+def _says_nothing(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in _NULL_WORDS
 
 
 def _take_kind(holder: dict[str, Any], name: str, schema: dict[str, Any]) -> None:

@@ -121,7 +121,24 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ),
     (
         *("in_progress", "active", "doing", "wip", "work_in_progress", "started", "ongoing", "underway", "under_way"),
-        *("current", "running", "working_on_it", "inprogress", "begun", "executing", "live", "in_work", "start"),
+        *(
+            "resume",
+            "resumed",
+            "unpause",
+            "continue",
+            "activate",
+            "reactivate",
+            "restart",
+            "current",
+            "running",
+            "working_on_it",
+            "inprogress",
+            "begun",
+            "executing",
+            "live",
+            "in_work",
+            "start",
+        ),
     ),
     (
         *("todo", "to_do", "open", "pending", "new", "not_started", "backlog", "planned", "planning", "upcoming"),
@@ -134,7 +151,7 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("paused", "on_hold", "hold", "suspended", "frozen", "parked", "pause", "put_on_hold", "onhold", "halted"),
     (
         *("cancelled", "canceled", "abandoned", "dropped", "aborted", "wont_do", "won_t_do", "wontfix", "discarded"),
-        *("called_off", "cancel", "abandon"),
+        *("called_off", "cancel", "abandon", "given_up", "give_up", "stopped"),
     ),
     ("archived", "archive"),
     ("draft", "drafting", "rough", "unfinished_draft"),
@@ -182,7 +199,7 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
 
 # What models call an entity of the catalog, by its name there.
 ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
-    "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder"),
+    "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder", "issue", "card"),
     "document": ("doc", "note", "page", "file", "wiki", "memo", "folder"),
     "event": ("meeting", "appointment", "calendar", "calendar_event", "booking", "cal", "invite"),
     "project": ("workspace", "initiative"),
@@ -199,7 +216,19 @@ ACTION_SETS: tuple[tuple[str, ...], ...] = (
     ("create", "add", "new", "insert", "make", "write", "post", "put", "save", "open_new", "start_new", "log", "draft"),
     (
         *("update", "edit", "modify", "change", "set", "rename", "patch", "mark", "adjust", "alter", "append"),
-        *("assign", "prioritize", "prioritise", "postpone", "reschedule", "write_to", "revise", "toggle", "extend"),
+        *(
+            "transition",
+            "set_status",
+            "assign",
+            "prioritize",
+            "prioritise",
+            "postpone",
+            "reschedule",
+            "write_to",
+            "revise",
+            "toggle",
+            "extend",
+        ),
     ),
     ("get", "show", "fetch", "read", "view", "details", "info", "retrieve", "describe", "open", "load", "lookup"),
     ("list", "all", "index", "browse", "overview", "list_all", "get_all", "items"),
@@ -211,6 +240,9 @@ ACTION_SETS: tuple[tuple[str, ...], ...] = (
     ("schedule", "plan", "book", "timebox", "time_block", "block_time"),
 )
 
+_TITLE_LIKE = ("content", "summary", "text", "body", "message", "note", "subject", "what", "item", "description")
+_FILLERS = frozenset(("with", "include", "including", "max", "min", "show", "get", "the", "is", "has", "of", "all"))
+_MEANINGLESS_SUFFIXES = ("_date", "_at", "_on", "_time", "_datetime", "_string", "_text", "_value", "_str", "_key")
 _MEANINGLESS_PREFIXES = ("new_", "updated_", "the_", "my_", "set_")
 _OWN_ID = frozenset(
     ("id", "uuid", "identifier", "ref", "key", "guid", "item", "item_id", "object_id", "row_id", "node_id", "record_id")
@@ -225,18 +257,19 @@ def find_argument(name: str, arguments: Collection[str], *, entity: str, missing
 
     Of several, the one that is required and missing is meant.
     """
-    for spelling in _list_spellings(name, entity):
+    spellings = _list_spellings(name, entity)
+    for spelling in spellings:
         if spelling in arguments:
             return spelling
-        if spelling in (entity, *ENTITY_WORDS.get(entity, ())) and f"{entity}_id" not in arguments:
-            return _find_first(LABELS, arguments)  # task: "Buy milk"
+        if label := _find_label(spelling, arguments, entity=entity, missing=missing):
+            return label
         if id_argument := _find_id_argument(spelling, arguments, entity=entity):
             return id_argument
         meant = {_find_first(names, arguments) for names in NAME_SETS if spelling in names} - {None}
         needed = meant & set(missing)
         if len(meant) == 1 or len(needed) == 1:
             return (needed or meant).pop()
-    return None
+    return _find_same_words(spellings[0], arguments)
 
 
 def find_option(value: str, options: Mapping[str, Any]) -> Any:
@@ -268,6 +301,26 @@ def read_level(value: str) -> int | None:
     return int(found[1]) if found else None
 
 
+def _find_label(spelling: str, arguments: Collection[str], *, entity: str, missing: Collection[str]) -> str | None:
+    """Return the argument that names a row, for the entity's own word (task: "Buy milk") or a short text."""
+    own_words = (entity, *ENTITY_WORDS.get(entity, ()))
+    if spelling.removesuffix("_name").removesuffix("_title") in own_words:
+        is_title = spelling not in own_words or f"{entity}_id" not in arguments
+        return _find_first(LABELS, arguments) if is_title else None
+    return _find_first(LABELS, missing) if spelling in _TITLE_LIKE else None
+
+
+def _find_same_words(spelling: str, arguments: Collection[str]) -> str | None:
+    """Return the one argument with the same words but for fillers: with_subtasks means include_subtasks."""
+    words = _get_content_words(spelling)
+    matches = [each for each in arguments if words and _get_content_words(each) == words]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _get_content_words(name: str) -> frozenset[str]:
+    return frozenset(word.removesuffix("s") for word in name.split("_") if word not in _FILLERS)
+
+
 def _find_first(names: Iterable[str], arguments: Collection[str]) -> str | None:
     return next((name for name in names if name in arguments), None)
 
@@ -280,7 +333,7 @@ def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str)
     if words[0] in _PRESENT and f"expected_{'_'.join(words[1:])}_id" in arguments:
         return f"expected_{'_'.join(words[1:])}_id"
     for start in range(len(words)):
-        stem = "_".join(words[start:])
+        stem = _find_entity("_".join(words[start:]), arguments)
         if f"{stem}_id" in arguments:
             return f"{stem}_id"
         longer = [name for name in arguments if name.endswith(f"_{stem}_id")]
@@ -289,9 +342,16 @@ def _find_id_argument(spelling: str, arguments: Collection[str], *, entity: str)
     return None
 
 
+def _find_entity(word: str, arguments: Collection[str]) -> str:
+    """Return the entity that a word means, if there is an argument for its id; else the word."""
+    meant = [entity for entity, words in ENTITY_WORDS.items() if word in words and f"{entity}_id" in arguments]
+    return meant[0] if len(meant) == 1 else word
+
+
 def _list_spellings(name: str, entity: str) -> list[str]:
     """Return a name in snake_case, and without prefixes that add nothing, such as the entity's name."""
     spelling = to_snake_case(name[:100])
     prefixes = (*_MEANINGLESS_PREFIXES, f"{entity}_") if entity else _MEANINGLESS_PREFIXES
     shorter = [spelling.removeprefix(prefix) for prefix in prefixes if spelling.startswith(prefix)]
+    shorter += [spelling.removesuffix(suffix) for suffix in _MEANINGLESS_SUFFIXES if spelling.endswith(suffix)]
     return [spelling, *filter(None, shorter)]

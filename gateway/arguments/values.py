@@ -31,6 +31,7 @@ _BOOLEAN_WORDS = {
 _DURATION_PART = re.compile(
     r"([0-9]{1,5}(?:\.[0-9]{1,3})?)\s*(hours?|hrs?|h|minutes?|mins?|m|days?|d|weeks?|w)?[\s,]*(?:and\s+)?"
 )
+_RECURRENCE_RULE = re.compile(r"(?:RRULE:)?FREQ=(DAILY|WEEKLY|MONTHLY|YEARLY)(?:;INTERVAL=([0-9]{1,2}))?")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,3})?) ?(?:%|percent)")
 _FULL_HOUR = re.compile(r"([0-9]{1,2})(?::00|h| ?o'clock)(?::00)?")
 _UUID = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{32}\b")
@@ -121,7 +122,22 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
     numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))
     if level is not None and level in numbers:
         return level
-    return synonyms.find_option("high", options) if synonyms.find_option(value, {"critical": True}) else None
+    if synonyms.find_option(value, {"critical": True}):
+        return synonyms.find_option("high", options)
+    if synonyms.find_option(value, {"lowest": True}):
+        return synonyms.find_option("low", options)
+    return _find_recurrence(value, options)
+
+
+def _find_recurrence(value: str, options: dict[str, Any]) -> Any:
+    """Return the option of an iCalendar rule that has no more than a frequency and an interval."""
+    rule = _RECURRENCE_RULE.fullmatch(value.strip().upper())
+    if rule is None:
+        return None
+    word = {("WEEKLY", "2"): "biweekly"}.get(
+        (rule[1], rule[2] or "1"), rule[1].lower() if rule[2] in (None, "1") else ""
+    )
+    return options.get(word)
 
 
 def _parse_text(name: str, argument: dict[str, Any], text: str, entity: str) -> Any:

@@ -11,8 +11,8 @@ from gateway.contracts import request_schemas
 HELP_TOOL: dict[str, Any] = {
     "name": "tool_help",
     "description": (
-        "Find out what you can do. Send nothing for the top-level groups, path for a group or an op, or query to "
-        "search by words. An op's help lists its exact args; never guess one."
+        "Find out what you can do. Send query to search by words; the first hits show their exact args. Send path for "
+        "a group or an op, or nothing for the top-level groups."
     ),
     "parameters": request_schemas.HELP,
 }
@@ -20,8 +20,8 @@ HELP_TOOL: dict[str, Any] = {
 EXEC_TOOL: dict[str, Any] = {
     "name": "tool_exec",
     "description": (
-        "Run one op. Take ids from the results of list, search and get ops, never from memory. After an error, read "
-        "tool_help for its help_path, correct the call (use retry_with if it is given) and send it once more."
+        "Run one op. Take ids from the results of list, search and get ops, never from memory. After an error, send "
+        "its retry_with if that is what you mean, or correct what it lists; tool_help for its help_path tells more."
     ),
     "parameters": request_schemas.EXEC,
 }

@@ -12,6 +12,8 @@ from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
 DELETE = "delete"
+MAX_WORDS = 12  # of a name
+MAX_OPS = 200  # of an entity; more are not looked at, because each word of the name is tried on each
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class OpGuess:
 
 def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, Any]) -> OpGuess | None:
     """Return the op that a made-up name means, such as onto.task.complete. None if that is not certain."""
-    words = [word for word in to_snake_case(name[:200]).split("_") if word]
+    words = [word for word in to_snake_case(name[:200]).split("_") if word][:MAX_WORDS]
     ops = [catalog.ops[path] for path in view.ops]
     entities = list(dict.fromkeys(_iter_entities(words, {op.entity for op in ops if op.entity})))
     nouns = {word for word in words if _is_noun(word, entities)}
@@ -33,7 +35,7 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
     if linked := _find_linked_rows(ops, words, args):
         return linked
     for entity in entities:
-        own_ops = [op for op in ops if op.entity == entity]
+        own_ops = [op for op in ops if op.entity == entity][:MAX_OPS]
         parts = [op for op in own_ops if set(op.op.split(".")[1:-1]) & (set(words) - nouns)]
         if len(parts) == 1 or ((parts := [op for op in parts if not op.is_write]) and len(parts) == 1):
             return OpGuess(parts[0])  # document.tree: the op in this group
@@ -42,14 +44,13 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
             if guess:
                 return _add_flags(guess, words)
     for entity in entities:
-        own_ops = [op for op in ops if op.entity == entity]
+        own_ops = [op for op in ops if op.entity == entity][:MAX_OPS]
         if words[-1].endswith("s") and (guess := _find_by_action(own_ops, "list")):
             return _add_flags(guess, words)
-    if not entities:
-        return next(
-            (guess for verb in verbs if (guess := _find_by_action([op for op in ops if not op.entity], verb))), None
-        )
-    return None
+    general_ops = [op for op in ops if not op.entity]
+    if entities or len(general_ops) > MAX_OPS:
+        return None
+    return next((guess for verb in verbs if (guess := _find_by_action(general_ops, verb))), None)
 
 
 def asks_to_delete(name: str) -> bool:
@@ -72,9 +73,12 @@ def find_op_that_takes(
         and (other.connection, other.kind) == (op.connection, op.kind)
         and other.action not in ("create", DELETE)
     ]
-    candidates = [(other, renamed) for other in others if (renamed := _rename_for(other, name, args))]
-    same_rows = [each for each in candidates if each[0].entity == op.entity and _is_about_same_row(op, each[0])]
-    exact = [each for each in candidates if each[0].required <= each[1].keys() <= each[0].arguments.keys()]
+    same_rows = [
+        (other, renamed)
+        for other in others
+        if other.entity == op.entity and _is_about_same_row(op, other) and (renamed := _rename_for(other, name, args))
+    ]
+    exact = [(other, dict(args)) for other in others if other.required <= args.keys() <= other.arguments.keys()]
     for found in (same_rows, exact):
         if len(found) == 1:
             return found[0]

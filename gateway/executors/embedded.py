@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, tzinfo
 from typing import Any, NoReturn
 
 from gateway.contracts.errors import (
@@ -43,6 +44,11 @@ def add_upstream(connection: str, handlers: Mapping[str, Handler], lookups: cont
 def find_lookups(connection: str) -> contract.Lookups | None:
     """Return what an embedded upstream can look up, None if it can look up nothing."""
     return _lookups_by_connection.get(connection)
+
+
+def find_time_zone(subject: str) -> tzinfo:
+    """Return the time zone of a subject by the first upstream that tells one; UTC if none does."""
+    return next((lookups.get_time_zone(subject) for lookups in _lookups_by_connection.values()), UTC)
 
 
 class EmbeddedExecutor:

@@ -3,14 +3,19 @@
 import functools
 import json
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any
+
+from django.db import InterfaceError, OperationalError
 
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.flags import STATIC, FlagKey, Surface
 from core import tokens as tokens_of
+from core.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
+from gateway.executors.embedded import find_time_zone
 from gateway.models import Scope
 from gateway.request_context import Caller
 from gateway.routing import flags, release_routing, toolset_token
@@ -36,15 +41,16 @@ TOOLSET_SCHEMA: dict[str, Any] = {
 }
 
 MAX_CACHED_TOOLSETS = 100  # toolsets cached per catalog
+MAX_LOOKUP_MS = 500  # for the user's time zone
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltToolset:
-    """A toolset without its token. `tokens` counts the tokens of tools and prompt."""
+    """A toolset without its token. `tool_tokens` counts the tokens of the tools."""
 
     tools: list[dict[str, Any]]
     prompt: str
-    tokens: int
+    tool_tokens: int
     left_out: tuple[str, ...]
 
 
@@ -63,6 +69,9 @@ def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[st
     served = replace(served, release=catalog.version)
     trace.release = catalog.version
     toolset = _get_cached_toolset(served.surface, body["format"], catalog, caller)
+    prompt = toolset.prompt
+    if served.surface == Surface.GATEWAY:
+        prompt += f"\n\n{_describe_today(caller.subject, trace.at)}"
     release_routing.record_exposures(outcomes, caller.subject)
     return {
         "id": toolset_token.issue(served, key=caller.key, subject=caller.subject),
@@ -70,10 +79,29 @@ def build_toolset(body: dict[str, Any], caller: Caller, trace: Trace) -> dict[st
         "release": served.release,
         "cohort": served.cohort,
         "tools": toolset.tools,
-        "prompt": toolset.prompt,
-        "tokens": toolset.tokens,
+        "prompt": prompt,
+        "tokens": toolset.tool_tokens + _count_tokens(prompt),
         **_describe_selection(served.surface, toolset),
     }
+
+
+def _describe_today(subject: str, at: datetime) -> str:
+    """Return the last paragraph of a prompt: the user's day. It has no time, so that the prompt stays cached for a day.
+
+    Without a database, which a toolset does not need, the day is that of UTC.
+    """
+    zone: tzinfo
+    try:
+        with Deadline.after(milliseconds=MAX_LOOKUP_MS).limit_waits():
+            zone = find_time_zone(subject)
+    except (OperationalError, InterfaceError, DeadlineExceeded):
+        zone = UTC
+    return f"Today is {at.astimezone(zone):%A, %Y-%m-%d} in the user's time zone, {zone}."
+
+
+@functools.lru_cache(maxsize=100)  # of few prompts on few days in few zones
+def _count_tokens(text: str) -> int:
+    return tokens_of.count(text)
 
 
 def _decide_surface(caller: Caller, surface: str | None) -> tuple[Routing, list[EvaluationDetails]]:
@@ -122,7 +150,5 @@ def _render_toolset(surface: str, format: str, catalog: Catalog, caller: Caller)
     surface_tools = surfaces.select_tools(surface, catalog, caller.visibility, caller.context.type)
     formatted_tools = [FORMATS[format](tool) for tool in surface_tools.tools]
     prompt = surfaces.build_prompt(surface, catalog, surface_tools)
-    token_count = tokens_of.count(
-        json.dumps(formatted_tools, separators=(",", ":"), ensure_ascii=False)
-    ) + tokens_of.count(prompt)
-    return BuiltToolset(formatted_tools, prompt, token_count, surface_tools.left_out)
+    tool_tokens = tokens_of.count(json.dumps(formatted_tools, separators=(",", ":"), ensure_ascii=False))
+    return BuiltToolset(formatted_tools, prompt, tool_tokens, surface_tools.left_out)

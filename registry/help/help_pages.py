@@ -20,6 +20,7 @@ MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
 SEARCH_LIMIT = 8
+SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +218,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
             raise BadHelpQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
     paths = search.find_ops(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
     if paths:
-        items = [{"path": path, "summary": catalog.ops[path].summary} for path in paths]
+        items = [_build_search_item(catalog.ops[path]) for path in paths]
     else:
         items = [
             _drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
@@ -227,7 +228,15 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]
+    elif paths:
+        token_budget.add_arguments(
+            body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
+        )
     return _build_answer(body, "", len(paths))
+
+
+def _build_search_item(op: CatalogOp) -> dict[str, Any]:
+    return {"path": op.op, "summary": op.summary, "kind": op.kind}
 
 
 def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None, op_kind: str = "") -> HelpAnswer:

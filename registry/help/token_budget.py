@@ -1,6 +1,6 @@
 """Fit a help body into a number of tokens. Drop the least useful parts first, and never a required argument."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -11,6 +11,7 @@ from registry.jsonschema.arguments import iter_arguments
 
 MAX_STEPS = 32  # in which optional arguments are dropped; each step counts tokens, and an op may have hundreds
 MAX_NAMED = 12  # dropped optional arguments listed by name; with more, `omitted` has args.*
+MAX_WITH_ARGUMENTS = 4  # items of a search that show their args; the right op is hardly ever further down
 PROSE_FIELDS = ("notes", "policy", "usage", "description", "summary")
 
 
@@ -55,6 +56,22 @@ def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
         if tokens_left < 0:
             return max(index, 1)
     return len(items)
+
+
+def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int) -> None:
+    """Add `args` to as many of the first items of a search as fit, so that a call can follow without more help.
+
+    `schemas` are those of the items. Signatures that are too long are folded, or else left out.
+    """
+    tokens_left = max_tokens - count_tokens(body)
+    for item, schema in zip(body["items"][:MAX_WITH_ARGUMENTS], schemas, strict=False):
+        for fold in (False, True):
+            args = signatures.format_arguments(schema, fold=fold)
+            cost = count_tokens({"args": args})
+            if cost <= tokens_left:
+                item["args"] = args
+                tokens_left -= cost
+                break
 
 
 def count_tokens(body: Any) -> int:

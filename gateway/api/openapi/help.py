@@ -75,9 +75,20 @@ COMPONENTS: dict[str, Any] = {
             "items": build_array(build_ref("HelpSearchItem")),
         },
         {"omitted": TEXTS},
-        description="The ops that match a query, best first; else the nearest groups with their number of ops.",
+        description=(
+            "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
+            "(default 500). Without a match, the nearest groups with their number of ops."
+        ),
     ),
-    "HelpSearchItem": build_object({"path": TEXT}, {"summary": TEXT, "ops": {"type": "integer"}}),
+    "HelpSearchItem": build_object(
+        {"path": TEXT},
+        {
+            "summary": TEXT,
+            "kind": build_ref("OpKind"),
+            "args": {"type": "object", "additionalProperties": TEXT},
+            "ops": {"type": "integer"},
+        },
+    ),
 }
 
 _HELP = OpenApiResponse(build_ref("HelpAnswer"), description="Exactly what the model should read.")

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from registry.catalog.model import Catalog, Visibility
-from registry.help import help_pages
+from registry.help import help_pages, token_budget
 from registry.help.help_pages import BadHelpQuery, HelpQuery, UnknownPath
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
@@ -336,10 +336,31 @@ def test_search_returns_ops(catalog: Catalog) -> None:
         "query": "change a task",
         "type": "search",
         "items": [
-            {"path": "onto.task.update", "summary": "Change a task"},
-            {"path": "onto.task.get", "summary": "Get one task"},
+            {
+                "path": "onto.task.update",
+                "summary": "Change a task",
+                "kind": "write",
+                "args": query_help(catalog, path="onto.task.update")["args"],
+            },
+            {
+                "path": "onto.task.get",
+                "summary": "Get one task",
+                "kind": "read",
+                "args": query_help(catalog, path="onto.task.get")["args"],
+            },
         ],
     }
+
+
+@pytest.mark.parametrize("max_tokens", [None, 60, 100, 400, 2_000])
+def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Catalog, max_tokens: int | None) -> None:
+    body = query_help(catalog, query="op", max_tokens=max_tokens)
+
+    shown = ["args" in item for item in body["items"]]
+    assert shown == sorted(shown, reverse=True)
+    assert sum(shown) <= token_budget.MAX_WITH_ARGUMENTS
+    assert token_budget.count_tokens(body) <= (max_tokens or help_pages.SEARCH_TOKENS)
+    assert any(shown) is (max_tokens not in (60, 100))
 
 
 def test_search_without_matches_returns_the_nearest_groups(catalog: Catalog) -> None:
