@@ -118,7 +118,12 @@ def measure_sizes(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
     """Measure how many malformed calls succeed by what their errors say, and what an error costs."""
-    return [BenchmarkFigure(**figure) for figure in lab.replay_malformed_calls()]
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_repair")]
+
+
+def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure the way from a request to the right call on the shipped catalog: calls, tokens, and search."""
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_discovery")]
 
 
 def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
@@ -279,6 +284,7 @@ BENCHMARKS = (
     Benchmark(("batch.one.ms",), measure_batch_of_one),
     Benchmark(("releases.mixed", "releases.failed"), measure_changing_releases),
     Benchmark(("reports.1m.p95_ms",), measure_reports),
+    Benchmark(("discovery.calls", "discovery.tokens", "search.plain.top3"), measure_discovery),
     Benchmark(("repair.rate", "repair.tokens_p90"), measure_repairs),
     Benchmark(("desk.ops.s", "desk.review.s"), measure_admin_pages),
     Benchmark(tuple(figure.format(name) for name in SIZE_NAMES.values() for figure in SIZE_FIGURES), measure_sizes),

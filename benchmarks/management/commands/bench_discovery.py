@@ -1,0 +1,23 @@
+from argparse import ArgumentParser
+from dataclasses import asdict
+from typing import Any
+
+import orjson
+from django.core.management.base import BaseCommand
+
+from benchmarks import discovery, figures
+from registry.catalog import cache
+
+
+class Command(BaseCommand):
+    help = "Measure the way from a request to the right call on the live catalog: calls, tokens, and search."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print the figures as JSON, and nothing else.")
+
+    def handle(self, *args: Any, json: bool, **options: Any) -> None:
+        measured = discovery.measure_discovery(cache.get_live_catalog())
+        if json:
+            self.stdout.write(orjson.dumps([asdict(figure) for figure in measured]).decode())
+        else:
+            self.stdout.write(figures.format_table(measured))
