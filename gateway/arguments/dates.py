@@ -15,7 +15,8 @@ DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-dat
 START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
 
 _NUMERIC_DATE = re.compile(r"[0-9]{1,4}([/.-])[0-9]{1,2}\1[0-9]{1,4}\b.{0,40}")
-_ZONE = re.compile(r"\s*\[?\b(UTC|GMT|Z|[A-Z][A-Za-z]{1,20}/[A-Za-z_]{1,30})\]?\Z")
+_EPOCH = re.compile(r"[0-9]{9,13}")
+_ZONE = re.compile(r"\b(UTC|GMT|Z|[A-Z][A-Za-z]{1,20}/[A-Za-z_]{1,30})\]?\Z")
 _FILLER = re.compile(r"\b(?:by|on|due|until|before|the|at|around|coming|o'clock)\b|,", re.IGNORECASE)
 _WEEKDAY_OF_A_DATE = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?\b", re.IGNORECASE)
 _MONTH = re.compile(
@@ -52,7 +53,7 @@ def find_date(value: Any, format: str, *, now: datetime) -> str | None:
 
 def _read_epoch(value: Any) -> tuple[datetime, bool] | None:
     """Return the moment of a Unix time in seconds or milliseconds."""
-    if isinstance(value, str) and re.fullmatch(r"[0-9]{9,13}", value.strip()):
+    if isinstance(value, str) and _EPOCH.fullmatch(value.strip()):
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -82,9 +83,9 @@ def _split_zone(text: str) -> tuple[str, tzinfo | None]:
     if found is None:
         return text, None
     if found[1] in ("UTC", "GMT", "Z"):
-        return text[: found.start()], UTC
+        return text[: found.start()].rstrip(" ["), UTC
     try:
-        return text[: found.start()], ZoneInfo(found[1])
+        return text[: found.start()].rstrip(" ["), ZoneInfo(found[1])
     except (ZoneInfoNotFoundError, ValueError):
         return text, None
 

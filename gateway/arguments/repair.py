@@ -1,4 +1,4 @@
-"""Repair an invalid call, so that the model needs no further call of help.
+"""CallRepair an invalid call, so that the model needs no further call of help.
 
 A repair is proposed, never run. It is certain, or it is left to the model with the candidates.
 """
@@ -67,14 +67,14 @@ class RepairHelp:
 
 
 @dataclass(slots=True)
-class Repair:
+class CallRepair:
     """The corrected call, if every error has one certain correction, and the errors in words that say what to send."""
 
     call: dict[str, Any] | None
     errors: list[FieldError]
 
 
-def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError], help: RepairHelp) -> Repair:
+def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError], help: RepairHelp) -> CallRepair:
     """Return the corrected call, as far as it is certain, and all errors.
 
     Corrected are: names and values in other words or other letters, dates in words, numbers and booleans in quotes, a
@@ -94,8 +94,8 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
     if call is None and not errors and not normalise.is_empty_update(op, work.args):
         call = {"op": op.op, "args": work.args}
     if call is None or drop_if_too_long(call) is None:
-        return Repair(None, work.errors)
-    return Repair(call, [_shorten(error) for error in work.errors if error.path in work.first_paths])
+        return CallRepair(None, work.list_causes())
+    return CallRepair(call, [_shorten(error) for error in work.errors if error.path in work.first_paths])
 
 
 def drop_if_too_long(call: dict[str, Any]) -> dict[str, Any] | None:
@@ -118,6 +118,10 @@ class _Work:
     @property
     def errors(self) -> list[FieldError]:
         return list(self._errors.values())
+
+    def list_causes(self) -> list[FieldError]:
+        """Return the errors without those inside a value that is wrong as a whole, and that a correction caused."""
+        return [error for error in self.errors if not any(error.path.startswith(f"{path}/") for path in self._errors)]
 
     def correct_all(self, errors: Sequence[FieldError]) -> bool:
         """Correct what is certain, and keep all errors. Return whether anything was corrected."""

@@ -10,6 +10,8 @@ from django.db import models
 from core.database_errors import NOT_MIGRATED
 from registry.models import ROOT
 
+_WORD = re.compile(r"[\w-]+")
+
 
 class ErrorCode(models.TextChoices):
     """All error codes of an envelope."""
@@ -44,7 +46,7 @@ class FieldError:
 
 
 def _get_words(text: str) -> str:
-    return " ".join(re.findall(r"[\w-]+", text))
+    return " ".join(_WORD.findall(text))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     editor = ed.page
     editor.goto(page_of_op())
     preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
-    expect(preview).to_contain_text("174 tokens (same as live)")
+    expect(preview).to_contain_text("180 tokens (same as live)")
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
     expect(preview).to_contain_text("compared to live")

@@ -81,7 +81,7 @@ def test_operation_names_the_event_or_calendar(api: Api) -> None:
 def test_event_get_needs_its_id(api: Api) -> None:
     error = assert_refused(api.post("exec", {"op": "cal.event.get", "args": {}}), 400, "invalid_args")
 
-    assert "event_id" in error["message"]
+    assert [each["path"] for each in error["details"]["field_errors"]] == ["/event_id"]
 
 
 def test_event_list_uses_the_project_of_the_context(api: Api) -> None:
