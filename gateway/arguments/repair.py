@@ -121,7 +121,11 @@ class _Work:
 
     def list_causes(self) -> list[FieldError]:
         """Return the errors without those inside a value that is wrong as a whole, and that a correction caused."""
-        return [error for error in self.errors if not any(error.path.startswith(f"{path}/") for path in self._errors)]
+        return [
+            error
+            for error in self.errors
+            if not any(path and error.path.startswith(f"{path}/") for path in self._errors)
+        ]
 
     def correct_all(self, errors: Sequence[FieldError]) -> bool:
         """Correct what is certain, and keep all errors. Return whether anything was corrected."""
