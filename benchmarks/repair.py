@@ -10,7 +10,7 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,10 @@ import orjson
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core import tokens
 from gateway.arguments import normalise
-from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.envelopes import Trace
-from gateway.execution import pipeline
-from gateway.models import all_scopes
-from gateway.request_context import Caller, UserContext
+from gateway.execution import pipeline, try_op
+from gateway.request_context import UserContext
 from registry.catalog import cache
-from registry.catalog.model import FULL_VISIBILITY
 from workspace.demo import DEMO_SUBJECT
 from workspace.demo.rows import get_demo_id
 
@@ -137,22 +134,8 @@ def _replay(entry: dict[str, Any], body: dict[str, Any]) -> RepairedCall:
 
 
 def _send(body: dict[str, Any], context: UserContext) -> Envelope:
-    key = VerifiedKey(
-        id=0,
-        prefix="repair",
-        client_id=0,
-        client="repair",
-        scopes=frozenset(all_scopes()),
-        bound_subject=DEMO_SUBJECT,
-        subject_pattern="*",
-        visibility=FULL_VISIBILITY,
-        confirms=False,
-        rate=1,
-        expires_at=None,
-        stamp=(datetime.now(UTC), datetime.now(UTC)),
-    )
-    caller = Caller(key, subject=DEMO_SUBJECT, context=context)
     trace = Trace(f"tr_{uuid4().hex}")
+    caller = replace(try_op.build_caller(DEMO_SUBJECT, "repair", trace), context=context)
     return pipeline.execute(body=body | {"dry_run": True}, caller=caller, trace=trace).envelope
 
 

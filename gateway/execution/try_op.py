@@ -38,7 +38,7 @@ def build_draft_catalog(op: Op) -> Catalog:
 
 def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> EnvelopeResponse:
     """Return the answer to a dry run. `args` is JSON as typed. No write is kept."""
-    caller = _build_caller(subject, by, trace)
+    caller = build_caller(subject, by, trace)
     try:
         body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": True}
     except strict_json.NotStrictJSON as error:
@@ -47,7 +47,7 @@ def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: T
     return pipeline.execute(body=body, caller=caller, trace=trace, catalog=catalog)
 
 
-def _build_caller(subject: str, by: str, trace: Trace) -> Caller:
+def build_caller(subject: str, by: str, trace: Trace) -> Caller:
     """Return a caller with all permissions for a subject. Its client exists only here and has no key."""
     key = VerifiedKey(
         id=0,
