@@ -1,4 +1,5 @@
-"""How many calls and tokens it takes from an end user's request to the right call, on the catalog that is live.
+"""How many calls and tokens it takes from an end user's request to the right call: on the shipped catalog alone, and
+with thousands of other tools beside it.
 
 A scripted searcher sends the request itself as a query. It knows the right op when it sees it, as a good model does,
 but not the op's args: it reads help until it has seen them. If the search does not show the op, it walks down from the
@@ -14,9 +15,11 @@ from typing import Any
 
 import orjson
 
+from benchmarks import synthetic
 from benchmarks.figures import BenchmarkFigure
 from gateway.contracts.validation import find_field_errors
 from registry import search
+from registry.catalog import model
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -39,23 +42,34 @@ class Discovery:
     tokens: int
 
 
-def measure_discovery(
-    catalog: Catalog, requests: Path = REQUESTS, plain: Path = PLAIN_REQUESTS
-) -> list[BenchmarkFigure]:
-    """Return the figures for a catalog. Raises InvalidRequestSet."""
+def measure_discovery(catalog: Catalog, requests: Path = REQUESTS, *, name: str = "discovery") -> list[BenchmarkFigure]:
+    """Return the mean calls and tokens for a catalog. Raises InvalidRequestSet."""
     ways = [_discover(catalog, entry["request"], entry["op"]) for entry in _read_requests(catalog, requests)]
     against = f"{len(ways)} requests, {len(catalog.ops):,} ops"
-    hits = list(_find_ranks(catalog, plain))
     return [
-        BenchmarkFigure("discovery.calls", round(statistics.fmean(way.calls for way in ways), 2), "calls", against),
-        BenchmarkFigure("discovery.tokens", round(statistics.fmean(way.tokens for way in ways)), "tokens", against),
-        BenchmarkFigure(
-            "search.plain.top3",
-            round(statistics.fmean(rank is not None and rank < FIRST_HITS for rank in hits), 3),
-            "",
-            f"{len(hits)} requests in words of users",
-        ),
+        BenchmarkFigure(f"{name}.calls", round(statistics.fmean(way.calls for way in ways), 2), "calls", against),
+        BenchmarkFigure(f"{name}.tokens", round(statistics.fmean(way.tokens for way in ways)), "tokens", against),
     ]
+
+
+def measure_plain_requests(catalog: Catalog, plain: Path = PLAIN_REQUESTS) -> BenchmarkFigure:
+    """Return the share of requests in words of users that find a right op among the first. Raises InvalidRequestSet."""
+    ranks = list(_find_ranks(catalog, plain))
+    return BenchmarkFigure(
+        "search.plain.top3",
+        round(statistics.fmean(rank is not None and rank < FIRST_HITS for rank in ranks), 3),
+        "",
+        f"{len(ranks)} requests in words of users",
+    )
+
+
+def add_tools(content: dict[str, Any], number: int) -> Catalog:
+    """Return the catalog of a release's content (see registry.snapshot.snapshot) with this many other tools."""
+    others = synthetic.build_ops(number)
+    groups = [{"path": path, "summary": summary} for path, summary in synthetic.build_groups(others).items()]
+    return model.build_catalog(
+        "0" * 64, content | {"ops": [*content["ops"], *others], "groups": [*content["groups"], *groups]}
+    )
 
 
 def _discover(catalog: Catalog, request: str, op: str) -> Discovery:

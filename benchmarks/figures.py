@@ -45,6 +45,8 @@ GOALS = {
     "reports.1m.p95_ms": FigureGoal("<", 500),
     "discovery.calls": FigureGoal("≤", 2.2),
     "discovery.tokens": FigureGoal("≤", 450),
+    "discovery.4k.calls": FigureGoal("≤", 2.2),
+    "discovery.4k.tokens": FigureGoal("≤", 450),
     "search.plain.top3": FigureGoal("≥", 0.92),
     "repair.rate": FigureGoal("≥", 0.95),
     "repair.tokens_p90": FigureGoal("≤", 250),

@@ -38,6 +38,7 @@ MAX_NUMBER = 2_147_483_647  # PostgreSQL's integers
 MAX_DAYS = 36_500  # a hundred years; a date thousands of years ago cannot be computed
 MAX_HOURS = 24 * MAX_DAYS
 MIN_SECRET_LENGTH = 32
+MAX_NAME_LENGTH = 200
 SHOWN_CHARACTERS = 80  # of an invalid value
 
 RANDOM = '{} or more random characters, such as those of python -c "import secrets; print(secrets.token_urlsafe(50))"'
@@ -134,6 +135,14 @@ def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
         if choice.lower() == value.lower():
             return choice
     raise InvalidSetting(name, f"is {_quote_value(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
+
+
+def read_name(name: str, *, default: str) -> str:
+    """Return a name that another service knows, without spaces."""
+    value = _read_text(name) or default
+    if value.isprintable() and not any(map(str.isspace, value)) and len(value) <= MAX_NAME_LENGTH:
+        return value
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a name without spaces, such as {default}")
 
 
 def read_environment(name: str) -> str:

@@ -160,6 +160,7 @@ X_FRAME_OPTIONS = "DENY"
 GATEWAY_KEY_PEPPER = env.read_secret("GATEWAY_KEY_PEPPER", production=PRODUCTION)
 CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localhost/"
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
+SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
 
 _log_level = env.read_choice("LOG_LEVEL", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
 LOGGING = {
@@ -174,6 +175,7 @@ LOGGING = {
                 GATEWAY_KEY_PEPPER,
                 DATABASES["default"].get("PASSWORD", ""),
                 WEB_SEARCH_KEY,
+                SEARCH_EMBEDDINGS_KEY,
                 *(urlsplit(url).password or "" for url in CELERY_BROKER_URL.split(";")),
             ],
         }
@@ -312,6 +314,10 @@ GATEWAY_OUTGOING_PORTS = env.read_ports("GATEWAY_OUTGOING_PORTS", default="80,44
 WEB_VISIT_ALLOW = env.read_networks("WEB_VISIT_ALLOW")
 WEB_SEARCH_KIND = env.read_choice("WEB_SEARCH_KIND", choices=["searxng", "tavily"], default="searxng")
 WEB_SEARCH_URL = env.read_url("WEB_SEARCH_URL", example="https://search.acme.com/search")
+
+# Search for ops: an endpoint like OpenAI's that turns texts into vectors, and its model. Empty: search without it.
+SEARCH_EMBEDDINGS_URL = env.read_url("SEARCH_EMBEDDINGS_URL", example="https://api.openai.com/v1/embeddings")
+SEARCH_EMBEDDINGS_MODEL = env.read_name("SEARCH_EMBEDDINGS_MODEL", default="text-embedding-3-small")
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)

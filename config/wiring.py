@@ -25,8 +25,10 @@ from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.releases import token_count_job
+from registry.search import op_embeddings
 from workspace import handlers
 from workspace.contract import Lookups
+from workspace.handlers.generic import arg_checks
 from workspace.services.access import profiles
 from workspace.services.search import row_finder
 
@@ -35,6 +37,7 @@ POLLED_FUNCTIONS = (
     cache.refresh_live,
     cache.drop_withdrawn,
     connections.refresh_connections,
+    search.refresh_embeddings,
     switches.refresh_switches,
     rollout_cache.refresh,
     release_routing.preload_cohort_releases,
@@ -63,6 +66,8 @@ PERIODIC_JOBS = (
     Job(retention.delete_contents, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
+    Job(op_embeddings.embed_waiting, timedelta(seconds=5)),
+    Job(op_embeddings.delete_unused, timedelta(days=1)),
 )
 
 # Embedded upstreams: the name of the connection, and its handlers by tool name.
@@ -72,7 +77,14 @@ EMBEDDED_UPSTREAMS: dict[str, Mapping[str, Handler]] = {
 }
 
 # What embedded upstreams can look up for an error that says what to send instead.
-UPSTREAM_LOOKUPS = {"workspace": Lookups(row_finder.find_rows, profiles.get_zone, row_finder.find_project)}
+UPSTREAM_LOOKUPS = {
+    "workspace": Lookups(
+        find_rows=row_finder.find_rows,
+        get_time_zone=profiles.get_zone,
+        find_project=row_finder.find_project,
+        check_args=arg_checks.check_args,
+    ),
+}
 
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (

@@ -38,6 +38,7 @@ hypothesis_settings.load_profile("default")
 BOTH_DATABASES = "both_databases"  # the mark of tests that run on PostgreSQL, too
 SECONDS_KEY = "gateway/seconds"  # key of the tests' durations in pytest's cache
 LONG_TEST_SECONDS = 1.0  # durations of longer tests are stored
+SPREAD_UNTIL = 0.8  # share of the run in which tests that wait for processes begin
 
 _numbers = count(1)
 _seconds: Counter[str] = Counter()
@@ -52,15 +53,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Run long tests first, so that no worker has one at the end. The others keep their random order."""
+    """Spread tests that wait for processes among those that compute, so that no core is idle; long tests go first."""
     known = config.cache.get(SECONDS_KEY, {})
-    items.sort(key=lambda item: _get_sort_key(item, known))
+    items.sort(key=lambda item: -known.get(item.nodeid, 0))
+    waiting, computing = [], []
+    for item in items:
+        (waiting if _waits_for_processes(item) else computing).append(item)
+    items[:] = _spread(waiting, computing)
 
 
-def _get_sort_key(item: pytest.Item, known: dict[str, float]) -> tuple[int, float]:
-    """Sort by kind (browser, processes, others), then by the stored durations of long tests."""
-    kind = 0 if item.get_closest_marker("browser") else 1 if item.get_closest_marker("server") else 2
-    return kind, -known.get(item.nodeid, 0)
+def _waits_for_processes(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(mark) for mark in ("browser", "server"))
+
+
+def _spread(few: list[pytest.Item], many: list[pytest.Item]) -> list[pytest.Item]:
+    """Return both lists as one, with an item of `few` after every so many, and none of them in the last part."""
+    distance = max(1, int(len(many) * SPREAD_UNTIL / max(1, len(few))))
+    spread = [item for at, one in enumerate(few) for item in (one, *many[at * distance : (at + 1) * distance])]
+    return spread + many[len(few) * distance :]
 
 
 def pytest_collection_finish() -> None:

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from workspace.errors import ArgumentError
+
 
 @dataclass(frozen=True, slots=True)
 class OpRequest:
@@ -56,8 +58,11 @@ class Lookups:
     `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
     returns the rows with exactly this title, or else a few with a similar one, which it says in the second value.
     `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
+    `check_args` takes a tool name, those of its args that match the schema, and the subject, and returns the errors
+    that the args alone tell, such as an end before a start.
     """
 
     find_rows: Callable[[str, str, str, str], tuple[Sequence[FoundRow], bool]]
     get_time_zone: Callable[[str], tzinfo]
     find_project: Callable[[str, str, str], str | None]
+    check_args: Callable[[str, dict[str, Any], str], Sequence[ArgumentError]]

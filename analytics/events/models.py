@@ -76,6 +76,12 @@ class OperationEvent(models.Model):
             models.Index(
                 fields=["session", "turn"], name="event_by_turn", condition=~Q(session="")
             ),  # one conversation
+            # The changes of one row.
+            models.Index(
+                fields=["entity_id", "-time"],
+                name="event_by_changed_row",
+                condition=Q(kind="write", ok=True) & ~Q(entity_id=""),
+            ),
             # Contents to delete after GATEWAY_CONTENT_DAYS; usually very few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events

@@ -1,4 +1,4 @@
-"""CallRepair an invalid call, so that the model needs no further call of help.
+"""Repair an invalid call, so that the model needs no further call of help.
 
 A repair is proposed, never run. It is certain, or it is left to the model with the candidates.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from core import json_pointer, suggestions
 from gateway.arguments import coercion, normalise, synonyms, values
-from gateway.contracts.errors import FieldError
+from gateway.contracts.errors import ArgsCorrection, FieldError
 from gateway.contracts.validation import find_field_errors, get_subschema, is_title
 from gateway.request_context import UserContext, is_uuid
 from registry.catalog.model import CatalogOp
@@ -30,27 +30,17 @@ FindId = Callable[[str, str, dict[str, Any]], tuple[str | None, FieldError] | No
 FindProject = Callable[[dict[str, Any]], str | None]
 # The other op that takes an unknown argument: (name, args) -> the op's path and, if it takes all args, its args.
 FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] | None]
+# What breaks a rule of the upstream in args that match the schema, and how to correct all of it, if that is certain.
+FindRuleErrors = Callable[[dict[str, Any]], tuple[list[FieldError], ArgsCorrection | None]]
 
 # What models wrap args in.
 _WRAPPERS = frozenset(
     (
         *("args", "arguments", "input", "inputs", "params", "parameters", "payload", "data", "body", "fields"),
-        *(
-            "properties",
-            "attributes",
-            "updates",
-            "update",
-            "changes",
-            "values",
-            "patch",
-            "item",
-            "object",
-            "entity",
-            "request",
-        ),
+        *("properties", "attributes", "updates", "update", "changes", "values", "patch", "item", "object"),
+        *("entity", "request"),
     )
 )
-
 
 _NULL_WORDS = frozenset(("none", "null", "nil", "n/a", "-", "nothing", "undefined", "no date", "no due date"))
 
@@ -64,6 +54,7 @@ class RepairHelp:
     find_id: FindId
     find_project: FindProject
     find_other_op: FindOtherOp
+    find_rule_errors: FindRuleErrors
 
 
 @dataclass(slots=True)
@@ -93,9 +84,16 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
     call = work.other_call
     if call is None and not errors and not normalise.is_empty_update(op, work.args):
         call = {"op": op.op, "args": work.args}
+    rule_errors = list[FieldError]()
+    if work.other_call is None:
+        rule_errors, correction = help.find_rule_errors(_leave_out_invalid(work.args, errors))
+        if call is not None and rule_errors:
+            corrected = correction.apply(work.args) if correction else None
+            call = None if corrected is None else {"op": op.op, "args": corrected}
     if call is None or drop_if_too_long(call) is None:
-        return CallRepair(None, work.list_causes())
-    return CallRepair(call, [_shorten(error) for error in work.errors if error.path in work.first_paths])
+        return CallRepair(None, [*work.list_causes(), *rule_errors])
+    shortened = [_shorten(error) for error in work.errors if error.path in work.first_paths]
+    return CallRepair(call, [*shortened, *rule_errors])
 
 
 def drop_if_too_long(call: dict[str, Any]) -> dict[str, Any] | None:
@@ -174,8 +172,10 @@ class _Work:
 
     def _correct_name(self, error: FieldError, holder: Any, name: str, schema: dict[str, Any], *, is_top: bool) -> bool:
         arguments = schema.get("properties", {})
-        if is_top and (self._unwrap(name, arguments) or self._use_other_op(error, name, exact=True)):
-            return self.other_call is None
+        if is_top and (self._unwrap(name, arguments) or self._leave_out_own_project(error, name)):
+            return True
+        if is_top and self._use_other_op(error, name, exact=True):
+            return False
         missing = set(schema.get("required", ())) - holder.keys()
         meant = synonyms.find_argument(name, arguments, entity=self.op.entity, missing=missing)
         target = meant or _find_similar_name(error, name)
@@ -217,6 +217,16 @@ class _Work:
         self.args.update({key: value for key, value in unwrapped.without_defaults.items() if key not in self.args})
         message = f"Send what is in {_cut(name)} directly in args."
         self._errors[f"/{name}"] = FieldError(f"/{name}", "unknown_argument", message)
+        return True
+
+    def _leave_out_own_project(self, error: FieldError, name: str) -> bool:
+        """Leave out the project of the row that is changed, which was sent to say where the row is."""
+        if name != "project_id" or not self._may_look_up() or self.help.find_project(self.args) != self.args[name]:
+            return False
+        del self.args[name]
+        self._errors[error.path] = replace(
+            error, message="Leave out project_id: the id of the row says its project.", expected=None
+        )
         return True
 
     def _nest(self, name: str) -> bool:
@@ -300,6 +310,12 @@ def _find_path(value: Any, pointer: str) -> list[str | int]:
     if isinstance(value, list):
         return [*path, int(last)] if last.isdecimal() and int(last) < len(value) else []
     return [*path, last] if isinstance(value, dict) and pointer else []
+
+
+def _leave_out_invalid(args: dict[str, Any], errors: Sequence[FieldError]) -> dict[str, Any]:
+    """Return the args in which no error is."""
+    wrong = {parts[0] for error in errors if (parts := json_pointer.split(error.path))}
+    return {name: value for name, value in args.items() if name not in wrong}
 
 
 def _says_nothing(value: Any) -> bool:

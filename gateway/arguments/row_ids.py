@@ -52,7 +52,7 @@ def find_id(
         return None
     project_id = args.get("project_id")
     preferred_project = project_id if isinstance(project_id, str) else caller.context.project_id
-    with _limit_lookup():
+    with limit_lookup():
         rows, is_exact = lookups.find_rows(entity, text, caller.subject, preferred_project)
     path = f"/{name}"
     if is_exact and len(rows) == 1:
@@ -72,7 +72,7 @@ def find_project(op: CatalogOp, args: Mapping[str, Any], caller: Caller) -> str 
     id, lookups = args.get(f"{op.entity}_id"), find_lookups(op.connection)
     if lookups is None or not isinstance(id, str) or not is_uuid(id):
         return None
-    with _limit_lookup():
+    with limit_lookup():
         return lookups.find_project(op.entity, id, caller.subject)
 
 
@@ -81,11 +81,12 @@ def get_time_zone(op: CatalogOp, caller: Caller) -> tzinfo:
     lookups = find_lookups(op.connection)
     if lookups is None:
         return UTC
-    with _limit_lookup():
+    with limit_lookup():
         return lookups.get_time_zone(caller.subject)
 
 
-def _limit_lookup() -> AbstractContextManager[None]:
+def limit_lookup() -> AbstractContextManager[None]:
+    """Bound the time that the lookups for an error take."""
     return Deadline.after(milliseconds=MAX_LOOKUP_MS).limit_waits()
 
 

@@ -1,12 +1,12 @@
 """Ops that the gateway runs itself, by tool name.
 
-They need outgoing HTTP or the caller's release, which no upstream has.
+They need outgoing HTTP, the caller's release or the operation events, which no upstream has.
 """
 
 from functools import partial
 from typing import Any
 
-from gateway.builtin_ops import fetch_page, guides, search
+from gateway.builtin_ops import entity_history, fetch_page, guides, search
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 
 
@@ -18,6 +18,7 @@ def _return_prepared(_: UpstreamCall, outcome: UpstreamResponse) -> UpstreamResp
 HANDLERS: dict[str, BuiltinHandler[Any]] = {
     "web_visit": BuiltinHandler(apply=_return_prepared, prepare=fetch_page.fetch),
     "web_search": BuiltinHandler(apply=_return_prepared, prepare=search.search_web),
+    "get_entity_history": BuiltinHandler(apply=entity_history.list_changes),
     "get_buildos_overview": BuiltinHandler(apply=partial(guides.answer_guide, prompt="overview")),
     "get_buildos_usage_guide": BuiltinHandler(apply=partial(guides.answer_guide, prompt="usage_guide")),
 }

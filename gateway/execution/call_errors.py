@@ -7,10 +7,17 @@ import orjson
 from core import strict_json, suggestions
 from gateway.arguments import normalise, repair, row_ids
 from gateway.contracts import request_schemas
-from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError, describe_invalid_args
+from gateway.contracts.errors import (
+    ArgsCorrection,
+    FieldError,
+    InvalidRequestError,
+    NotFoundError,
+    describe_invalid_args,
+)
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import op_guesses
 from gateway.execution.exec_call import ExecCall
+from gateway.executors import embedded
 from registry import search
 from registry.catalog.model import CatalogOp
 from registry.help import help_pages
@@ -97,14 +104,29 @@ def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair.RepairHelp:
         ),
         find_project=lambda args: row_ids.find_project(op, args, call.caller),
         find_other_op=lambda name, args: _find_other_op(call, op, name, args),
+        find_rule_errors=lambda args: _find_rule_errors(call, op, args),
     )
+
+
+def _find_rule_errors(
+    call: ExecCall, op: CatalogOp, args: dict[str, Any]
+) -> tuple[list[FieldError], ArgsCorrection | None]:
+    """Return the rules of the upstream that the args alone break, and the correction of all of them."""
+    lookups = embedded.find_lookups(op.connection)
+    if lookups is None:
+        return [], None
+    with row_ids.limit_lookup():
+        errors = lookups.check_args(op.tool_name, args, call.caller.subject)
+    return embedded.convert_errors(errors), embedded.build_correction(errors)
 
 
 def _find_other_op(
     call: ExecCall, op: CatalogOp, name: str, args: dict[str, Any]
 ) -> tuple[str, dict[str, Any] | None] | None:
     """Return the path of the other op that takes an argument, and the args if it can run with them."""
-    found = op_guesses.find_op_that_takes(call.catalog, call.view, op, name, args)
+    found = op_guesses.find_op_that_takes(call.catalog, call.view, op, name, args) or op_guesses.find_link(
+        call.catalog, call.view, op, name, args
+    )
     if found is None:
         return None
     other, renamed = found

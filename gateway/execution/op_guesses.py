@@ -7,11 +7,41 @@ from typing import Any
 
 from core.suggestions import to_snake_case
 from gateway.arguments import synonyms
+from gateway.request_context import is_uuid
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
 DELETE = "delete"
+_LINK_ARGUMENTS = frozenset(("src_kind", "src_id", "dst_kind", "dst_id", "rel"))  # of an op that links two rows
+# What an argument on an update says about another row of the same kind.
+_RELATION_WORDS = {
+    "depends_on": frozenset(
+        (
+            *(
+                "depends_on",
+                "depends",
+                "dependency",
+                "dependencie",
+                "dependent_on",
+                "prerequisite",
+                "requires",
+                "after",
+            ),
+            *(
+                "blocked_by",
+                "blocker",
+                "waits_for",
+                "wait_for",
+                "waiting_for",
+                "waiting_on",
+                "predecessor",
+                "comes_after",
+            ),
+        )
+    ),
+    "blocks": frozenset(("blocks", "block", "blocking", "before", "successor", "comes_before", "dependent")),
+}
 MAX_WORDS = 12  # of a name
 MAX_OPS = 200  # of an entity; more are not looked at, because each word of the name is tried on each
 
@@ -83,6 +113,30 @@ def find_op_that_takes(
         if len(found) == 1:
             return found[0]
     return None
+
+
+def find_link(
+    catalog: Catalog, view: CatalogView, op: CatalogOp, name: str, args: Mapping[str, Any]
+) -> tuple[CatalogOp, dict[str, Any]] | None:
+    """Return the op that links two rows, and its args, for an argument that would link the row of this call.
+
+    Such as depends_on or milestone_id on an update of a task. What else was sent is kept, so that nothing is lost.
+    """
+    links = [each for path in view.ops if (each := catalog.ops[path]).arguments.keys() >= _LINK_ARGUMENTS]
+    id_argument = f"{op.entity}_id"
+    if len(links) != 1 or links[0].connection != op.connection or not isinstance(args.get(id_argument), str):
+        return None
+    stem = to_snake_case(name[:100]).removesuffix("s").removesuffix("_id")
+    relation = next((relation for relation, words in _RELATION_WORDS.items() if stem in words), None)
+    kinds = links[0].arguments["dst_kind"].get("enum", ())
+    kind = op.entity if relation else next((each for each in kinds if each == stem), None)
+    other = args[name][0] if isinstance(args[name], list) and len(args[name]) == 1 else args[name]
+    if kind not in kinds or op.entity not in kinds or not isinstance(other, str):
+        return None
+    ends = {"src_kind": op.entity, "src_id": args[id_argument], "dst_kind": kind}
+    end = {"dst_id" if is_uuid(other) else "dst_title": other}
+    rest = {each: value for each, value in args.items() if each not in (name, id_argument)}
+    return links[0], rest | ends | end | {"rel": relation or f"targets_{kind}"}
 
 
 def find_only_op(view: CatalogView, path: str) -> str | None:

@@ -51,6 +51,11 @@ def find_time_zone(subject: str) -> tzinfo:
     return next((lookups.get_time_zone(subject) for lookups in _lookups_by_connection.values()), UTC)
 
 
+def is_visible(entity: str, id: str, subject: str) -> bool:
+    """Return whether a subject can see the row of any embedded upstream with this id."""
+    return any(lookups.find_project(entity, id, subject) for lookups in _lookups_by_connection.values())
+
+
 class EmbeddedExecutor:
     """Runs an op with the handler registered for its tool name."""
 
@@ -106,17 +111,19 @@ def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoRetu
     raise ERROR_CLASSES[type(refusal)](
         describe_invalid_args(is_corrected=False) if is_said else refusal.message,
         reason=refusal.reason,
-        field_errors=[
-            FieldError(error.path, error.code, error.message, error.expected, error.got)
-            for error in refusal.field_errors
-        ],
+        field_errors=convert_errors(refusal.field_errors),
         details=refusal.details,
         help_path=work.op.op,
-        correction=_build_correction(refusal.field_errors),
+        correction=build_correction(refusal.field_errors),
     ) from refusal
 
 
-def _build_correction(field_errors: Sequence[errors.ArgumentError]) -> ArgsCorrection | None:
+def convert_errors(field_errors: Sequence[errors.ArgumentError]) -> list[FieldError]:
+    """Return an upstream's errors of arguments as those of an answer."""
+    return [FieldError(error.path, error.code, error.message, error.expected, error.got) for error in field_errors]
+
+
+def build_correction(field_errors: Sequence[errors.ArgumentError]) -> ArgsCorrection | None:
     """Return the correction of all errors, None if one of them has none."""
     if not field_errors or not all(error.swap or error.leave_out for error in field_errors):
         return None

@@ -116,6 +116,12 @@ def is_loaded(version: str) -> bool:
         return version in _loaded
 
 
+def list_loaded() -> list[Catalog]:
+    """Return the catalogs in memory."""
+    with _lock:
+        return list(_loaded.values())
+
+
 def is_servable(version: str) -> bool:
     """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
     if is_loaded(version):

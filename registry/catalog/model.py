@@ -177,6 +177,10 @@ class Catalog:
         value: T = self._derived[kind]
         return value
 
+    def get_derived(self, kind: type[T]) -> T | None:
+        """Return a value that was derived from this catalog; None if nobody has needed it yet."""
+        return self._derived.get(kind)
+
 
 def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
     """Build the catalog from a release's content (see registry.snapshot.snapshot)."""

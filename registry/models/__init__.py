@@ -7,6 +7,7 @@ from registry.models.connection import Connection
 from registry.models.fields import name_validator, path_validator, word_validator
 from registry.models.op import Group, Op, OpAlias
 from registry.models.op_copy import Example, PolicyRule
+from registry.models.op_embedding import OpEmbedding
 from registry.models.paths import ROOT, get_parent_path
 from registry.models.prompt_section import PromptSection
 from registry.models.release import Activation, Release
@@ -20,6 +21,7 @@ __all__ = [
     "Group",
     "Op",
     "OpAlias",
+    "OpEmbedding",
     "PolicyRule",
     "PromptSection",
     "Release",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from itertools import islice
 
+from registry.catalog import cache
 from registry.catalog.model import Catalog, CatalogView
 from registry.models import ROOT
 from registry.search import tokenizer
@@ -52,9 +53,16 @@ def get_index(catalog: Catalog) -> SearchIndex:
     return catalog.get_or_derive(SearchIndex, lambda: SearchIndex(catalog.ops.values()))
 
 
+def refresh_embeddings() -> None:
+    """Load the vectors from the embeddings endpoint that were missing, for the catalogs that are searched."""
+    for catalog in cache.list_loaded():
+        if (index := catalog.get_derived(SearchIndex)) is not None:
+            index.embeddings.refresh()
+
+
 def warm(catalog: Catalog) -> None:
     """Build what searches of a catalog need, before the first search."""
-    get_index(catalog)
+    get_index(catalog).embeddings.refresh()
     catalog.get_or_derive(_GroupStems, lambda: _build_group_stems(catalog))
     catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog))
 

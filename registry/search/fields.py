@@ -1,8 +1,9 @@
 """Read the words of ops for the index, field by field, as arrays."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +11,19 @@ from numpy.typing import NDArray
 from registry.catalog.model import CatalogOp
 from registry.search import tokenizer
 
-# The weight of a word in each field. "prose" is notes, policy and examples; it often names other ops.
+# The weight of a word in each field. "prose" is the path, notes, policy and examples; it often names other ops.
 WEIGHTS = {
     "name": 3.0,
     "aliases": 2.0,
     "keywords": 2.0,
-    "summary": 1.5,
-    "description": 1.0,
-    "arguments": 0.7,
+    "text": 1.0,
+    "arguments": 0.5,
+    "argument_texts": 0.3,
     "prose": 0.3,
 }
 FIELDS = tuple(WEIGHTS)
+
+MAX_TEXT = 4_000  # characters of a description, and of all texts on arguments, that are indexed
 
 # Ends each text, so that all texts of a field are split in one call. A call for each takes ten times as long.
 _TEXT_END = tokenizer.BREAK
@@ -54,12 +57,35 @@ def read_op_words(ops: Sequence[CatalogOp], former_names: Sequence[Sequence[str]
 
 def _list_field_texts(op: CatalogOp, former_names: Sequence[str]) -> dict[str, str]:
     titles = (example.get(part, "") for example in op.examples for part in ("title", "note"))
+    path_in_group = op.op.partition(".")[2]
     return {
-        "name": f"{op.op} {op.tool_name}",
+        "name": op.tool_name,
         "aliases": " ".join((*op.aliases, *former_names)),
         "keywords": " ".join((*op.keywords, op.entity, op.action)),
-        "summary": op.summary,
-        "description": op.description,
+        "text": _join_summary(op.summary, op.description),
         "arguments": " ".join((*op.arguments, *op.argument_aliases)),
-        "prose": " ".join((op.notes, *(rule for rules in op.policy.values() for rule in rules), *titles)),
+        "argument_texts": " ".join(_iter_argument_texts(op))[:MAX_TEXT],
+        "prose": " ".join(
+            (path_in_group, op.notes, *(rule for rules in op.policy.values() for rule in rules), *titles)
+        ),
     }
+
+
+def _join_summary(summary: str, description: str) -> str:
+    """Return both texts. The summary of an imported op often is the beginning of its description."""
+    text = description[:MAX_TEXT]
+    return text if text.startswith(summary) else f"{summary} {text}"
+
+
+def _iter_argument_texts(op: CatalogOp) -> Iterator[str]:
+    """Yield the descriptions and the values in words of the arguments."""
+    for schema in op.arguments.values():
+        if isinstance(schema, dict):
+            yield from _iter_schema_texts(schema)
+
+
+def _iter_schema_texts(schema: dict[str, Any]) -> Iterator[str]:
+    yield str(schema.get("description", ""))
+    values = schema.get("enum", ())
+    if isinstance(values, list):
+        yield from (value for value in values if isinstance(value, str))

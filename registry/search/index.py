@@ -1,33 +1,39 @@
 """Index the ops of one catalog, and rank them for a request by words, meaning and action."""
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from registry.catalog.model import CatalogOp
-from registry.search import embeddings, fields, intent, postings, tokenizer
-from registry.search.embeddings import Floats, WordVectors
+from registry.search import embeddings_endpoint, families, fields, intent, postings, tokenizer, word_vectors
 from registry.search.fields import FIELDS, IndexedWords
+from registry.search.op_embeddings import OpEmbeddings
 from registry.search.spelling import Speller
+from registry.search.word_vectors import Floats, WordVectors
 
 MAX_REQUEST = 1_000  # characters of a request; the rest is ignored
 MAX_SHORT_REQUEST = 3  # significant words; a longer request is a sentence
-MAX_CLAUSES = 4  # clauses of a request that are scored separately
+MAX_CLAUSES = 8  # clauses of a request that vote
 
-# Weights relative to word coverage (0 to 1). Tuned on the development set of benchmarks/search.py.
-MEANING_WEIGHT = 1.2
-CLAUSE_WEIGHT = 0.2
-ACTION_WEIGHT = 0.03
-KEYWORD_WEIGHT = 0.5  # a request that equals one of an op's keywords
+# How an op's score is put together. Chosen on public sets of tools by leaving one set out (docs/adr/0011).
+OWN_WEIGHT = 0.75  # words of the op itself
+FAMILY_WEIGHT = 0.25  # words of its siblings
+WORDS_SCALE = 5  # brings the sum of the words to the size of a cosine
+VOTE_WEIGHT = 0.3
+VOTE_SHARPNESS = 12
+ACTION_WEIGHT = 0.02
+KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
+NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which match without any word
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
 
 _DIGIT = re.compile("[0-9]")
+_ID = re.compile(r"\bids?\b", re.IGNORECASE)  # a request that has an id needs no op that finds it
 
-DESCRIPTIVE_FIELDS = ("summary", "description")
-CONTEXT_FIELDS = ("name", "aliases", "keywords", "arguments")
+VECTOR_FIELDS = ("name", "aliases", "keywords", "text")
 OPS_PER_PRODUCT = 250  # ops per matrix product; more would briefly use many MB
 
 
@@ -38,49 +44,55 @@ class SearchIndex:
         all_ops = list(ops)
         self.ops = [op for op in all_ops if op.is_active]
         self.paths = [op.op for op in self.ops]
+        count = len(self.ops)
         indexed_words = fields.read_op_words(self.ops, _list_former_names(all_ops, self.ops))
-        self._postings = postings.build_postings(indexed_words, len(self.ops))
+        stemmed_words = postings.stem_words(indexed_words)
+        self._family_of_op, family_count = families.number_families(self.ops)
+        self._stems = stemmed_words.stems
+        self._own_words = stemmed_words.build_postings(np.arange(count), count)
+        self._family_words = stemmed_words.build_postings(self._family_of_op, family_count)
+        self._rarity = postings.compute_rarity(self._own_words)
+        self._lookups = families.IdLookups(self.ops)
         self._vocabulary = frozenset(indexed_words.vocabulary)
         self._speller = Speller(indexed_words.vocabulary)
-        self._vectors = embeddings.load_vectors()
-        self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, len(self.ops)) if self._vectors else None
+        self._vectors = word_vectors.load_vectors()
+        self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, count) if self._vectors else None
+        self.embeddings = OpEmbeddings(self.ops)
         self._keywords = _index_keywords(self.ops)
         self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
+        self._lists = np.array([intent.is_list(op) for op in self.ops], dtype=bool)
 
     def rank(self, request: str) -> list[str]:
         """Return the paths of the ops that match a request, best first."""
         text = tokenizer.extract_request(request[:MAX_REQUEST])
         request_words = self._select_words(text)
-        coverage, cosines = self._score(request_words)
-        scores = coverage + MEANING_WEIGHT * cosines
-        commands = self._split_commands(text)
-        if commands:
-            command_scores = [self._score(command) for command in commands]
-            scores += CLAUSE_WEIGHT * np.max(
-                [
-                    command_coverage + MEANING_WEIGHT * command_cosines
-                    for command_coverage, command_cosines in command_scores
-                ],
-                axis=0,
-            )
-        scores += self._score_actions(intent.detect_request_action(commands[0] if commands else request_words))
+        own, word_scores = self._score_words(request_words)
+        cosines = self._compute_cosines(request_words)
+        clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
+        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses)
+        embedding_cosines = self._compute_embedding_cosines(request)
+        scores += embedding_cosines
+        scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
+        matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
+        matches[_find_highest(embedding_cosines, NEAREST_OPS)] = True
+        if not _ID.search(request):
+            matches[self._lookups.raise_scores(scores)] = True
         keyword_matches = self._keywords.get(tokenizer.normalise_name(request), [])
         scores[keyword_matches] += KEYWORD_WEIGHT
-        coverage[keyword_matches] = 1
-        matches = np.flatnonzero(
-            (coverage > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
-        )
-        return [self.paths[match] for match in matches[np.argsort(-scores[matches], kind="stable")]]
+        matches[keyword_matches] = True
+        found = np.flatnonzero(matches)
+        return [self.paths[match] for match in found[np.argsort(-scores[found], kind="stable")]]
 
-    def _split_commands(self, text: str) -> list[list[str]]:
-        """Return the words of each clause that begins with a verb. Other clauses only count in the whole request."""
-        commands = (
-            clause
-            for clause in tokenizer.split_clauses(text)
-            if intent.detect_request_action(tokenizer.split_words(clause)[:1])
-        )
-        return [self._select_words(command) for command in islice(commands, MAX_CLAUSES)]
+    def _count_votes(self, clauses: Sequence[str]) -> Floats:
+        """Return the highest share of a clause's vote that each op gets. The votes of a clause sum up to 1."""
+        votes = np.zeros(len(self.ops), dtype=np.float32)
+        for clause in clauses:
+            clause_words = self._select_words(clause)
+            scores = self._score_words(clause_words)[1] + self._compute_cosines(clause_words)
+            weights = np.exp(VOTE_SHARPNESS * (scores - scores.max(initial=0)))
+            np.maximum(votes, weights / weights.sum(), out=votes)
+        return votes
 
     def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
@@ -96,34 +108,58 @@ class SearchIndex:
         )
 
     def _correct_spelling(self, word: str) -> str:
-        if word in self._vocabulary or tokenizer.stem(word) in self._postings.stems:
+        if word in self._vocabulary or tokenizer.stem(word) in self._stems:
             return word
         if self._vectors and self._vectors.is_word(word):
             return word
         return self._speller.suggest(word) or word
 
-    def _score(self, request_words: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return (share of the words that each op has, cosine of its vector to theirs), each of shape (ops,)."""
-        coverage = self._postings.score_coverage(map(tokenizer.stem, request_words))
+    def _score_words(self, request_words: Sequence[str]) -> tuple[Floats, Floats]:
+        """Return (score of each op by its own words, score by its own and its family's), each of shape (ops,)."""
+        stems = dict.fromkeys(map(tokenizer.stem, request_words))
+        stem_ids = [self._stems[stem] for stem in stems if stem in self._stems]
+        own = self._own_words.score(stem_ids, self._rarity)
+        family = self._family_words.score(stem_ids, self._rarity)[self._family_of_op]
+        unknown_rarity = (len(stems) - len(stem_ids)) * postings.compute_unknown_rarity(len(self.ops))
+        size = WORDS_SCALE * math.sqrt(float(self._rarity[stem_ids].sum()) + unknown_rarity)
+        scores = (OWN_WEIGHT * own + FAMILY_WEIGHT * family) / (size or 1)
+        return own, scores.astype(np.float32)
+
+    def _compute_cosines(self, request_words: Sequence[str]) -> Floats:
+        """Return the cosine of each op's vector to that of the words, shape (ops,)."""
         if self._vectors is None or self._op_vectors is None or not request_words:
-            return coverage, np.zeros_like(coverage)
-        request_vector = embeddings.scale_to_unit_length(
+            return np.zeros(len(self.ops), dtype=np.float32)
+        request_vector = word_vectors.scale_to_unit_length(
             self._vectors.embed_words(request_words).sum(axis=0, keepdims=True)
         )[0]
         # Not with BLAS: its threads wait for each other when all cores are busy.
-        return coverage, np.einsum("ij,j->i", self._op_vectors, request_vector)
+        cosines: Floats = np.einsum("ij,j->i", self._op_vectors, request_vector)
+        return cosines
+
+    def _compute_embedding_cosines(self, request: str) -> Floats:
+        """Return the cosine of each op's embedding to the request's; zeros if one of them is missing."""
+        op_vectors = self.embeddings.vectors
+        request_vector = embeddings_endpoint.embed_request(request[:MAX_REQUEST]) if op_vectors is not None else None
+        if op_vectors is None or request_vector is None or op_vectors.shape[1:] != request_vector.shape:
+            return np.zeros(len(self.ops), dtype=np.float32)
+        cosines: Floats = np.einsum("ij,j->i", op_vectors, request_vector)
+        return cosines
 
     def _has_known_word(self, request_words: Sequence[str]) -> bool:
         """Return whether any word is a known one. Vectors of nonsense such as zzqx are close to something, too."""
         return self._vectors is not None and any(map(self._vectors.is_word, request_words))
 
     def _score_actions(self, action: str) -> Floats:
-        """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse."""
+        """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse.
+
+        Who reads without saying more wants a list.
+        """
         if not action:
             return np.zeros(len(self.ops), dtype=np.float32)
         is_same_action = (self._actions == action).astype(int)
         is_other_kind = (self._writes != (action != intent.READ)).astype(int)
-        return np.asarray(ACTION_WEIGHT * (is_same_action - is_other_kind), dtype=np.float32)
+        is_expected = self._lists & (action == intent.READ)
+        return np.asarray(ACTION_WEIGHT * (is_same_action - is_other_kind + is_expected), dtype=np.float32)
 
 
 def _list_former_names(all_ops: Sequence[CatalogOp], active: Sequence[CatalogOp]) -> list[Sequence[str]]:
@@ -144,29 +180,24 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
     return dict(places)
 
 
+def _find_highest(cosines: Floats, count: int) -> NDArray[np.intp]:
+    """Return the indexes of the highest cosines above zero."""
+    highest = np.argsort(-cosines, kind="stable")[:count]
+    return highest[cosines[highest] > 0]
+
+
 def _compute_op_vectors(vectors: WordVectors, indexed_words: IndexedWords, count: int) -> Floats:
-    """Return the unit vector of each op, shape (ops, size): between its whole text and its descriptive fields."""
-    word_vectors = vectors.embed_words([word if tokenizer.stem(word) else "" for word in indexed_words.vocabulary])
-    descriptive_sum, context_sum = (
-        _sum_vectors(word_vectors, indexed_words, names, count) for names in (DESCRIPTIVE_FIELDS, CONTEXT_FIELDS)
-    )
-    return (
-        embeddings.scale_to_unit_length(descriptive_sum + context_sum)
-        + embeddings.scale_to_unit_length(descriptive_sum)
-    ) / np.float32(2)
-
-
-def _sum_vectors(word_vectors: Floats, indexed_words: IndexedWords, names: Sequence[str], count: int) -> Floats:
-    """Return for each op the sum of the vectors of its words in some fields, shape (ops, size)."""
-    chosen = np.isin(indexed_words.field_ids, [FIELDS.index(name) for name in names])
+    """Return the unit vector of each op, shape (ops, size): the sum of the vectors of its telling words."""
+    vector_of_word = vectors.embed_words([word if tokenizer.stem(word) else "" for word in indexed_words.vocabulary])
+    chosen = np.isin(indexed_words.field_ids, [FIELDS.index(name) for name in VECTOR_FIELDS])
     word, op = indexed_words.word_ids[chosen], indexed_words.op_ids[chosen]
     order = np.argsort(op, kind="stable")
     word, op = word[order], op[order]
-    sums = np.zeros((count, word_vectors.shape[1]), dtype=np.float32)
+    sums = np.zeros((count, vector_of_word.shape[1]), dtype=np.float32)
     for start in range(0, count, OPS_PER_PRODUCT):
         end = min(start + OPS_PER_PRODUCT, count)
         batch = slice(*np.searchsorted(op, (start, end)))
         word_ids, positions = np.unique(word[batch], return_inverse=True)
         times = np.bincount((op[batch] - start) * len(word_ids) + positions, minlength=(end - start) * len(word_ids))
-        sums[start:end] = times.reshape(end - start, len(word_ids)).astype(np.float32) @ word_vectors[word_ids]
-    return sums
+        sums[start:end] = times.reshape(end - start, len(word_ids)).astype(np.float32) @ vector_of_word[word_ids]
+    return word_vectors.scale_to_unit_length(sums)

@@ -7,8 +7,16 @@ from registry.catalog.model import CatalogOp
 from registry.search import tokenizer
 
 CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
+LIST = "list"  # how ops call the most common way to read
 
-VERB_WINDOW = 4  # words of a request in which its verb is expected
+VERB_WINDOW = 4  # significant words of a request in which its verb is expected
+# Words that begin a request to read, without a verb that says so: "what is late", "my todos".
+QUESTION_WORDS = frozenset(
+    [
+        *("what", "which", "who", "when", "where", "how", "is", "are", "do", "does", "did", "was", "were", "any"),
+        *("anything", "show", "tell", "give", "get", "my", "our", "all"),
+    ]
+)
 
 _VERBS_BY_ACTION = {
     CREATE: """
@@ -37,14 +45,21 @@ _ACTION_BY_STEM = {
 }
 
 
-def detect_request_action(request_words: Sequence[str]) -> str:
-    """Return the action of the first verb in a request's first words; "" if there is none."""
-    return _find_first_action(request_words[:VERB_WINDOW])
+def detect_request_action(words: Sequence[str]) -> str:
+    """Return the action of the first verb among a request's first significant words, or of a question; else ""."""
+    significant = [word for word in words if tokenizer.stem(word)]
+    action = _find_first_action(significant[:VERB_WINDOW])
+    return action or (READ if words and words[0] in QUESTION_WORDS else "")
 
 
 def detect_op_action(op: CatalogOp) -> str:
     """Return the action of an op, from its record or else the verb in its name; "" if unknown."""
     return _detect_recorded_action(op.action) or _find_first_action(tokenizer.split_words(op.tool_name))
+
+
+def is_list(op: CatalogOp) -> bool:
+    """Return whether an op lists rows."""
+    return LIST in tokenizer.split_words(op.action or op.tool_name)
 
 
 @lru_cache(maxsize=1_000)  # thousands of ops share a few actions

@@ -12,90 +12,96 @@ from numpy.typing import NDArray
 
 from registry.search import tokenizer
 from registry.search.fields import FIELDS, WEIGHTS, IndexedWords
+from registry.search.word_vectors import Floats
 
-SATURATION = 0.8  # k1: how soon the second mention of a word stops counting
-LENGTH_WEIGHT = 0.5  # b: how much less a word counts in a long field
-NAME_FIELD = FIELDS.index("name")  # the tool name repeats the path, so a word counts once here
+SATURATION = 1.2  # k1: how soon the second mention of a word stops counting
+LENGTH_WEIGHT = 0.75  # b: how much less a word counts in a long field
+
+Indexes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Postings:
-    """The ops of each stem, as slices of two arrays: stem i has starts[i] to starts[i + 1]."""
+    """The documents of each stem, as slices of two arrays: stem i has starts[i] to starts[i + 1]."""
+
+    starts: Indexes
+    documents: NDArray[np.int32]
+    weights: Floats  # 0 to SATURATION + 1
+    count: int  # documents
+
+    def score(self, stem_ids: Iterable[int], rarity: Floats) -> Floats:
+        """Return the BM25F score of each document for some stems, each of which weighs by its rarity."""
+        scores = np.zeros(self.count, dtype=np.float32)
+        for stem_id in stem_ids:
+            entries = slice(self.starts[stem_id], self.starts[stem_id + 1])
+            scores[self.documents[entries]] += rarity[stem_id] * self.weights[entries]
+        return scores
+
+
+@dataclass(frozen=True)
+class StemmedWords:
+    """The words of an index without stop words, as stems."""
 
     stems: dict[str, int]
-    starts: NDArray[np.int64]
-    ops: NDArray[np.int32]
-    weights: NDArray[np.float32]  # 0 to 1
-    rarity: NDArray[np.float32]
-    unknown: float  # the rarity of a word that no op has
-    count: int  # ops
+    stem_ids: Indexes  # of each word
+    op_ids: Indexes
+    field_ids: Indexes
 
-    def score_coverage(self, stems: Iterable[str]) -> NDArray[np.float32]:
-        """Return the share of the stems that each op has, 0 to 1. Rare stems count more."""
-        scores = np.zeros(self.count, dtype=np.float32)
-        total = 0.0
-        for stem in dict.fromkeys(stems):
-            stem_index = self.stems.get(stem)
-            if stem_index is None:
-                total += self.unknown
-                continue
-            entries = slice(self.starts[stem_index], self.starts[stem_index + 1])
-            scores[self.ops[entries]] += self.rarity[stem_index] * self.weights[entries]
-            total += float(self.rarity[stem_index])
-        return scores / total if total else scores
+    def build_postings(self, document_of_op: Indexes, count: int) -> Postings:
+        """Return the postings of `count` documents, each of which holds the words of one or more ops."""
+        document = document_of_op[self.op_ids]
+        # One entry for each stem of each field of each document, then one for each stem of each document.
+        entries, times = np.unique(
+            (self.stem_ids * count + document) * len(FIELDS) + self.field_ids, return_counts=True
+        )
+        pairs, field_of_entry = entries // len(FIELDS), entries % len(FIELDS)
+        divisors = _compute_length_divisors(document, self.field_ids, count)
+        weighted = (
+            times * np.array(list(WEIGHTS.values()))[field_of_entry] / divisors[field_of_entry, pairs % max(count, 1)]
+        )
+        first = np.flatnonzero(np.diff(pairs, prepend=-1))
+        frequency = np.add.reduceat(weighted, first) if len(first) else weighted
+        stem, document = np.divmod(pairs[first], max(count, 1))
+        return Postings(
+            starts=np.searchsorted(stem, np.arange(len(self.stems) + 1)),
+            documents=document.astype(np.int32),
+            weights=(frequency * (SATURATION + 1) / (frequency + SATURATION)).astype(np.float32),
+            count=count,
+        )
 
 
-def build_postings(indexed_words: IndexedWords, count: int) -> Postings:
-    """Return the postings of the words of `count` ops."""
+def stem_words(indexed_words: IndexedWords) -> StemmedWords:
+    """Return the stems of indexed words."""
     stems: dict[str, int] = {}
     stem_of_word = np.array(
         [_get_stem_index(stems, tokenizer.stem(word)) for word in indexed_words.vocabulary], dtype=np.int64
     )
-    is_significant = stem_of_word[indexed_words.word_ids] >= 0
-    stem, op, field = (
-        stem_of_word[indexed_words.word_ids][is_significant],
-        indexed_words.op_ids[is_significant],
-        indexed_words.field_ids[is_significant],
+    stem_ids = stem_of_word[indexed_words.word_ids]
+    is_significant = stem_ids >= 0
+    return StemmedWords(
+        stems, stem_ids[is_significant], indexed_words.op_ids[is_significant], indexed_words.field_ids[is_significant]
     )
 
-    # One entry for each stem of each field of each op, then one for each stem of each op.
-    entries, times = np.unique((stem * count + op) * len(FIELDS) + field, return_counts=True)
-    pairs, field_of_entry = entries // len(FIELDS), entries % len(FIELDS)
-    times = np.where(field_of_entry == NAME_FIELD, 1, times)
-    weighted = (
-        times
-        * np.array(list(WEIGHTS.values()))[field_of_entry]
-        / _compute_length_divisors(op, field, count)[field_of_entry, pairs % count]
-    )
-    first = np.flatnonzero(np.diff(pairs, prepend=-1))
-    frequency = np.add.reduceat(weighted, first) if len(first) else weighted
-    pairs_found = pairs[first]
 
-    starts = np.searchsorted(pairs_found // count, np.arange(len(stems) + 1)) if count else np.zeros(1, dtype=np.int64)
-    return Postings(
-        stems=stems,
-        starts=starts,
-        ops=(pairs_found % count if count else pairs_found).astype(np.int32),
-        weights=(frequency / (frequency + SATURATION)).astype(np.float32),
-        rarity=_compute_rarity(np.diff(starts), count),
-        unknown=math.log(1 + (count + 0.5) / 0.5),
-        count=count,
-    )
+def compute_rarity(postings: Postings) -> Floats:
+    """Return BM25's inverse document frequency of each stem, never negative."""
+    documents = np.diff(postings.starts)
+    rarity: Floats = np.log(1 + (postings.count - documents + 0.5) / (documents + 0.5)).astype(np.float32)
+    return rarity
+
+
+def compute_unknown_rarity(count: int) -> float:
+    """Return the rarity of a stem that none of `count` documents has."""
+    return math.log(1 + (count + 0.5) / 0.5)
 
 
 def _get_stem_index(stems: dict[str, int], stem: str) -> int:
     return stems.setdefault(stem, len(stems)) if stem else -1
 
 
-def _compute_length_divisors(op: NDArray[np.int64], field: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """Return the divisor of each field and op, shape (fields, ops): 1 at average length, more if longer."""
-    lengths = np.bincount(field * count + op, minlength=len(FIELDS) * count).reshape(len(FIELDS), count)
+def _compute_length_divisors(document: Indexes, field: Indexes, count: int) -> NDArray[np.float64]:
+    """Return the divisor of each field and document, shape (fields, documents): 1 at average length, more if longer."""
+    lengths = np.bincount(field * count + document, minlength=len(FIELDS) * count).reshape(len(FIELDS), count)
     average = lengths.sum(axis=1) / np.maximum(1, (lengths > 0).sum(axis=1))
     divisors: NDArray[np.float64] = 1 - LENGTH_WEIGHT + LENGTH_WEIGHT * lengths / np.maximum(average, 1)[:, None]
     return divisors
-
-
-def _compute_rarity(op_counts: NDArray[np.int64], count: int) -> NDArray[np.float32]:
-    """Return BM25's inverse document frequency, never negative."""
-    rarity: NDArray[np.float32] = np.log(1 + (count - op_counts + 0.5) / (op_counts + 0.5)).astype(np.float32)
-    return rarity

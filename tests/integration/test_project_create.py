@@ -44,6 +44,19 @@ def test_project_is_created_with_its_rows_and_becomes_the_context(api: Api) -> N
     assert (link["src_kind"], link["rel"], link["props"]) == ("goal", "has_task", {"is_primary": True})
 
 
+def test_tasks_are_listed_in_the_order_in_which_they_were_sent(api: Api) -> None:
+    titles = [f"Step {number}" for number in range(12)]
+    tasks = [{"temp_id": f"t{number}", "kind": "task", "title": title} for number, title in enumerate(titles)]
+
+    pairs = [[{"temp_id": f"t{number}", "kind": "task"} for number in (one, one + 1)] for one in range(11)]
+
+    id = create_project(api, entities=tasks, relationships=pairs)["result"]["project_id"]
+
+    for order in ("updated", "created_at", "priority"):
+        rows = api.exec("onto.task.list", {"project_id": id, "sort_by": order})["result"]["tasks"]
+        assert [row["title"] for row in rows] == titles
+
+
 def test_invalid_entity_creates_nothing(api: Api) -> None:
     before = (Project.objects.count(), Edge.objects.count())
 

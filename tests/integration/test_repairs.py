@@ -123,6 +123,64 @@ def test_argument_of_another_op_names_that_op(api: Api) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        (
+            "depends_on",
+            get_demo_id("task", 2),
+            {"dst_kind": "task", "dst_id": get_demo_id("task", 2), "rel": "depends_on"},
+        ),
+        ("blocked_by", ["Lower the TTL"], {"dst_kind": "task", "dst_title": "Lower the TTL", "rel": "depends_on"}),
+        (
+            "risk_id",
+            get_demo_id("risk", 1),
+            {"dst_kind": "risk", "dst_id": get_demo_id("risk", 1), "rel": "targets_risk"},
+        ),
+    ],
+)
+def test_argument_that_links_two_rows_becomes_a_link(api: Api, name: str, value: Any, expected: dict[str, Any]) -> None:
+    error = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, name: value})["error"]
+
+    link = {"src_kind": "task", "src_id": DEMO_TASK_ID, **expected}
+    assert error["details"]["retry_with"] == {"op": "onto.edge.link", "args": link}
+
+
+def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "title": "A", "depends_on": get_demo_id("task", 2)}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["message"] == "There is no depends_on here; onto.edge.link takes it."
+
+
+def test_own_project_of_the_row_is_left_out(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "title": "A"}
+    project = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["project_id"]
+
+    details = api.exec("onto.task.update", args | {"project_id": project})["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.update", "args": args}
+
+
+def test_rules_are_told_together_with_the_schema(api: Api) -> None:
+    times = {"start_at": "2026-12-05T10:00:00Z", "due_at": "2026-12-01T10:00:00Z"}
+    args = {"project_id": DEMO_PROJECT_ID, "title": "A", **times}
+
+    swapped = api.exec("onto.task.create", args | {"priority": "P1"})["error"]["details"]
+    blank = api.exec("onto.task.create", args | {"priority": "perhaps", "title": " "})["error"]["details"]
+
+    assert {each["path"] for each in swapped["field_errors"]} == {"/priority", "/due_at"}
+    assert swapped["retry_with"]["args"] == args | {
+        "priority": 1,
+        "start_at": times["due_at"],
+        "due_at": times["start_at"],
+    }
+    assert [each["path"] for each in blank["field_errors"]] == ["/priority", "/title"]
+    assert "retry_with" not in blank
+
+
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:
     for _ in range(2):
         api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"})

@@ -10,7 +10,7 @@ from workspace.handlers.documents import document_moves, document_sections, docu
 from workspace.handlers.generic import fields, generic_reads, generic_writes, search_all
 from workspace.handlers.graph import edges, graph, links
 from workspace.handlers.projects import projects
-from workspace.handlers.tasks import move_task, tasks
+from workspace.handlers.tasks import move_task, shift_tasks, tasks
 from workspace.services.calendar import task_events
 
 
@@ -45,6 +45,7 @@ HANDLERS: dict[str, OpHandler] = {
         partial(generic_writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)
     ),
     "move_onto_task": OpHandler(move_task.move_task),
+    "shift_onto_tasks": OpHandler(shift_tasks.shift_tasks),
     "create_onto_document": OpHandler(documents.create_document),
     "update_onto_document": OpHandler(documents.update_document),
     "delete_onto_document": OpHandler(documents.delete_document),

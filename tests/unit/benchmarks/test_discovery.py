@@ -27,23 +27,35 @@ def test_op_among_the_first_hits_takes_two_calls(catalog: Catalog, tmp_path: Pat
     requests = write_lines(tmp_path / "a", {"request": "create a task", "op": "onto.task.create", "args": {}})
     plain = write_lines(tmp_path / "b", {"request": "list tasks", "ops": ["onto.task.list"]})
 
-    calls, tokens, top = discovery.measure_discovery(catalog, requests, plain)
+    calls, tokens = discovery.measure_discovery(catalog, requests)
 
-    assert (calls.value, top.value) == (2, 1)
+    assert calls.value == 2
     assert tokens.value > 0
+    assert discovery.measure_plain_requests(catalog, plain).value == 1
 
 
 def test_op_that_no_search_shows_is_found_from_the_root(catalog: Catalog, tmp_path: Path) -> None:
     requests = write_lines(tmp_path / "a", {"request": "zzzz", "op": "onto.task.create", "args": {}})
     plain = write_lines(tmp_path / "b", {"request": "zzzz", "ops": ["onto.task.list"]})
 
-    calls, _, top = discovery.measure_discovery(catalog, requests, plain)
+    calls, _ = discovery.measure_discovery(catalog, requests)
 
-    assert (calls.value, top.value) == (6, 0)  # search, root, onto, onto.task, the op, exec
+    assert discovery.measure_plain_requests(catalog, plain).value == 0
+    assert calls.value == 6  # search, root, onto, onto.task, the op, exec
 
 
 def test_request_for_an_op_that_does_not_exist_is_refused(catalog: Catalog, tmp_path: Path) -> None:
     requests = write_lines(tmp_path / "a", {"request": "x", "op": "onto.task.fly", "args": {}})
 
     with pytest.raises(discovery.InvalidRequestSet, match=r"onto\.task\.fly"):
-        discovery.measure_discovery(catalog, requests, requests)
+        discovery.measure_discovery(catalog, requests)
+
+
+def test_other_tools_stand_beside_those_of_the_release(tmp_path: Path) -> None:
+    content = {"ops": [build_op_entry("onto.task.create", summary="Create a task")], "groups": []}
+    requests = write_lines(tmp_path / "a", {"request": "create a task", "op": "onto.task.create", "args": {}})
+
+    catalog = discovery.add_tools(content, 40)
+
+    assert len(catalog.ops) == 41
+    assert discovery.measure_discovery(catalog, requests, name="many")[0].name == "many.calls"

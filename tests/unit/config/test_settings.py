@@ -34,6 +34,10 @@ PORTS = "set it to ports separated by commas, such as 80,443."
 SEARCH = (
     "is not a full URL; set it to one that begins with http:// or https://, such as https://search.acme.com/search."
 )
+EMBEDDINGS = (
+    "is not a full URL; set it to one that begins with http:// or https://, "
+    "such as https://api.openai.com/v1/embeddings."
+)
 
 # The variable, an invalid value, and what the sentence says after the name of the variable.
 INVALID = [
@@ -103,6 +107,17 @@ INVALID = [
         "hunter2\n",
         "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
     ),
+    ("SEARCH_EMBEDDINGS_URL", "localhost:8080/v1?key=hunter2", EMBEDDINGS),
+    (
+        "SEARCH_EMBEDDINGS_KEY",
+        "hunter2\n",
+        "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
+    ),
+    (
+        "SEARCH_EMBEDDINGS_MODEL",
+        "a model",
+        "is 'a model'; set it to a name without spaces, such as text-embedding-3-small.",
+    ),
     ("SECURE_SSL_REDIRECT", "maybe", "is 'maybe'; set it to true or false."),
     ("SECURE_HSTS_SECONDS", "1 year", "is '1 year'; set it to a whole number from 0 to 2147483647, such as 31536000."),
     ("GATEWAY_PROXY_COUNT", "yes", "is 'yes'; set it to a whole number from 0 to 10, such as 1."),
@@ -158,6 +173,7 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
     ("GATEWAY_OUTGOING_PORTS", "80, 8443", {"GATEWAY_OUTGOING_PORTS": [80, 8443]}),
     ("GATEWAY_OUTGOING_PORTS", "", {"GATEWAY_OUTGOING_PORTS": []}),
     ("WEB_SEARCH_KIND", "", {"WEB_SEARCH_KIND": "searxng"}),
+    ("SEARCH_EMBEDDINGS_MODEL", "BAAI/bge-small-en", {"SEARCH_EMBEDDINGS_MODEL": "BAAI/bge-small-en"}),
     ("WEB_SEARCH_URL", "http://searxng:8080/search", {"WEB_SEARCH_URL": "http://searxng:8080/search"}),
 ]
 

@@ -235,7 +235,8 @@ def test_op_is_found_by_its_summary_and_first_keyword(catalog: Catalog, path: st
     view = catalog.view_for(FULL_VISIBILITY)
 
     assert path in search.find_ops(catalog, view, OPS[path]["summary"], limit=2)
-    assert path in search.find_ops(catalog, view, OPS[path]["keywords"][0], limit=8)
+    request = f"{OPS[path]['keywords'][0]} {OPS[path].get('entity', '')}"  # "get rid of" what?
+    assert path in search.find_ops(catalog, view, request, limit=8)
 
 
 @pytest.mark.django_db
@@ -269,7 +270,7 @@ def test_example_runs_unchanged(
     assert operation.get("entity", "") == OPS[path].get("entity", "")
     assert operation.get("action", OPS[path]["action"]) == OPS[path]["action"]
     if OPS[path]["kind"] == "write":
-        assert event.entity_id == operation["entity_id"]
+        assert event.entity_id == operation.get("entity_id", "")  # a write of many rows names none
 
 
 @for_each("path, args", EXAMPLES)

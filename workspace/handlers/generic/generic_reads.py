@@ -32,7 +32,7 @@ def list_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
     """Return a page of the rows that the subject can see. Raises NotFound for project_id, InvalidArgs."""
     listing = pagination.Listing.from_args(kind, request.args)
     after = pagination.decode_cursor(request.args.get("cursor"), listing=listing)
-    page = _read_page(_filter_rows(request, kind), request, listing=listing, after=after)
+    page = _read_page(filter_rows(request, kind), request, listing=listing, after=after)
     return _build_list_outcome(page, request, kind=kind, what=f"{kind.plural}, {listing.order.description}")
 
 
@@ -41,7 +41,7 @@ def search_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
 
     Raises NotFound for project_id, InvalidArgs.
     """
-    words, queryset = search.split_required_words(request.args["query"]), _filter_rows(request, kind)
+    words, queryset = search.split_required_words(request.args["query"]), filter_rows(request, kind)
     listing = pagination.Listing.from_args(kind, request.args)
     after = pagination.decode_cursor(request.args.get("cursor"), listing=listing)
     if not (after and after.relaxed):
@@ -135,7 +135,8 @@ def _build_outcome(
     return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
 
 
-def _filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
+def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
+    """Return the rows that the subject can see, by the filters that were sent. Raises InvalidArgs."""
     queryset = kind.get_rows().visible_to(request.subject)
     for name, comparison in FILTER_LOOKUPS.items():
         value = request.args.get(name)

@@ -14,7 +14,7 @@ from workspace.handlers.documents import documents
 from workspace.handlers.generic import generic_writes
 from workspace.models import Entity, Project
 from workspace.services.entities import state_aliases
-from workspace.services.time import partial_dates
+from workspace.services.time.partial_dates import PartialDates
 
 ENTITY_KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
 
@@ -28,6 +28,7 @@ _LABEL_COLUMNS = tuple(
 class NewEntities:
     """The unsaved rows by temp_id, the errors, and the warnings about repairs."""
 
+    dates: PartialDates
     rows: dict[str, Entity] = field(default_factory=dict)
     errors: list[ArgumentError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -43,26 +44,43 @@ class NewEntities:
                 kind.model._default_manager.bulk_create(rows)
 
 
-def build_entities(sent: list[dict[str, Any]], *, project: Project, by: str, at: datetime) -> NewEntities:
+def build_entities(
+    sent: list[dict[str, Any]], *, project: Project, by: str, at: datetime, dates: PartialDates
+) -> NewEntities:
     """Build the unsaved rows of a new project and collect all errors."""
-    entities = NewEntities()
+    entities = NewEntities(dates)
     for index, entity in enumerate(sent):
         pointer = f"/entities/{index}"
         row, errors, warnings = build_entity(
-            entity, ENTITY_KINDS[entity["kind"]], project=project, by=by, at=at, pointer=pointer
+            entity, ENTITY_KINDS[entity["kind"]], project=project, by=by, at=at, pointer=pointer, dates=dates
         )
         entities.errors += [*_check_temp_id(entity, entities, pointer), *errors]
         entities.warnings += warnings
         entities.rows.setdefault(entity["temp_id"], row)
+    _keep_order(list(entities.rows.values()))
     return entities
 
 
+def _keep_order(rows: list[Entity]) -> None:
+    """Give the rows ids in falling order: lists sort rows of the same time by id, and show these as they were sent."""
+    ids = sorted((row.pk for row in rows), reverse=True)
+    for row, id in zip(rows, ids, strict=True):
+        row.pk = id
+
+
 def build_entity(
-    sent: Mapping[str, Any], kind: EntityType, *, project: Project, by: str, at: datetime, pointer: str
+    sent: Mapping[str, Any],
+    kind: EntityType,
+    *,
+    project: Project,
+    by: str,
+    at: datetime,
+    pointer: str,
+    dates: PartialDates,
 ) -> tuple[Entity, list[ArgumentError], list[str]]:
     """Return an unsaved row of a new project, its errors, and the warnings about repairs."""
     fields, warnings = _normalize_fields(sent, kind)
-    fields, date_errors = partial_dates.complete_times(fields, kind=kind, pointer=pointer)
+    fields, date_errors = dates.complete_times(fields, kind=kind, pointer=pointer)
     row, errors = generic_writes.build_row(fields, kind=kind, project=project, by=by, at=at, pointer=pointer)
     entity_warnings = [f"{pointer.removeprefix('/')}: {warning}" for warning in warnings]
     return row, [*_check_fields(fields, kind, pointer), *date_errors, *errors], entity_warnings

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, EntityType
 from workspace.errors import ArgumentError
@@ -51,7 +52,7 @@ def build_brief(
     }
     fields = {"type_key": TYPE_KEY} | dict(sent or default_fields)
     row, errors, warnings = new_entities.build_entity(
-        fields, DOCUMENT, project=project, by=by, at=at, pointer="/context_document"
+        fields, DOCUMENT, project=project, by=by, at=at, pointer="/context_document", dates=created_entities.dates
     )
     return ProjectBrief(
         cast("Document", row), edges.build_edge(PROJECT_HAS_DOCUMENT, project, row, by=by, at=at), errors, warnings
@@ -61,20 +62,21 @@ def build_brief(
 def compose_content(project: Project, created_entities: NewEntities) -> str:
     """Return the project's texts and a list of its first rows as Markdown."""
     texts = [project.executive_summary, project.description, project.context]
-    texts += [_format_section(heading, created_entities.get_rows(kind), kind) for heading, kind in SECTIONS]
+    zone = created_entities.dates.zone
+    texts += [_format_section(heading, created_entities.get_rows(kind), kind, zone) for heading, kind in SECTIONS]
     return ("\n\n".join(text.strip() for text in texts if text.strip()) or EMPTY_CONTENT)[
         : MAX_CONTENT_LENGTH - 1
     ] + "\n"
 
 
-def _format_section(heading: str, rows: Iterable[Any], kind: EntityType) -> str:
-    lines = [f"- {_format_row(row, kind)}" for row in rows]
+def _format_section(heading: str, rows: Iterable[Any], kind: EntityType, zone: ZoneInfo) -> str:
+    lines = [f"- {_format_row(row, kind, zone)}" for row in rows]
     return "\n".join([f"## {heading}", "", *lines]) if lines else ""
 
 
-def _format_row(row: Any, kind: EntityType) -> str:
-    date_columns = [
-        name for name in ("target_date", "due_at", "end_date") if name in kind.fields and getattr(row, name)
-    ]
-    deadline = f" (by {getattr(row, date_columns[0]):%Y-%m-%d})" if date_columns else ""
+def _format_row(row: Any, kind: EntityType, zone: ZoneInfo) -> str:
+    names = (name for name in ("target_date", "due_at", "end_date") if name in kind.fields)
+    when = next((value for name in names if (value := getattr(row, name))), None)
+    day = when.astimezone(zone) if isinstance(when, datetime) else when
+    deadline = f" (by {day:%Y-%m-%d})" if day else ""
     return " ".join(getattr(row, kind.label).split()) + deadline

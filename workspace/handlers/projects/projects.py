@@ -13,11 +13,11 @@ from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.projects import new_entities, new_relationships, project_brief
 from workspace.models import Edge, MemberRole, Membership, Project
 from workspace.models.document import BRAIN_DUMPS, NOTES
-from workspace.services.access import access
+from workspace.services.access import access, profiles
 from workspace.services.calendar import task_events
 from workspace.services.entities import changes, pagination
 from workspace.services.entities.names import quote_name
-from workspace.services.time import partial_dates
+from workspace.services.time.partial_dates import PartialDates
 
 MAX_SLUG_LENGTH = 80
 
@@ -75,8 +75,11 @@ def create_project(request: OpRequest) -> OpOutcome:
     if questions := request.args.get("clarifications"):
         return _build_clarification_outcome(questions)
     by, at = request.subject, request.at
-    project, errors = _build_project(request)
-    created_entities = new_entities.build_entities(request.args.get("entities", []), project=project, by=by, at=at)
+    dates = PartialDates(profiles.get_zone(by))
+    project, errors = _build_project(request, dates)
+    created_entities = new_entities.build_entities(
+        request.args.get("entities", []), project=project, by=by, at=at, dates=dates
+    )
     links = new_relationships.parse_relationships(request.args.get("relationships", []), created_entities.rows)
     brief = project_brief.build_brief(
         request.args.get("context_document"), created_entities, project=project, by=by, at=at
@@ -95,7 +98,7 @@ def create_project(request: OpRequest) -> OpOutcome:
         for kind in new_entities.ENTITY_KINDS.values()
     }
     outcome = _build_create_outcome(request, project, counts | {"edges": len(edges)})
-    return replace(outcome, warnings=(*created_entities.warnings, *brief.warnings, *links.warnings))
+    return replace(outcome, warnings=(*dates.warnings, *created_entities.warnings, *brief.warnings, *links.warnings))
 
 
 def delete_project(request: OpRequest) -> OpOutcome:
@@ -116,9 +119,9 @@ def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
     return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
 
 
-def _build_project(request: OpRequest) -> tuple[Project, list[ArgumentError]]:
+def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, list[ArgumentError]]:
     project = Project(created_by=request.subject, created_at=request.at, updated_at=request.at)
-    sent, date_errors = partial_dates.complete_times(request.args["project"], kind=PROJECT, pointer="/project")
+    sent, date_errors = dates.complete_times(request.args["project"], kind=PROJECT, pointer="/project")
     slug = slugify(sent["name"].replace("_", " "))[:MAX_SLUG_LENGTH].strip("-")
     return project, date_errors + changes.assign_fields(
         project, kind=PROJECT, sent={"slug": slug} | sent, at=request.at, pointer="/project"

@@ -119,13 +119,20 @@ def build_not_found(kind: EntityType, *, argument: str = "", place: str = "") ->
 
 
 def _build_missing_error(named: Sequence[NamedRow], *, place: str) -> NotFound:
-    messages = [
-        build_not_found(ENTITY_TYPE_BY_NAME[reference.kind], argument=reference.argument, place=place).message
+    """Return the error for unknown ids. If there are several, the field errors name them."""
+    errors = [
+        build_not_found(ENTITY_TYPE_BY_NAME[reference.kind], argument=reference.argument, place=place)
         for reference in named
     ]
-    paths = [f"/{reference.argument}" for reference in named]
-    errors = [ArgumentError(path, NotFound.reason, message) for path, message in zip(paths, messages, strict=True)]
-    return NotFound(messages[0], field_errors=errors)
+    if len(errors) == 1:
+        return errors[0]
+    return NotFound(
+        f"{len(errors)} of the ids name no row that you can see; field_errors says how to find them.",
+        field_errors=[
+            ArgumentError(f"/{reference.argument}", NotFound.reason, error.message)
+            for reference, error in zip(named, errors, strict=True)
+        ],
+    )
 
 
 def _lock_rows(kind: EntityType) -> EntityQuerySet[Any]:

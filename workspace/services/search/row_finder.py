@@ -43,11 +43,12 @@ def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[S
 
 
 def find_project(entity: str, id: str, subject: str) -> str | None:
-    """Return the id of the project of a row that the subject can see; None if there is no such row or project."""
+    """Return the id of the project that a row is in, or is; None if the subject sees no such row, or it is in none."""
     kind = _KINDS.get(entity)
-    if kind is None or kind is PROJECT:
+    if kind is None:
         return None
-    project = kind.get_rows().visible_to(subject).filter(pk=id).values_list("project_id", flat=True).first()
+    column = "pk" if kind is PROJECT else "project_id"
+    project = kind.get_rows().visible_to(subject).filter(pk=id).values_list(column, flat=True).first()
     return str(project) if project else None
 
 

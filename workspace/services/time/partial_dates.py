@@ -1,10 +1,12 @@
-"""Parse partial dates: a day, month or year means its first or last second in UTC."""
+"""Parse partial dates: a day, month or year means its first or last second in the user's time zone."""
 
 import re
 from calendar import monthrange
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.db import models
 
@@ -12,7 +14,7 @@ from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError
 from workspace.services.time import times
 
-EXPECTED = "a date-time with an offset such as 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
+EXPECTED = "a date-time such as 2026-03-01T09:00 or 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
 
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
@@ -20,49 +22,71 @@ MONTHS = (
 )
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
+_LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+")
 _YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
 
 
-def parse_partial_date(text: str, *, is_end: bool) -> datetime:
+@dataclass(slots=True)
+class PartialDates:
+    """Reads the dates of one call in a time zone, and remembers whether a date-time had no offset."""
+
+    zone: ZoneInfo
+    has_read_local: bool = False
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to tell about date-times that had no offset. A day or a month needs none."""
+        return [f"Read times without an offset in {self.zone.key}."] if self.has_read_local else []
+
+    def complete_times(
+        self, sent: Mapping[str, Any], *, kind: EntityType, pointer: str
+    ) -> tuple[dict[str, Any], list[ArgumentError]]:
+        """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
+        fields, errors = dict(sent), []
+        for name in kind.fields:
+            if name not in sent or not isinstance(column := kind.model._meta.get_field(name), models.DateField):
+                continue
+            try:
+                moment = parse_partial_date(sent[name], is_end=not name.startswith("start"), zone=self.zone)
+            except ValueError:
+                del fields[name]
+                message = f"{name} is not a valid time; send {EXPECTED}."
+                errors.append(ArgumentError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
+                continue
+            # A date column takes the date as written, whatever its offset.
+            is_moment = isinstance(column, models.DateTimeField)
+            fields[name] = times.format_time(moment) if is_moment else moment.date().isoformat()
+            self.has_read_local |= is_moment and bool(_LOCAL_TIME.fullmatch(sent[name].strip()))
+        return fields, errors
+
+
+def parse_partial_date(text: str, *, is_end: bool, zone: ZoneInfo) -> datetime:
     """Return the moment of a text. A day, month or year means its first second, or its last if `is_end`.
 
-    A date-time keeps its offset. Raises ValueError if the text is not a time or the database cannot store it.
+    A date-time keeps its offset; all others are in the zone. Raises ValueError if the text is not a time or the
+    database cannot store it.
     """
     text = text.strip()
     if _DATE_TIME.fullmatch(text):
-        times.parse_time(text)  # raises if it cannot be stored
-        return datetime.fromisoformat(text.upper())
+        times.parse_time(text, zone=zone)  # raises if it cannot be stored
+        moment = datetime.fromisoformat(text.upper())
+        return moment if moment.tzinfo else moment.replace(tzinfo=zone)
     if not (parts := _parse_parts(text)):
         raise ValueError("The text is not a time.")
     year, *rest = parts
     if not is_end:
         month, day = [*rest, 1, 1][:2]
-        return datetime(year, month, day, tzinfo=UTC)
+        return _localize(datetime(year, month, day, tzinfo=zone))
     month = rest[0] if rest else 12
     day = rest[1] if len(rest) > 1 else monthrange(year, month)[1]
-    return datetime(year, month, day, 23, 59, 59, tzinfo=UTC)
+    return _localize(datetime(year, month, day, 23, 59, 59, tzinfo=zone))
 
 
-def complete_times(
-    sent: Mapping[str, Any], *, kind: EntityType, pointer: str
-) -> tuple[dict[str, Any], list[ArgumentError]]:
-    """Return the fields with complete times, and an error for each invalid time. Invalid fields are left out."""
-    fields, errors = dict(sent), []
-    for name in kind.fields:
-        if name not in sent or not isinstance(column := kind.model._meta.get_field(name), models.DateField):
-            continue
-        try:
-            moment = parse_partial_date(sent[name], is_end=not name.startswith("start"))
-        except ValueError:
-            del fields[name]
-            message = f"{name} is not a valid time; send {EXPECTED}."
-            errors.append(ArgumentError(f"{pointer}/{name}", "impossible_time", message, expected=EXPECTED))
-        else:
-            # A date column takes the date as written, whatever its offset.
-            is_moment = isinstance(column, models.DateTimeField)
-            fields[name] = times.format_time(moment) if is_moment else moment.date().isoformat()
-    return fields, errors
+def _localize(moment: datetime) -> datetime:
+    """Return a moment that the database can store, else raise ValueError."""
+    times.parse_time(moment.isoformat())
+    return moment
 
 
 def _parse_parts(text: str) -> list[int]:

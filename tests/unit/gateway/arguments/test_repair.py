@@ -25,6 +25,7 @@ def build_help(context: UserContext = NO_CONTEXT) -> RepairHelp:
         find_id=lambda *_: None,
         find_project=lambda _: None,
         find_other_op=lambda *_: None,
+        find_rule_errors=lambda _: ([], None),
     )
 
 

@@ -13,7 +13,10 @@ ENTRY = build_op_entry(
     aliases=["alias_one"],
     entity="entity",
     action="action",
-    parameters_schema=build_schema(due_at={"type": "string"}),
+    parameters_schema=build_schema(
+        due_at={"type": "string", "description": "Deadline text", "enum": ["Soonest", 3]},
+        odd=True,
+    ),
     argument_aliases={"deadline": "due_at"},
     policy={"do": ["Done"], "dont": ["Undone"]},
     examples=[{"title": "Titled", "args": {}, "note": "Exemplary"}],
@@ -31,13 +34,13 @@ def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, l
 def test_every_text_is_indexed_in_its_field() -> None:
     assert words_by_field([ENTRY], [["old_name"]]) == [
         {
-            "name": ["onto", "task", "add", "add", "task"],
+            "name": ["add", "task"],
             "aliases": ["alias", "one", "old", "name"],
             "keywords": ["todo", "to", "do", "entity", "action"],
-            "summary": ["summary", "of", "two", "lines"],
-            "description": ["described"],
-            "arguments": ["due", "at", "deadline"],
-            "prose": ["noted", "done", "undone", "titled", "exemplary"],
+            "text": ["summary", "of", "two", "lines", "described"],
+            "arguments": ["due", "at", "odd", "deadline"],
+            "argument_texts": ["deadline", "text", "soonest"],
+            "prose": ["task", "add", "noted", "done", "undone", "titled", "exemplary"],
         }
     ]
 
@@ -47,7 +50,13 @@ def test_words_belong_to_their_op() -> None:
         [build_op_entry("a.one", summary="First\n\none"), build_op_entry("b.two", summary="Second")], [[], []]
     )
 
-    assert (first["summary"], second["summary"]) == (["first", "one"], ["second"])
+    assert (first["text"], second["text"]) == (["first", "one"], ["second"])
+
+
+def test_summary_that_begins_the_description_counts_once() -> None:
+    (read,) = words_by_field([build_op_entry("a.one", summary="First", description="First of all.")], [[]])
+
+    assert read["text"] == ["first", "of", "all"]
 
 
 def test_no_ops_give_no_words() -> None:

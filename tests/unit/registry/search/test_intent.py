@@ -15,7 +15,10 @@ from tests.support.op_entries import build_catalog, build_op_entry
         ("rename it", intent.UPDATE),
         ("removed rows", intent.DELETE),
         ("weather tomorrow", ""),
-        ("the very long way to a place where something is to delete", ""),  # the verb comes too late
+        ("the long winding road past a place where something is to delete", ""),  # the verb comes too late
+        ("what is late", intent.READ),  # a question without a verb
+        ("my tasks", intent.READ),
+        ("what to delete", intent.DELETE),
         ("", ""),
     ],
 )

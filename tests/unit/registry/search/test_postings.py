@@ -2,67 +2,82 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from registry.search import fields, postings
 from registry.search.fields import WEIGHTS
-from registry.search.postings import LENGTH_WEIGHT, SATURATION
+from registry.search.postings import LENGTH_WEIGHT, SATURATION, Postings
 from tests.support.op_entries import build_catalog, build_op_entry
 
 
-def build(*ops: dict) -> postings.Postings:
-    catalog_ops = list(build_catalog(*ops).ops.values())
-    return postings.build_postings(fields.read_op_words(catalog_ops, [[]] * len(catalog_ops)), len(catalog_ops))
+class Scorer:
+    """Postings of ops, each a document of its own unless `documents` puts several in one."""
+
+    def __init__(self, *ops: dict, documents: list[int] | None = None) -> None:
+        catalog_ops = list(build_catalog(*ops).ops.values())
+        stemmed = postings.stem_words(fields.read_op_words(catalog_ops, [[]] * len(catalog_ops)))
+        document_of_op = np.array(documents if documents else range(len(catalog_ops)), dtype=np.int64)
+        self.stems = stemmed.stems
+        self.postings: Postings = stemmed.build_postings(document_of_op, len(set(document_of_op)))
+        self.rarity = postings.compute_rarity(self.postings)
+
+    def score(self, *stems: str) -> list[float]:
+        stem_ids = [self.stems[stem] for stem in stems if stem in self.stems]
+        return self.postings.score(stem_ids, self.rarity).tolist()
 
 
-def test_covered_is_bm25f() -> None:
-    index = build(
+def test_score_is_bm25f() -> None:
+    scorer = Scorer(
         build_op_entry("a.one", summary="alpha alpha beta"),
         build_op_entry("b.two", summary="gamma"),
         build_op_entry("c.three", summary="alpha beta gamma"),
     )
     usual = (3 + 1 + 3) / 3
 
-    frequency = 2 * WEIGHTS["summary"] / (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * 3 / usual)
+    frequency = 2 * WEIGHTS["text"] / (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * 3 / usual)
 
-    rare = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
-    unknown = math.log(1 + 3.5 / 0.5)
-    share = rare * frequency / (frequency + SATURATION) / (rare + unknown)
-    assert index.score_coverage(["alpha", "nowhere", "alpha"])[0] == pytest.approx(share, rel=1e-5)
-    assert index.score_coverage(["alpha"])[1] == 0
+    rarity = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
+    score = rarity * frequency * (SATURATION + 1) / (frequency + SATURATION)
+    assert scorer.score("alpha", "nowhere")[0] == pytest.approx(score, rel=1e-5)
+    assert scorer.score("alpha")[1] == 0
 
 
 def test_word_weight_depends_on_its_field() -> None:
-    index = build(
-        build_op_entry("x.alpha", summary="one"),
-        build_op_entry("x.b", summary="one", aliases=["alpha"]),
-        build_op_entry("x.c", summary="alpha"),
-        build_op_entry("x.d", summary="one", description="alpha"),
-        build_op_entry("x.e", summary="one", notes="alpha"),
+    scorer = Scorer(
+        build_op_entry("x.a", tool_name="alpha", summary="one"),
+        build_op_entry("x.b", tool_name="b", summary="one", aliases=["alpha"]),
+        build_op_entry("x.c", tool_name="c", summary="alpha"),
+        build_op_entry("x.e", tool_name="e", summary="one", notes="alpha"),
     )
 
-    scores = list(index.score_coverage(["alpha"]))
+    scores = scorer.score("alpha")
     assert scores == sorted(scores, reverse=True)
     assert len(set(scores)) == len(scores)
 
 
-def test_word_in_path_and_tool_name_counts_once() -> None:
-    index = build(build_op_entry("x.alpha", tool_name="alpha_one"), build_op_entry("y.alpha", tool_name="two_three"))
-
-    twice, once = index.score_coverage(["alpha"])
-    assert twice == once
-
-
 def test_rare_word_weighs_more_than_a_common_one() -> None:
-    index = build(*(build_op_entry(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
+    scorer = Scorer(*(build_op_entry(f"g{at}.x", summary="common" if at else "common rare") for at in range(5)))
 
-    assert index.score_coverage(["rare", "common"])[1] < 0.2
+    with_both, with_one = scorer.score("rare", "common")[:2]
+    assert with_one < with_both / 5
+
+
+def test_ops_in_one_document_share_their_words() -> None:
+    scorer = Scorer(
+        build_op_entry("a.one", summary="alpha"),
+        build_op_entry("a.two", summary="beta"),
+        build_op_entry("b.three", summary="gamma"),
+        documents=[0, 0, 1],
+    )
+
+    assert [score > 0 for score in scorer.score("alpha", "beta")] == [True, False]
 
 
 @pytest.mark.parametrize("stems", [[], ["nowhere"]])
-def test_unknown_words_cover_nothing(stems: list[str]) -> None:
-    assert build(build_op_entry("a.one"), build_op_entry("b.two")).score_coverage(stems).tolist() == [0, 0]
+def test_unknown_words_give_no_score(stems: list[str]) -> None:
+    assert Scorer(build_op_entry("a.one"), build_op_entry("b.two")).score(*stems) == [0, 0]
 
 
 def test_postings_of_no_ops_are_empty() -> None:
-    assert build().score_coverage(["alpha"]).tolist() == []
+    assert Scorer().score("alpha") == []

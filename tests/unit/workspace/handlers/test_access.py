@@ -97,6 +97,7 @@ TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] 
         TASK_ID | {"project_id": "{destination}", "expected_project_id": "{project}"},
         CHANGE | {"editor": NotFound},
     ),
+    "shift_onto_tasks": ({"days": 1, "task_ids": ["{task}"]}, CHANGE),
     "list_onto_risks": (PROJECT_ID, READ),
     "search_onto_risks": (PROJECT_ID | {"query": "canary"}, READ),
     "get_onto_risk_details": (RISK_ID, READ),

@@ -1,6 +1,7 @@
 """onto.project.create with all arguments: entities of every kind, relationships, clarifications, an overview."""
 
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -29,6 +30,7 @@ from workspace.models import (
 )
 from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS
 from workspace.services.edges.edges import IS_PRIMARY, ORIGINAL_REL
+from workspace.services.time.partial_dates import PartialDates
 
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
 LABELS = {name: kind.label for name, kind in new_entities.ENTITY_KINDS.items()}
@@ -390,7 +392,7 @@ def test_create_query_count_depends_on_kinds_and_not_on_rows(
     related = [[end(f"task{number}", "task"), end(f"plan{number}", "plan")] for number in range(28)]
 
     # The project, its membership, seven kinds, the overview, positions of both documents, edges, the project again.
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(15):
         create(first, related)
 
 
@@ -411,7 +413,8 @@ pairs = st.lists(
 @given(pairs)
 def test_any_relationships_give_one_parent_per_row_and_valid_edges(related: list[Any]) -> None:
     project = Project(**PROJECT)
-    first = new_entities.build_entities(ONE_OF_EACH, project=project, by="s", at=project_graph.MADE_AT)
+    dates = PartialDates(ZoneInfo("UTC"))
+    first = new_entities.build_entities(ONE_OF_EACH, project=project, by="s", at=project_graph.MADE_AT, dates=dates)
 
     relationships = new_relationships.parse_relationships(related, first.rows)
     edges = new_relationships.build_edges(relationships, first.rows, by="s", at=project_graph.MADE_AT)

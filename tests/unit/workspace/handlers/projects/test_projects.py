@@ -174,17 +174,17 @@ def test_create_reports_all_errors_and_creates_nothing(db: None) -> None:
 def test_create_costs_one_query_per_kind(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     entities = [task("t"), *(document(str(n)) for n in range(50))]
 
-    # The project, its membership, tasks, documents and the overview with their positions, edges (51: SQLite allows 999
-    # values per statement), and the project again.
-    with django_assert_num_queries(9):
+    # The zone, the project, its membership, tasks, documents and the overview with their positions, edges (51: SQLite
+    # allows 999 values per statement), and the project again.
+    with django_assert_num_queries(10):
         call_handler("create_onto_project", project=PROJECT, **chain_entities(entities))
 
 
-@pytest.mark.parametrize(("tasks", "queries"), [(1, 7), (45, 7), (100, 10)])  # SQLite allows 999 values per statement
+@pytest.mark.parametrize(("tasks", "queries"), [(1, 8), (45, 8), (100, 11)])  # SQLite allows 999 values per statement
 def test_create_costs_one_query_for_all_tasks(
     db: None, tasks: int, queries: int, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    # The project, its membership, tasks, the overview and its position, edges, the project again.
+    # The zone, the project, its membership, tasks, the overview and its position, edges, the project again.
     with django_assert_max_num_queries(queries):
         call_handler("create_onto_project", project=PROJECT, **chain_entities([task(str(n)) for n in range(tasks)]))
 

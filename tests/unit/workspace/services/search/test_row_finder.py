@@ -67,4 +67,4 @@ def test_nothing_is_found_without_words_or_a_known_entity(project: Project, enti
 
 def test_project_is_found_by_its_name(project: Project) -> None:
     assert list_titles("roof garden", entity="project") == (["Roof garden"], True)
-    assert find_project("project", str(project.pk), "owner") is None
+    assert find_project("project", str(project.pk), "owner") == str(project.pk)

@@ -1,14 +1,16 @@
 from datetime import UTC, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace.entity_types import GOAL, PLAN, PROJECT, TASK
-from workspace.services.time import partial_dates
+from workspace.services.time.partial_dates import PartialDates, parse_partial_date
 
 LATE = "T23:59:59Z"
+UTC_ZONE, BERLIN = ZoneInfo("UTC"), ZoneInfo("Europe/Berlin")
 
 
 def iso(moment: datetime) -> str:
@@ -32,41 +34,55 @@ def iso(moment: datetime) -> str:
 )
 def test_partial_date_is_read_as_its_first_or_last_second(text: str, start: str, end: str) -> None:
     assert (
-        iso(partial_dates.parse_partial_date(text, is_end=False)),
-        iso(partial_dates.parse_partial_date(text, is_end=True)),
+        iso(parse_partial_date(text, is_end=False, zone=UTC_ZONE)),
+        iso(parse_partial_date(text, is_end=True, zone=UTC_ZONE)),
     ) == (start, end)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-03-09T17:30", "2026-03-09T17:30:00+01:00"),
+        ("2026-07-09", "2026-07-09T23:59:59+02:00"),
+        ("2026-03", "2026-03-31T23:59:59+02:00"),  # summer time since the 29th
+        ("2026-03-09T17:30:00Z", "2026-03-09T17:30:00Z"),
+    ],
+)
+def test_date_without_an_offset_is_in_the_zone(text: str, moment: str) -> None:
+    assert iso(parse_partial_date(text, is_end=True, zone=BERLIN)) == moment
+
+
+@pytest.mark.parametrize(
+    ("due_at", "warnings"), [("2026-03-09T17:30", 1), ("2026-03-09T17:30:00+02:00", 0), ("2026-03", 0)]
+)
+def test_zone_is_told_if_it_mattered(due_at: str, warnings: int) -> None:
+    dates = PartialDates(BERLIN)
+    dates.complete_times({"due_at": due_at, "title": "T"}, kind=TASK, pointer="")
+    dates.complete_times({"end_date": "2026-03-09T17:30"}, kind=PLAN, pointer="")  # the same date in every zone
+
+    assert dates.warnings == ["Read times without an offset in Europe/Berlin."] * warnings
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        *(
-            "",
-            "soon",
-            "next week",
-            "Q2 2026",
-            "March",
-            "March 26",
-            "Marsh 2026",
-            "ma 2026",
-            "2026 March",
-            "spring 2026",
-        ),
+        *("", "soon", "next week", "Q2 2026", "March", "March 26", "Marsh 2026", "ma 2026", "2026 March"),
+        "spring 2026",
         *("0000", "2026-00", "2026-13", "2026-02-30", "2026-2-3", "26-02-03", "02/03/2026", "2026-W09", "20260309"),
-        *("2026-03-09T17:30:00", "2026-03-09T25:00:00Z", "0000-03-09T17:30:00Z", "9999-12-31T23:59:59-01:00"),
+        *("2026-03-09T25:00:00Z", "0000-03-09T17:30:00Z", "9999-12-31T23:59:59-01:00"),
         *("٢٠٢٦", "2026-03-09T", "1772409600"),
     ],
 )
 @pytest.mark.parametrize("is_end", [False, True])
 def test_invalid_partial_date_is_refused(text: str, is_end: bool) -> None:
     with pytest.raises(ValueError, match=r".+"):
-        partial_dates.parse_partial_date(text, is_end=is_end)
+        parse_partial_date(text, is_end=is_end, zone=UTC_ZONE)
 
 
 @given(st.text(max_size=30) | st.from_regex(r"[0-9T:Z+. -]{0,30}", fullmatch=True), st.booleans())
 def test_any_text_is_a_valid_partial_date_or_refused(text: str, is_end: bool) -> None:
     try:
-        moment = partial_dates.parse_partial_date(text, is_end=is_end)
+        moment = parse_partial_date(text, is_end=is_end, zone=UTC_ZONE)
     except ValueError:
         return
     assert moment.tzinfo is not None
@@ -78,9 +94,9 @@ def test_start_of_a_day_is_before_its_end(day: Any) -> None:
     for text in (day.isoformat(), day.isoformat()[:7], day.isoformat()[:4]):
         noon = datetime(day.year, day.month, day.day, 12, tzinfo=UTC)
         assert (
-            partial_dates.parse_partial_date(text, is_end=False)
+            parse_partial_date(text, is_end=False, zone=UTC_ZONE)
             <= noon
-            <= partial_dates.parse_partial_date(text, is_end=True)
+            <= parse_partial_date(text, is_end=True, zone=UTC_ZONE)
         )
 
 
@@ -94,7 +110,7 @@ def test_start_of_a_day_is_before_its_end(day: Any) -> None:
     ],
 )
 def test_partial_dates_are_expanded_to_column_values(kind: Any, sent: Any, stored: tuple[str, ...]) -> None:
-    fields, errors = partial_dates.complete_times(sent | {"description": "2026"}, kind=kind, pointer="")
+    fields, errors = PartialDates(UTC_ZONE).complete_times(sent | {"description": "2026"}, kind=kind, pointer="")
 
     assert fields.pop("description") == "2026"
     assert (tuple(fields.values()), errors) == (stored, [])
@@ -103,7 +119,7 @@ def test_partial_dates_are_expanded_to_column_values(kind: Any, sent: Any, store
 def test_invalid_partial_dates_are_reported_and_omitted() -> None:
     sent = {"title": "T", "start_at": "soon", "due_at": "2026-02-30"}
 
-    fields, errors = partial_dates.complete_times(sent, kind=TASK, pointer="/entities/3")
+    fields, errors = PartialDates(UTC_ZONE).complete_times(sent, kind=TASK, pointer="/entities/3")
 
     assert fields == {"title": "T"}
     assert [(error.path, error.code) for error in errors] == [

@@ -8,21 +8,21 @@ import pytest
 
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY
-from registry.search import embeddings
-from registry.search.embeddings import WordVectors
+from registry.search import word_vectors
+from registry.search.word_vectors import WordVectors
 from tests.support.op_entries import build_catalog, build_op_entry
 
 
 @pytest.fixture(scope="module")
 def vectors() -> WordVectors:
-    word_vectors = embeddings.load_vectors()
-    if word_vectors is None:
+    loaded = word_vectors.load_vectors()
+    if loaded is None:
         pytest.skip("by design: this machine has no wheel of the vectors")
-    return word_vectors
+    return loaded
 
 
 def test_words_with_similar_meaning_are_closer(vectors: WordVectors) -> None:
-    delete, remove, weather = embeddings.scale_to_unit_length(vectors.embed_words(["delete", "remove", "weather"]))
+    delete, remove, weather = word_vectors.scale_to_unit_length(vectors.embed_words(["delete", "remove", "weather"]))
 
     assert delete @ remove > delete @ weather + 0.2
 
@@ -53,19 +53,19 @@ def test_is_word_requires_a_piece_for_the_whole_word(vectors: WordVectors) -> No
 def test_vectors_are_summed_per_owner() -> None:
     rows = np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32)
 
-    assert embeddings.sum_by_owner(rows, np.array([0, 0, 2]), 4).tolist() == [[4, 6], [0, 0], [5, 6], [0, 0]]
-    assert embeddings.sum_by_owner(rows[:0], np.array([], dtype=np.int64), 1).tolist() == [[0, 0]]
+    assert word_vectors.sum_by_owner(rows, np.array([0, 0, 2]), 4).tolist() == [[4, 6], [0, 0], [5, 6], [0, 0]]
+    assert word_vectors.sum_by_owner(rows[:0], np.array([], dtype=np.int64), 1).tolist() == [[0, 0]]
 
 
 def test_normalisation_keeps_zero_vectors() -> None:
-    assert embeddings.scale_to_unit_length(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist() == [
+    assert word_vectors.scale_to_unit_length(np.array([[3, 4], [0, 0]], dtype=np.float32)).tolist() == [
         pytest.approx([0.6, 0.8]),
         [0, 0],
     ]
 
 
 def test_search_uses_words_only_without_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embeddings, "load_vectors", lambda: None)
+    monkeypatch.setattr(word_vectors, "load_vectors", lambda: None)
     catalog = build_catalog(
         build_op_entry("onto.task.create", kind="write", summary="Create a task"), build_op_entry("cal.event.list")
     )
@@ -75,7 +75,7 @@ def test_search_uses_words_only_without_vectors(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_loading_vectors_does_not_import_wordllama() -> None:
-    load = "import sys; from registry.search import embeddings; embeddings.load_vectors(); "
+    load = "import sys; from registry.search import word_vectors; word_vectors.load_vectors(); "
     script = load + "print('wordllama' in sys.modules)"
     setup = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'config.settings'; django.setup(); "
 

@@ -1,0 +1,118 @@
+"""Ask an OpenAI-compatible endpoint for the vectors of texts. Off unless SEARCH_EMBEDDINGS_URL is set.
+
+https://platform.openai.com/docs/api-reference/embeddings
+"""
+
+import logging
+import time
+from collections.abc import Sequence
+from functools import lru_cache
+from ipaddress import ip_network
+
+import numpy as np
+import orjson
+from django.conf import settings
+
+from core import http
+from core.deadlines import Deadline, DeadlineExceeded
+from registry.search import word_vectors
+from registry.search.word_vectors import Floats
+
+log = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT_MS = 300  # for the vector of a request; the search waits that long
+MAX_FAILURES = 3  # in a row, after which requests are ranked without for a while, so that they do not wait for nothing
+PAUSE_SECONDS = 10.0
+CACHED_REQUESTS = 2_000  # vectors per process, 6 kB each with 1,536 numbers
+MAX_BYTES = 32_000_000  # of an answer
+
+# The administrator chose the address, and it is often on this machine.
+_ANY_NETWORK = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+
+_failures = 0
+_paused_until = 0.0
+
+
+class EmbeddingsFailed(Exception):
+    """The endpoint gave no vectors. The message says why, without its key."""
+
+
+def is_enabled() -> bool:
+    """Return whether an endpoint is configured."""
+    return bool(settings.SEARCH_EMBEDDINGS_URL)
+
+
+def clear_state() -> None:
+    """Forget cached vectors and failures, as in a new process."""
+    global _failures, _paused_until
+    _failures, _paused_until = 0, 0.0
+    _embed_cached.cache_clear()
+
+
+def embed_request(request: str) -> Floats | None:
+    """Return the unit vector of a request, cached; None if the endpoint is off or does not answer in time."""
+    global _failures
+    if not is_enabled() or time.monotonic() < _paused_until:
+        return None
+    try:
+        vector = _embed_cached(settings.SEARCH_EMBEDDINGS_URL, settings.SEARCH_EMBEDDINGS_MODEL, request)
+    except EmbeddingsFailed as error:
+        _count_failure(error)
+        return None
+    _failures = 0
+    return vector
+
+
+def embed_texts(texts: Sequence[str], *, deadline: Deadline) -> Floats:
+    """Return the unit vectors of texts, shape (texts, size). Raises EmbeddingsFailed."""
+    headers = {"accept": "application/json", "content-type": "application/json"}
+    if settings.SEARCH_EMBEDDINGS_KEY:
+        headers["authorization"] = f"Bearer {settings.SEARCH_EMBEDDINGS_KEY}"
+    body = {"model": settings.SEARCH_EMBEDDINGS_MODEL, "input": list(texts), "encoding_format": "float"}
+    try:
+        response = http.request(
+            "POST",
+            _build_url(settings.SEARCH_EMBEDDINGS_URL),
+            headers=headers,
+            body=orjson.dumps(body),
+            deadline=deadline,
+            max_bytes=MAX_BYTES,
+            follow_redirects=False,  # a redirect would leak the key or lose it
+            allow=_ANY_NETWORK,
+        )
+    except (http.OutgoingError, DeadlineExceeded) as error:
+        raise EmbeddingsFailed(type(error).__name__) from None
+    if response.status != 200:
+        raise EmbeddingsFailed(f"status {response.status}")
+    return word_vectors.scale_to_unit_length(_read_vectors(response.body, len(texts)))
+
+
+@lru_cache(maxsize=CACHED_REQUESTS)
+def _embed_cached(_url: str, _model: str, request: str) -> Floats:
+    vector: Floats = embed_texts([request], deadline=Deadline.after(milliseconds=REQUEST_TIMEOUT_MS))[0]
+    return vector
+
+
+def _count_failure(error: EmbeddingsFailed) -> None:
+    global _failures, _paused_until
+    _failures += 1
+    if _failures >= MAX_FAILURES:
+        _paused_until = time.monotonic() + PAUSE_SECONDS
+        log.warning("embeddings.paused reason=%s seconds=%d", error, PAUSE_SECONDS)
+
+
+def _build_url(url: str) -> str:
+    """Return the endpoint's URL. Many name the base of the API instead, as OpenAI's clients want it."""
+    base = url.rstrip("/")
+    return base if base.endswith("/embeddings") else f"{base}/embeddings"
+
+
+def _read_vectors(body: bytes, count: int) -> Floats:
+    try:
+        entries = sorted(orjson.loads(body)["data"], key=lambda entry: entry["index"])
+        vectors = np.array([entry["embedding"] for entry in entries], dtype=np.float32)
+    except (KeyError, TypeError, ValueError):
+        raise EmbeddingsFailed("not an embeddings answer") from None
+    if vectors.ndim != 2 or len(vectors) != count or not np.isfinite(vectors).all():
+        raise EmbeddingsFailed(f"vectors of shape {vectors.shape} for {count} texts")
+    return vectors
