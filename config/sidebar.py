@@ -95,6 +95,7 @@ SECTIONS = [
             SidebarList("Idempotency records", "fingerprint", "gateway.IdempotencyRecord"),
             SidebarList("Used confirmations", "check_circle", "gateway.UsedConfirmation"),
             SidebarList("Periodic jobs", "schedule", "gateway.PeriodicJob"),
+            SidebarList("Op embeddings", "scatter_plot", "registry.OpEmbedding"),
             SidebarList("Rollups", "functions", "analytics.Rollup"),
         ],
     ),

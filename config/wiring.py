@@ -66,7 +66,6 @@ PERIODIC_JOBS = (
     Job(retention.delete_contents, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
-    Job(op_embeddings.embed_waiting, timedelta(seconds=5)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),
 )
 

@@ -39,7 +39,7 @@ AREAS = {
     ),
     "calls": (
         *("gateway.idempotencyrecord", "gateway.usedconfirmation", "gateway.batch", "gateway.batchentry"),
-        "gateway.periodicjob",
+        *("gateway.periodicjob", "registry.opembedding"),
     ),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),

@@ -157,7 +157,7 @@ class _Work:
         name = next(part for part in reversed(path) if isinstance(part, str))  # of the list, for an item of one
         if self._correct_value(error, holder, key, argument, name):
             return True
-        return error.code == "format" and argument.get("format") == "uuid" and self._identify(error, holder, str(key))
+        return error.code == "format" and argument.get("format") == "uuid" and self._identify(error, holder, key, name)
 
     def _correct_value(
         self, error: FieldError, holder: Any, key: str | int, argument: dict[str, Any], name: str
@@ -263,19 +263,23 @@ class _Work:
         self.lookups_left -= 1
         return self.lookups_left >= 0
 
-    def _identify(self, error: FieldError, holder: Any, name: str) -> bool:
-        """Replace a title by the id of its row."""
+    def _identify(self, error: FieldError, holder: Any, key: str | int, name: str) -> bool:
+        """Replace a title by the id of its row. `name` is that of the argument, or of the list that the title is in."""
         if name == "project_id" and is_uuid(self.help.context.project_id):
-            holder[name] = self.help.context.project_id
+            holder[key] = self.help.context.project_id
             return True
-        found = (
-            self.help.find_id(name, holder[name], holder) if is_title(holder[name]) and self._may_look_up() else None
+        if not is_title(holder[key]) or not self._may_look_up():
+            return False
+        is_item = isinstance(key, int)
+        found = self.help.find_id(
+            name.removesuffix("s") if is_item else name, holder[key], self.args if is_item else holder
         )
         if found is None:
             return False
-        id, self._errors[error.path] = found
+        id, id_error = found
+        self._errors[error.path] = replace(id_error, path=error.path)
         if id is not None:
-            holder[name] = id
+            holder[key] = id
         return id is not None
 
     def _add_missing(self, name: str) -> bool:

@@ -14,6 +14,7 @@ class OpEmbedding(models.Model):
     used_at = models.DateTimeField(db_index=True, help_text="When a process last loaded it, to the day.")
 
     class Meta:
+        ordering = ["-used_at", "text_hash"]
         indexes = [
             models.Index(fields=["claimed_at"], condition=Q(vector=None), name="op_embedding_waiting"),
         ]

@@ -6,7 +6,7 @@ from itertools import islice
 from registry.catalog import cache
 from registry.catalog.model import Catalog, CatalogView
 from registry.models import ROOT
-from registry.search import tokenizer
+from registry.search import op_embeddings, tokenizer
 from registry.search.index import SearchIndex
 
 MAX_GROUPS = 5
@@ -54,10 +54,11 @@ def get_index(catalog: Catalog) -> SearchIndex:
 
 
 def refresh_embeddings() -> None:
-    """Load the vectors from the embeddings endpoint that were missing, for the catalogs that are searched."""
+    """Have the ops of all catalogs that are searched embedded by the endpoint, and load the vectors. Called often."""
     for catalog in cache.list_loaded():
         if (index := catalog.get_derived(SearchIndex)) is not None:
             index.embeddings.refresh()
+    op_embeddings.start_sending_when_due()
 
 
 def warm(catalog: Catalog) -> None:

@@ -77,7 +77,7 @@ class SearchIndex:
         matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
         matches[_find_highest(embedding_cosines, NEAREST_OPS)] = True
         if not _ID.search(request):
-            matches[self._lookups.raise_scores(scores)] = True
+            matches[self._lookups.raise_scores(scores, matches)] = True
         keyword_matches = self._keywords.get(tokenizer.normalise_name(request), [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True

@@ -1,7 +1,7 @@
 """The vectors of a catalog's ops from the embeddings endpoint: stored by text, loaded with the catalog.
 
-A process that loads a catalog writes down the texts that have no vector yet. A periodic job of one process sends them
-to the endpoint. Until all ops of a catalog have vectors, its search ranks without them.
+A process that loads a catalog writes down the texts that have no vector yet. A thread of some process sends them to the
+endpoint. Until all ops of a catalog have vectors, its search ranks without them.
 """
 
 import hashlib
@@ -32,11 +32,12 @@ BATCH_SIZE = 64  # texts per request to the endpoint
 BATCH_TIMEOUT_MS = 60_000
 CLAIM = timedelta(minutes=2)  # after which another process may send a text again
 KEPT = timedelta(days=90)  # since a process last loaded it
-RELOAD_SECONDS = 5.0  # between two looks for vectors that were missing
+POLL_SECONDS = 5.0  # between two looks for texts to send, and for vectors that were missing
 QUERY_SIZE = 500  # hashes per query
 STORED = "<f2"  # float16
 
 _sender_lock = threading.Lock()
+_next_send = 0.0
 
 
 class OpEmbeddings:
@@ -57,7 +58,7 @@ class OpEmbeddings:
             return
         if self.vectors is not None and self._model == settings.SEARCH_EMBEDDINGS_MODEL:
             return
-        self._next_look = time.monotonic() + RELOAD_SECONDS
+        self._next_look = time.monotonic() + POLL_SECONDS
         self._model = settings.SEARCH_EMBEDDINGS_MODEL
         try:
             self._load()
@@ -86,11 +87,14 @@ def hash_text(model: str, text: str) -> str:
     return hashlib.sha256(f"{model}\n{text}".encode()).hexdigest()
 
 
-def embed_waiting(at: datetime) -> bool:
-    """Start sending the texts that wait for vectors, as a periodic job. A thread does it: the endpoint may be slow."""
-    if embeddings_endpoint.is_enabled() and _find_waiting(at).exists() and _sender_lock.acquire(blocking=False):
+def start_sending_when_due() -> None:
+    """Every few seconds, start a thread that sends the texts which wait for vectors, if there are any."""
+    global _next_send
+    if not embeddings_endpoint.is_enabled() or time.monotonic() < _next_send:
+        return
+    _next_send = time.monotonic() + POLL_SECONDS
+    if _find_waiting(timezone.now()).exists() and _sender_lock.acquire(blocking=False):
         threading.Thread(target=_send_waiting, name="embeddings", daemon=True).start()
-    return False
 
 
 def delete_unused(at: datetime) -> bool:

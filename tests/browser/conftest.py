@@ -20,6 +20,7 @@ from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import Client, UsedConfirmation
 from registry.drafts import switch_service
+from registry.models import OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, role_matrix
 from tests.support.browser_users import BrowserUser
@@ -131,6 +132,7 @@ def _rows(server: Server) -> dict[str, Any]:
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile
     return role_matrix.pick_row_of_each_model()

@@ -22,6 +22,7 @@ from gateway.batches import broker
 from gateway.jobs import runner
 from gateway.models import BatchEntry, Client, UsedConfirmation
 from registry.drafts import switch_service
+from registry.models import OpEmbedding
 from tests.support import role_matrix
 from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID
@@ -100,6 +101,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     last_seen.flush()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())
 

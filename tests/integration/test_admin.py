@@ -35,6 +35,7 @@ READ_ONLY = {
         "gateway.IdempotencyRecord",
         "gateway.UsedConfirmation",
         "gateway.PeriodicJob",
+        "registry.OpEmbedding",
     ),
     "axes.AccessAttempt",
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),

@@ -413,7 +413,7 @@ def test_context_project_replaces_an_absent_or_blank_project_id(api: Api, args: 
     done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
 
     assert done["meta"]["applied_defaults"] == {"project_id": DEMO_PROJECT_ID}
-    assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_PROJECT_ID}
+    assert done["result"]["project_id"] == DEMO_PROJECT_ID
 
 
 def test_context_project_never_replaces_a_sent_project_id(api: Api) -> None:
@@ -422,7 +422,7 @@ def test_context_project_never_replaces_a_sent_project_id(api: Api) -> None:
     done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
 
     assert "applied_defaults" not in done["meta"]
-    assert {task["project_id"] for task in done["result"]["tasks"]} == {DEMO_OTHER_PROJECT_ID}
+    assert done["result"]["project_id"] == DEMO_OTHER_PROJECT_ID
 
 
 def test_retry_with_offers_the_context_project_for_a_malformed_project_id(api: Api) -> None:

@@ -146,6 +146,15 @@ def test_argument_that_links_two_rows_becomes_a_link(api: Api, name: str, value:
     assert error["details"]["retry_with"] == {"op": "onto.edge.link", "args": link}
 
 
+def test_titles_in_a_list_of_ids_become_ids(api: Api) -> None:
+    title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
+
+    details = api.exec("onto.task.shift", {"days": 1, "task_ids": [title]})["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.shift", "args": {"days": 1, "task_ids": [DEMO_TASK_ID]}}
+    assert [error["path"] for error in details["field_errors"]] == ["/task_ids/0"]
+
+
 def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api) -> None:
     args = {"task_id": DEMO_TASK_ID, "title": "A", "depends_on": get_demo_id("task", 2)}
 

@@ -66,7 +66,7 @@ def find_first(api: Api, query: str) -> str:
 
 
 def embed_catalog() -> None:
-    """Do what the poller and the job do, without waiting for their turns."""
+    """Do what the poller and its thread do, without waiting for their turns."""
     search.warm(cache.get_live_catalog())
     op_embeddings.send_waiting()
     get_embeddings()._next_look = 0.0
@@ -191,7 +191,6 @@ def test_nothing_is_sent_or_stored_without_an_endpoint(api: Api, model: FakeMode
     settings.SEARCH_EMBEDDINGS_URL = ""
 
     embed_catalog()
-    op_embeddings.embed_waiting(timezone.now())
 
     assert find_first(api, "create a task") == "onto.task.create"
     assert model.inputs == []

@@ -60,6 +60,7 @@ MODELS_BY_ROLES = {
         "gateway.Batch",
         "gateway.BatchEntry",
         "gateway.PeriodicJob",
+        "registry.OpEmbedding",
         "axes.AccessAttempt",
         "workspace.Edge",
     ],

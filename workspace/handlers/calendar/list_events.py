@@ -12,7 +12,7 @@ from workspace.services.access import access
 from workspace.services.calendar import calendar_scope, event_list, events
 from workspace.services.calendar.calendar_scope import CalendarScope
 from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
-from workspace.services.entities import pagination
+from workspace.services.entities import pagination, serialization
 from workspace.services.search import search
 from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
@@ -41,10 +41,12 @@ def list_events(request: OpRequest) -> OpOutcome:
     limit = min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)
     page, has_more = event_list.slice_page(occurrences, after=after, limit=limit)
     rows = event_list.load_events(page) if page else {}
+    event_rows, shared = serialization.take_out_project(
+        [events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows]
+    )
     result: dict[str, Any] = {
-        "events": [
-            events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows
-        ],
+        **shared,
+        "events": event_rows,
         "total": len(occurrences),
         "has_more": has_more,
         "time_range": serialize_time_range(span),

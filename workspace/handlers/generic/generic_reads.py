@@ -184,8 +184,10 @@ def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: E
     project_id = request.args.get("project_id")
     if project_id is not None and not page.total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
+    rows, shared = serialization.take_out_project(page.rows)
     result = {
-        kind.plural: page.rows,
+        **shared,
+        kind.plural: rows,
         "total": page.total,
         "has_more": page.next_cursor is not None,
         "message": f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row.",

@@ -7,7 +7,7 @@ from uuid import UUID
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.services.access import access
-from workspace.services.entities import pagination
+from workspace.services.entities import pagination, serialization
 from workspace.services.search import ranking, search, snippets, trigram_search
 from workspace.services.search.ranking import SearchHit
 
@@ -32,8 +32,10 @@ def search_all_kinds(request: OpRequest) -> OpOutcome:
         access.require_project(subject=request.subject, id=project_id)
     message = template.format(shown=len(hits), total=total) + _suggest_ops(hits)
     texts = snippets.build_snippets(hits)
+    rows, shared = serialization.take_out_project([_serialize_hit(hit, texts) for hit in hits])
     result = {
-        "results": [_serialize_hit(hit, texts) for hit in hits],
+        **shared,
+        "results": rows,
         "total": total,
         "has_more": total > len(hits),
         "message": message,

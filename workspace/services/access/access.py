@@ -119,15 +119,16 @@ def build_not_found(kind: EntityType, *, argument: str = "", place: str = "") ->
 
 
 def _build_missing_error(named: Sequence[NamedRow], *, place: str) -> NotFound:
-    """Return the error for unknown ids. If there are several, the field errors name them."""
+    """Return the error for unknown ids. Field errors say where they are, unless the text names the one argument."""
     errors = [
         build_not_found(ENTITY_TYPE_BY_NAME[reference.kind], argument=reference.argument, place=place)
         for reference in named
     ]
-    if len(errors) == 1:
+    if len(errors) == 1 and "/" not in named[0].argument:
         return errors[0]
+    names = "1 of the ids names" if len(errors) == 1 else f"{len(errors)} of the ids name"
     return NotFound(
-        f"{len(errors)} of the ids name no row that you can see; field_errors says how to find them.",
+        f"{names} no row that you can see; field_errors says how to find it.",
         field_errors=[
             ArgumentError(f"/{reference.argument}", NotFound.reason, error.message)
             for reference, error in zip(named, errors, strict=True)

@@ -81,7 +81,10 @@ def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) -> dict[str, Any]:
-    """Return one occurrence of an event as a list row, without empty fields. `event` has the annotations of a list."""
+    """Return one occurrence of an event as a list row, without fields that are empty or false.
+
+    `event` has the annotations of a list.
+    """
     names = ("location", "recurrence", "project_name", "task_event_kind")
     fields = {
         "id": str(event.pk),
@@ -93,7 +96,7 @@ def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) 
         "project_id": event.project_id and str(event.project_id),
         **{name: getattr(event, name) for name in names},
     }
-    return {name: value for name, value in fields.items() if value not in (None, "")}
+    return {name: value for name, value in fields.items() if value is not False and value not in (None, "")}
 
 
 def build_not_found() -> NotFound:

@@ -1,5 +1,6 @@
 """Serialize rows as JSON values: abbreviated in lists, complete everywhere else."""
 
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -7,6 +8,9 @@ from uuid import UUID
 from workspace.entity_types import EntityType
 from workspace.models import Entity
 from workspace.services.time import times
+
+PROJECT_FIELDS = ("project_id", "project_name")  # of a row that is in a project
+MIN_SHARING_ROWS = 2  # before what they share is said once
 
 
 def serialize_row(row: Entity, *, kind: EntityType, at: datetime) -> dict[str, Any]:
@@ -21,18 +25,34 @@ def serialize_columns(row: Entity, *, kind: EntityType) -> dict[str, Any]:
 
 
 def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime) -> dict[str, Any]:
-    """Return a list row as of `at`, without empty fields. False and 0 are not empty.
+    """Return a list row as of `at`, without fields that are empty or false, with times to the second. 0 is not empty.
 
     The row must have the beginning of each text as <name>_preview, with one character more than is shown, so that
     truncation can be detected.
     """
-    values = {name: _serialize_value(getattr(row, name)) for name in kind.list_row}
+    values = {name: _serialize_value(_drop_microseconds(getattr(row, name))) for name in kind.list_row}
     for name, length in kind.texts.items():
         beginning = getattr(row, f"{name}_preview")
         fits = name in kind.inline_texts and len(beginning) <= length
         values[name if fits else f"{name}_preview"] = _truncate(beginning, length)
     values |= _compute_fields(row, kind.list_row, kind=kind, at=at)
-    return {name: value for name, value in values.items() if value not in (None, "", [])}
+    return {name: value for name, value in values.items() if value is not False and value not in (None, "", [])}
+
+
+def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the rows of a list without the project that all of them share, and that project's fields.
+
+    If the rows share none, or there is only one, they stay as they are.
+    """
+    projects = {(row.get("project_id"), row.get("project_name")) for row in rows}
+    if len(rows) < MIN_SHARING_ROWS or len(projects) != 1 or None in next(iter(projects)):
+        return list(rows), {}
+    shared = {name: rows[0][name] for name in PROJECT_FIELDS}
+    return [{name: value for name, value in row.items() if name not in PROJECT_FIELDS} for row in rows], shared
+
+
+def _drop_microseconds(value: Any) -> Any:
+    return value.replace(microsecond=0) if isinstance(value, datetime) else value
 
 
 def _compute_fields(row: Entity, names: tuple[str, ...], *, kind: EntityType, at: datetime) -> dict[str, Any]:

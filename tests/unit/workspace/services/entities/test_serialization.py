@@ -24,7 +24,7 @@ def task(**fields: Any) -> Task:
     return Task(id=UUID(int=1), project_id=UUID(int=2), title="Write", updated_at=MADE_AT, **fields)
 
 
-def test_abbreviated_row_omits_empty_fields_and_has_json_values() -> None:
+def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> None:
     assert abbreviated(task()) == {
         "id": "00000000-0000-0000-0000-000000000001",
         "project_id": "00000000-0000-0000-0000-000000000002",
@@ -34,10 +34,6 @@ def test_abbreviated_row_omits_empty_fields_and_has_json_values() -> None:
         "priority": 3,
         "duration_minutes": 60,
         "updated_at": "2026-03-01T09:00:00Z",
-        "has_subtasks": False,
-        "has_dependencies": False,
-        "is_recurring": False,
-        "is_overdue": False,
     }
 
 
@@ -91,12 +87,36 @@ def test_brain_dump_row_has_summary_and_operation_count() -> None:
     ],
 )
 def test_task_is_overdue_when_due_before_now_and_not_done(fields: dict[str, Any], overdue: bool) -> None:
-    assert abbreviated(task(**fields))["is_overdue"] is overdue
+    assert abbreviated(task(**fields)).get("is_overdue", False) is overdue
 
 
 @pytest.mark.parametrize(("recurrence", "recurring"), [("", False), ("weekly", True)])
 def test_task_is_recurring_when_it_has_a_recurrence(recurrence: str, recurring: bool) -> None:
-    assert abbreviated(task(recurrence=recurrence))["is_recurring"] is recurring
+    assert abbreviated(task(recurrence=recurrence)).get("is_recurring", False) is recurring
+
+
+def test_times_of_an_abbreviated_row_are_to_the_second() -> None:
+    assert abbreviated(task(due_at=MADE_AT + timedelta(microseconds=5)))["due_at"] == "2026-03-01T09:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("projects", "shared"),
+    [
+        ([("1", "Launch"), ("1", "Launch")], {"project_id": "1", "project_name": "Launch"}),
+        ([("1", "Launch"), ("2", "Launch")], {}),
+        ([("1", "Launch"), (None, None)], {}),
+        ([(None, None), (None, None)], {}),
+        ([("1", "Launch")], {}),
+        ([], {}),
+    ],
+)
+def test_project_that_all_rows_share_is_said_once(projects: list[Any], shared: dict[str, str]) -> None:
+    rows = [{"title": "A"} | ({"project_id": id, "project_name": name} if id else {}) for id, name in projects]
+
+    left, taken = serialization.take_out_project(rows)
+
+    assert taken == shared
+    assert left == ([{"title": "A"}] * len(rows) if shared else rows)
 
 
 def test_facts_depend_on_the_request_time_and_are_not_columns() -> None:
