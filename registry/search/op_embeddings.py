@@ -77,9 +77,9 @@ class OpEmbeddings:
 
 
 def build_text(op: CatalogOp) -> str:
-    """Return the text of an op that is sent to the endpoint."""
-    names = " ".join((op.tool_name.replace("_", " "), *op.keywords))
-    return f"{names}. {op.summary}. {op.description}"[:MAX_TEXT]
+    """Return the text of an op that is sent to the endpoint, the most important first: small models cut it."""
+    name = op.tool_name.replace("_", " ")
+    return f"{name}. {op.summary}. {op.description} {', '.join(op.keywords)}"[:MAX_TEXT]
 
 
 def hash_text(model: str, text: str) -> str:
