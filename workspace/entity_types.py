@@ -114,6 +114,11 @@ class EntityType:
         texts = [column for column in columns if isinstance(column, CharField | TextField)]
         return frozenset(column.name for column in texts if column.blank and not isinstance(column, TagsField))
 
+    @cached_property
+    def answer_fields(self) -> tuple[str, ...]:
+        """The names of all fields that an answer can show of a row."""
+        return (*self.full_row, *self.computed_fields)
+
     @property
     def has_state(self) -> bool:
         """Whether rows of this type have a state."""
@@ -147,7 +152,7 @@ PROJECT = EntityType(
         *("type_key", "state_key", "start_at", "end_at", "props"),
     ),
     list_row=(
-        *("id", "name", "slug", "type_key", "state_key", "start_at", "end_at", "updated_at", "tags"),
+        *("id", "name", "slug", "type_key", "state_key", "start_at", "end_at", "tags"),
         *("task_count", "active_task_count", "completed_task_count", "completion_percentage"),
         *("has_phases", "has_notes", "has_brain_dumps"),
     ),
@@ -184,7 +189,7 @@ TASK = EntityType(
     ),
     list_row=(
         *("id", "project_id", "project_name", "title", "state_key", "priority", "start_at", "due_at"),
-        *("duration_minutes", "updated_at", "has_subtasks", "has_dependencies", "is_recurring"),
+        *("duration_minutes", "has_subtasks", "has_dependencies", "is_recurring"),
     ),
     texts={"description": 100, "details": 100},
     extra_columns=("recurrence",),
@@ -219,7 +224,7 @@ DOCUMENT = EntityType(
     ),
     list_row=(
         *("id", "project_id", "project_name", "title", "type_key", "state_key", "category", "operation_count"),
-        *("created_at", "updated_at", "content_length"),
+        *("created_at", "content_length"),
     ),
     texts={"description": 100, "content": 200, "ai_summary": 500},
     inline_texts=("ai_summary",),
@@ -252,7 +257,6 @@ GOAL = EntityType(
         "state_key",
         "priority",
         "target_date",
-        "updated_at",
     ),
     texts={"description": 100},
     full_row=(
@@ -295,7 +299,6 @@ PLAN = EntityType(
         "state_key",
         "start_date",
         "end_date",
-        "updated_at",
     ),
     texts={"description": 100, "plan": 200},
     full_row=(
@@ -337,7 +340,6 @@ MILESTONE = EntityType(
         "title",
         "state_key",
         "due_at",
-        "updated_at",
     ),
     texts={"description": 100},
     full_row=(
@@ -377,7 +379,6 @@ RISK = EntityType(
         "state_key",
         "impact",
         "probability",
-        "updated_at",
     ),
     texts={"description": 100, "content": 100},
     full_row=(
@@ -416,7 +417,6 @@ REQUIREMENT = EntityType(
         "text",
         "type_key",
         "priority",
-        "updated_at",
     ),
     texts={},
     full_row=(

@@ -9,9 +9,6 @@ from gateway.arguments import coercion, unwrap_args
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
 
-# Arguments that say how to update, not what to update.
-UPDATE_OPTIONS = frozenset({"update_strategy", "merge_instructions"})
-
 
 @dataclass
 class NormalisedArgs:
@@ -49,10 +46,10 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
 
 
 def is_empty_update(op: CatalogOp, args: dict[str, Any]) -> bool:
-    """Whether an update has no field to change: only ids, update options, or empty objects and lists."""
+    """Whether an update has no field to change: only ids, options, or empty objects and lists."""
     if op.action != "update":
         return False
-    changed_names = set(args) - op.required - UPDATE_OPTIONS
+    changed_names = set(args) - op.required - op.options
     return all(args[name] in ({}, []) for name in changed_names)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from registry.catalog.connections import Connections
 from registry.catalog.switches import ALL_ON, Switches
+from registry.jsonschema import dialect
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import ROOT, Op, PromptSection, get_parent_path
@@ -78,6 +79,12 @@ class CatalogOp:
         if not has_flat_properties(self.schema):
             return frozenset(name for name, _, required in iter_arguments(self.schema) if required)
         return frozenset(self.schema.get("required", ()))
+
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """The arguments that say how to run the op or what to answer: an update with only these changes nothing."""
+        schemas_by_name = {name: schema for name, schema in self.arguments.items() if isinstance(schema, dict)}
+        return frozenset(name for name, schema in schemas_by_name.items() if schema.get(dialect.OPTION) is True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from registry.checks.finding import join_pointer
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect, keywords
 
 SCHEMA = "parameters_schema"
 MAX_VALUE_SCHEMAS = 50  # schemas of one argument; references may be circular
@@ -131,8 +131,9 @@ def _iter_prose(entry: dict[str, Any], parts: list[tuple[dict[str, Any], str]]) 
             if text := example.get(name):
                 yield join_pointer("examples", index, name), text
     for part, path in parts:
-        if isinstance(text := part.get("description"), str):
-            yield f"{path}/description", text
+        for name in ("description", dialect.SHORT_NOTE):
+            if isinstance(text := part.get(name), str):
+                yield f"{path}/{name}", text
 
 
 def iter_policy_rules(entry: dict[str, Any], *kinds: str) -> Iterator[tuple[str, str]]:

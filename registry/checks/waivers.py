@@ -28,7 +28,7 @@ WAIVERS: dict[tuple[str, str], str] = {
             "full_over_budget",
             [
                 *("cal.event.list", "cal.slot.find", "onto.document.section.get", "onto.document.tree.get"),
-                *("onto.project.get", "onto.task.get", "onto.task.list", "util.web.visit"),
+                *("onto.project.get", "onto.task.list", "util.web.visit"),
             ],
         ),
         (

@@ -14,6 +14,9 @@ FORMAT_NAMES = {LOCAL_DATE_TIME: "date-time", DATE_OR_LOCAL_DATE_TIME: "date or 
 
 VALUE_ALIASES = "x-aliases"  # annotation {value sent: value meant}, for words that models send instead of values
 VALUE_REFUSALS = "x-refused"  # annotation {value sent: sentence}: what to do instead of sending an unsupported value
+SHORT_NOTE = "x-note"  # annotation: a few words that short help shows after the type, instead of bounds
+OPTION = "x-option"  # annotation, true: the argument of an update says how to do it or what to answer, not what changes
+ANNOTATIONS = frozenset({VALUE_ALIASES, VALUE_REFUSALS, SHORT_NOTE, OPTION})  # no model is shown these keywords
 
 _LOCAL_DATE_TIME = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,30})?)?([Zz]|[+-][0-9]{2}:[0-9]{2})?"

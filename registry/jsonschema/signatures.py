@@ -9,6 +9,8 @@ from registry.jsonschema.arguments import iter_arguments
 
 MAX_ENUM_SHOWN = 20
 MAX_EXPECTED_LENGTH = 200  # characters of a type in an error message
+MAX_SHOWN_NUMBER, MAX_SHOWN_ITEMS = 10_000, 20  # from these on, signatures leave out the maximum
+MAX_NOTE_LENGTH = 120  # characters of a note after a type
 FOLDED_TYPES = {"object": "object", "array": "list"}
 MAX_PARTS = 1_000  # schemas expanded in the signatures of one op; a few definitions can expand to millions
 MAX_NESTED = 6  # levels of objects and lists within an argument
@@ -65,7 +67,7 @@ def _format_signature(argument: dict[str, Any], formatter: "_TypeFormatter", req
     text = formatter.format_type(argument)
     if "default" in argument and argument["default"] not in (None, [], {}):
         text += f" = {format_literal(argument['default'])}"
-    parts = [text, *_format_bounds(argument)]
+    parts = [text, *(_format_note(argument) or _format_bounds(argument))]
     return ", ".join([*parts, "required"] if required else parts)
 
 
@@ -100,13 +102,11 @@ def strip_annotations(schema: Any, *, prose: bool = True) -> Any:
 
     With prose=False, leave out titles, descriptions and examples too.
     """
-    hidden = {dialect.VALUE_ALIASES, dialect.VALUE_REFUSALS, "$comment"} | (
-        set() if prose else {"title", "description", "examples"}
-    )
+    hidden = dialect.ANNOTATIONS | {"$comment"} | (set() if prose else {"title", "description", "examples"})
     return _strip_keywords(schema, hidden, names=False)
 
 
-def _strip_keywords(value: Any, hidden: set[str], *, names: bool) -> Any:
+def _strip_keywords(value: Any, hidden: frozenset[str], *, names: bool) -> Any:
     if isinstance(value, list):
         return [_strip_keywords(item, hidden, names=False) for item in value]
     if not isinstance(value, dict):
@@ -213,14 +213,33 @@ def format_literal(value: Any) -> str:
 
 
 def _format_bounds(argument: dict[str, Any]) -> list[str]:
-    """Return the range: `1..5` if it is small, else its min and max. A minimum of 0 or 1 is left out as obvious."""
+    """Return the range: `1..5` if it is small, else its min and max.
+
+    A minimum of 0 or 1 is left out as obvious, and a maximum that hardly any call reaches.
+    """
     low, high = argument.get("minimum"), argument.get("maximum")
     if high is None:
-        high = argument.get("maxItems")
+        high = _get_max_items(argument)
+    elif high >= MAX_SHOWN_NUMBER:
+        high = None
     if low is not None and high is not None and high - low < 10:
         return [f"{low}..{high}"]
     bounds = [] if low in (None, 0, 1) else [f"min {low}"]
     return bounds if high is None else [*bounds, f"max {high}"]
+
+
+def _get_max_items(argument: dict[str, Any]) -> int | None:
+    """Return the maximum number of items, unless it is large or no list of different values has more."""
+    number, items = argument.get("maxItems"), argument.get("items")
+    if number is None or number >= MAX_SHOWN_ITEMS:
+        return None
+    choices = items.get("enum") if isinstance(items, dict) else None
+    return None if isinstance(choices, list) and len(choices) <= number else int(number)
+
+
+def _format_note(argument: dict[str, Any]) -> list[str]:
+    note = argument.get(dialect.SHORT_NOTE)
+    return [note[:MAX_NOTE_LENGTH]] if isinstance(note, str) and note else []
 
 
 def _build_placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]) -> Any:

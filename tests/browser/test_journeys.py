@@ -13,7 +13,7 @@ from tests.support.servers.processes import Server, eventually
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 OP = "onto.task.update"
-WRITTEN = "Change one task; send only what is new"
+WRITTEN = "Change one task; send only the fields that are new"
 PREVIEW = "#preview"
 TABS = 150  # at most, to any place of a page
 

@@ -367,7 +367,7 @@ def test_argument_alias_replaces_a_blank_argument(api: Api) -> None:
     ],
 )
 def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
-    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word})
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word, "fields": [field]})
 
     assert done["result"]["task"][field] == stored
     assert f"Read {field} as {stored}." in done["meta"]["warnings"]

@@ -66,5 +66,5 @@ def test_other_words_are_refused_and_not_shown_in_help(api: Api) -> None:
     response = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "soon"})
 
     assert [each["path"] for each in response["error"]["details"]["field_errors"]] == ["/priority"]
-    assert api.help("onto.task.create")["args"]["priority"] == "integer = 3, 1..5"
+    assert api.help("onto.task.create")["args"]["priority"] == "integer = 3, 1 is most urgent"
     assert "x-aliases" not in str(api.help("onto.task.create", format="full", include_schemas=True))

@@ -29,6 +29,8 @@ ARGUMENTS: dict[str, Any] = {
     "levels": {"type": "array", "items": {"type": "integer", "enum": [1, 2, 3], "x-aliases": {"high": 1}}},
     "props": {"type": "object"},
     "size": {"$ref": "#/$defs/size"},
+    "update_strategy": {"type": "string", "enum": ["replace", "append"], "x-option": True},
+    "fields": {"type": "array", "items": {"type": "string"}, "x-option": True},
     "place": {
         "type": "object",
         "additionalProperties": False,

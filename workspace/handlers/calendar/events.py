@@ -1,6 +1,6 @@
 """Ops on one calendar event, and on the task whose dates it shows."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, cast
@@ -16,7 +16,7 @@ from workspace.services.access import access
 from workspace.services.access.access import NamedRow
 from workspace.services.calendar import calendar_scope, conflicts, event_times, events, series, task_events
 from workspace.services.calendar.series import SeriesPart
-from workspace.services.entities import change_text, changes
+from workspace.services.entities import change_text, changes, chosen_fields
 from workspace.services.entities.names import quote_name
 from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
@@ -74,8 +74,10 @@ def update_event(request: OpRequest) -> OpOutcome:
         return _update_part(event, part, request, clock)
     _assign_fields(event, request, clock)
     if events.serialize_event(event, zone=clock.zone) == before:
-        outcome = _build_outcome(event, zone=clock.zone, message="Nothing changed: the event already has these values.")
-        return _add_sync_state(replace(outcome, warnings=(*clock.warnings, UNCHANGED)), request)
+        message = "Nothing changed: the event already has these values."
+        return _build_change_outcome(
+            event, request, clock, changed=(), message=message, warnings=(*clock.warnings, UNCHANGED)
+        )
     event.updated_at = request.at
     event.save(update_fields=OWN_FIELDS if task else None)
     warnings, dates = tuple(clock.warnings), dict[str, Any]()
@@ -93,7 +95,7 @@ def update_event(request: OpRequest) -> OpOutcome:
         warnings += conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     if task and dates:
         message += f" Also changed {' and '.join(dates)} of its task {quote_name(task.title)}."
-    return _add_sync_state(replace(_build_outcome(event, zone=clock.zone, message=message), warnings=warnings), request)
+    return _build_change_outcome(event, request, clock, changed=changed, message=message, warnings=warnings)
 
 
 def delete_event(request: OpRequest) -> OpOutcome:
@@ -133,8 +135,10 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
     _assign_fields(new, request, clock)
     after = events.serialize_event(new, zone=clock.zone)
     if after == before:
-        outcome = _build_outcome(event, zone=clock.zone, message="Nothing changed: it already has these values.")
-        return _add_sync_state(replace(outcome, warnings=(*clock.warnings, UNCHANGED)), request)
+        message = "Nothing changed: it already has these values."
+        return _build_change_outcome(
+            event, request, clock, changed=(), message=message, warnings=(*clock.warnings, UNCHANGED)
+        )
     series.remove_part(event, part, at=request.at)
     new.save(force_insert=True)
     changed = [name for name in after if after[name] != before.get(name) and name != "props"]
@@ -148,7 +152,7 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
         *clock.warnings,
         *conflicts.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
     )
-    return _add_sync_state(replace(_build_outcome(new, zone=clock.zone, message=message), warnings=warnings), request)
+    return _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
 
 
 def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...]:
@@ -255,6 +259,23 @@ def _set_task_dates(task: Task, dates: Mapping[str, datetime | None], request: O
 def _build_outcome(event: CalendarEvent, *, zone: ZoneInfo, message: str) -> OpOutcome:
     result = {"event": events.serialize_event(event, zone=zone), "message": message}
     return OpOutcome(result=result, entity_id=str(event.pk), entity_name=event.title)
+
+
+def _build_change_outcome(
+    event: CalendarEvent,
+    request: OpRequest,
+    clock: LocalTimeParser,
+    *,
+    changed: Collection[str],
+    message: str,
+    warnings: tuple[str, ...],
+) -> OpOutcome:
+    """Build the outcome of an update: id, title and what changed, and the fields that the call asked for."""
+    outcome = _build_outcome(event, zone=clock.zone, message=message)
+    asked = chosen_fields.choose_fields(request.args, events.FIELDS)
+    shown = {"id", "title", *asked, *changed} - (set(EVENT.long_texts) - {*asked})
+    row = {name: value for name, value in outcome.result["event"].items() if name in shown}
+    return _add_sync_state(replace(outcome, result=outcome.result | {"event": row}, warnings=warnings), request)
 
 
 def _add_sync_state(outcome: OpOutcome, request: OpRequest) -> OpOutcome:

@@ -12,7 +12,7 @@ from workspace.services.access import access
 from workspace.services.calendar import calendar_scope, event_list, events
 from workspace.services.calendar.calendar_scope import CalendarScope
 from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
-from workspace.services.entities import pagination, serialization
+from workspace.services.entities import chosen_fields, pagination, serialization
 from workspace.services.search import search
 from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
@@ -34,16 +34,20 @@ def list_events(request: OpRequest) -> OpOutcome:
     """
     events.refuse_external_calendar(request.args.get("calendar_id"))
     clock, scope = local_time.from_request(request), calendar_scope.parse_scope(request.args)
-    mark = pagination.Listing.from_args(EVENT, request.args).mark
+    fields = chosen_fields.choose_fields(request.args, events.FIELDS)
+    mark = pagination.build_mark(EVENT, request.args)
     after = event_list.decode_cursor(request.args["cursor"], mark=mark) if "cursor" in request.args else None
     span = TimeRange(after.start, after.end, clock.zone) if after else parse_time_range(request, clock)
     occurrences = event_list.list_occurrences(_filter_events(request, scope), span)
     limit = min(request.args.get("limit", pagination.DEFAULT_LIMIT), pagination.MAX_LIMIT)
     page, has_more = event_list.slice_page(occurrences, after=after, limit=limit)
-    rows = event_list.load_events(page) if page else {}
-    event_rows, shared = serialization.take_out_project(
-        [events.serialize_occurrence(rows[each.id], each, zone=clock.zone) for each in page if each.id in rows]
-    )
+    rows = event_list.load_events(page, is_complete=bool(fields)) if page else {}
+    occurrence_rows = [
+        events.serialize_occurrence(rows[each.id], each, zone=clock.zone, fields=fields)
+        for each in page
+        if each.id in rows
+    ]
+    event_rows, shared = serialization.take_out_project(occurrence_rows)
     result: dict[str, Any] = {
         **shared,
         "events": event_rows,

@@ -1,6 +1,6 @@
 """Scheduling a task: when it is worked on, for how long and how often."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -8,8 +8,8 @@ from typing import Any, cast
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import TASK
 from workspace.errors import StateConflict
-from workspace.handlers.generic.generic_reads import build_row_outcome
 from workspace.handlers.generic.generic_writes import UNCHANGED
+from workspace.handlers.generic.row_outcomes import build_change_outcome
 from workspace.models import CalendarEvent, Task, TaskState
 from workspace.models.calendar_event import LATEST
 from workspace.models.working_week import WEEKDAYS
@@ -130,11 +130,12 @@ def _build_outcome(
     """Return the outcome. `before` has the columns as they were, or is None if nothing changed."""
     start = cast("datetime", task.start_at)
     end = start + timedelta(minutes=task.duration_minutes)
+    changed = _list_changed_fields(task, before) if before is not None else []
     overlaps = conflicts.warn_about_task(task, zone=clock.zone, subject=request.subject, at=request.at)
     warnings = [*clock.warnings, *overlaps]
     if before is not None:
         message = f"Scheduled {quote_name(task.title)} for {_format_time(task, clock)}."
-        message += _describe_changes(task, before, clock)
+        message += _describe_changes(task, before, changed, clock)
     else:
         warnings.append(UNCHANGED)
         message = f"Nothing changed: {quote_name(task.title)} is already scheduled for {_format_time(task, clock)}."
@@ -142,17 +143,23 @@ def _build_outcome(
         message += f" It is due {times.format_time(cast('datetime', task.due_at), zone=clock.zone)}."
     if end <= request.at and not task.recurrence:
         message += " That time is in the past."
-    task_outcome = build_row_outcome(task, kind=TASK, at=request.at, message=message, warnings=tuple(warnings))
+    task_outcome = build_change_outcome(
+        task, kind=TASK, request=request, changed=changed, message=message, warnings=tuple(warnings)
+    )
     return replace(task_outcome, result=task_outcome.result | {"events": _list_events(task, clock)})
 
 
-def _describe_changes(task: Task, before: Mapping[str, Any], clock: LocalTimeParser) -> str:
-    """Return what the task had before and has no longer, with times in the zone of the call."""
+def _list_changed_fields(task: Task, before: Mapping[str, Any]) -> list[str]:
     after = serialization.serialize_columns(task, kind=TASK)
-    changed = [name for name in changes.get_changed_fields(before, after) if before[name] is not None]
-    names = [name for name in changed if name in TASK.fields]
+    return [name for name in changes.get_changed_fields(before, after) if name in TASK.fields]
+
+
+def _describe_changes(task: Task, before: Mapping[str, Any], changed: Iterable[str], clock: LocalTimeParser) -> str:
+    """Return what the task had before and has no longer, with times in the zone of the call."""
+    names = [name for name in changed if before[name] is not None]
     if not names:
         return ""
+    after = serialization.serialize_columns(task, kind=TASK)
     text = f" Changed {change_text.describe_changes(before, after, names, zone=clock.zone)}."
     return text + (" It recurs, so all its times moved." if task.recurrence and "start_at" in names else "")
 

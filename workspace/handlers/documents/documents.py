@@ -8,7 +8,8 @@ from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import DOCUMENT
 from workspace.errors import build_invalid_args
 from workspace.handlers.documents import document_moves
-from workspace.handlers.generic import generic_reads, generic_writes
+from workspace.handlers.generic import generic_writes
+from workspace.handlers.generic.row_outcomes import build_row_outcome
 from workspace.models import Document
 from workspace.services.access import access
 from workspace.services.documents import markdown, tree
@@ -37,7 +38,7 @@ def create_document(request: OpRequest) -> OpOutcome:
         request, locked_project, id_argument="parent_id", title_argument="parent_title"
     )
     tree.insert_document(document, locked_project, position=fields.get("position"))
-    outcome = generic_reads.build_row_outcome(
+    outcome = build_row_outcome(
         document,
         kind=DOCUMENT,
         at=request.at,

@@ -7,6 +7,7 @@ from typing import Any
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError, build_invalid_args
+from workspace.handlers.generic.row_outcomes import build_excerpt_outcome, build_row_outcome
 from workspace.models import EntityQuerySet
 from workspace.services.access import access
 from workspace.services.documents import excerpts
@@ -88,30 +89,6 @@ def get_max_chars(request: OpRequest) -> int:
     return int(request.args.get("max_chars", excerpts.DEFAULT_CHARS))
 
 
-def build_row_outcome(
-    row: Any,
-    *,
-    kind: EntityType,
-    at: datetime,
-    message: str,
-    warnings: tuple[str, ...] = (),
-    max_chars: int = excerpts.DEFAULT_CHARS,
-) -> OpOutcome:
-    """Build the outcome of get, create and update: the complete row under its kind's name, long texts cut."""
-    excerpt = excerpts.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
-    return _build_outcome(
-        row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
-    )
-
-
-def build_cut_note(excerpt: excerpts.Excerpt, *, kind: EntityType, place: str = "") -> str:
-    """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
-    if not excerpt.truncated_fields:
-        return ""
-    fields = ", ".join(excerpt.truncated_fields)
-    return f" Cut{place}: {fields}; {kind.get_op_path('get')} with field and offset returns the rest."
-
-
 def build_more_note(number: int, plural: str, *, path: str) -> str:
     """Return a sentence saying that only the first rows are included, and which op returns the others."""
     return f" Only the first {number} {plural} are included; {path} returns the others."
@@ -125,14 +102,7 @@ def _get_field_part(row: Any, request: OpRequest, *, kind: EntityType) -> OpOutc
     message = (
         f"{name} of the {kind.name}, characters {offset} to {end}{'' if excerpt.truncated_fields else ', the end'}."
     )
-    return _build_outcome(row, excerpt, kind=kind, message=message)
-
-
-def _build_outcome(
-    row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()
-) -> OpOutcome:
-    result = {kind.name: excerpt.row, "message": message}
-    return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
+    return build_excerpt_outcome(row, excerpt, kind=kind, message=message)
 
 
 def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError, build_invalid_args
-from workspace.handlers.generic.generic_reads import build_row_outcome
+from workspace.handlers.generic.row_outcomes import build_change_outcome, build_row_outcome
 from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
 from workspace.services.documents import merging
@@ -99,7 +99,9 @@ def update_row(
     )
     if not changed and not changed_links:
         message = f"Nothing changed: the {kind.name} already has these values."
-        return build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=(*warnings, UNCHANGED))
+        return build_change_outcome(
+            row, kind=kind, request=request, changed=(), message=message, warnings=(*warnings, UNCHANGED)
+        )
     row.updated_at = request.at
     row.save(update_fields=[*changed, "updated_at"])
     if then:
@@ -108,7 +110,9 @@ def update_row(
     told = [name for name in changed if name != stamp]
     described = [change_text.describe_changes(before, after, told), *changed_links]
     message = f"Changed {quote_name(getattr(row, kind.label))}: {', '.join(filter(None, described))}."
-    row_outcome = build_row_outcome(row, kind=kind, at=request.at, message=message, warnings=warnings)
+    row_outcome = build_change_outcome(
+        row, kind=kind, request=request, changed=changed, message=message, warnings=warnings
+    )
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
 

@@ -10,6 +10,7 @@ from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import DOCUMENT, PLAN, PROJECT, TASK, EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic import generic_reads, generic_writes
+from workspace.handlers.generic.row_outcomes import build_row_outcome
 from workspace.handlers.projects import new_entities, new_relationships, project_brief
 from workspace.models import Edge, MemberRole, Membership, Project
 from workspace.models.document import BRAIN_DUMPS, NOTES
@@ -131,7 +132,7 @@ def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, li
 def _build_create_outcome(request: OpRequest, project: Project, counts: dict[str, int]) -> OpOutcome:
     id = str(project.pk)
     row = access.get_visible_row(PROJECT, subject=request.subject, id=id)  # read again for the counts of its rows
-    outcome = generic_reads.build_row_outcome(
+    outcome = build_row_outcome(
         row,
         kind=PROJECT,
         at=request.at,

@@ -1,6 +1,6 @@
 """Moving a task with its subtasks and events to another project."""
 
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.db.models import Q
@@ -8,10 +8,12 @@ from django.db.models import Q
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import TASK
 from workspace.errors import ArgumentError, StateConflict, build_invalid_args
-from workspace.handlers.generic.generic_reads import build_row_outcome
+from workspace.handlers.generic.row_outcomes import build_change_outcome
 from workspace.models import Edge, Task
 from workspace.services.access import access
 from workspace.services.calendar import task_events
+from workspace.services.entities import serialization
+from workspace.services.entities.names import quote_name
 
 
 def move_task(request: OpRequest) -> OpOutcome:
@@ -70,8 +72,13 @@ def _delete_crossing_edges(task_ids: list[UUID], *, source: UUID, request: OpReq
 
 
 def _build_outcome(request: OpRequest, *, subtasks: int, warnings: tuple[str, ...]) -> OpOutcome:
-    task = access.get_visible_row(TASK, subject=request.subject, id=request.args["task_id"])
+    task: Any = access.get_visible_row(TASK, subject=request.subject, id=request.args["task_id"])
     subtask_note = f" with its {subtasks} subtasks" if subtasks > 1 else " with its subtask" if subtasks else ""
-    return build_row_outcome(
-        task, kind=TASK, at=request.at, message=f"Moved the task{subtask_note} to the other project.", warnings=warnings
+    return build_change_outcome(
+        task,
+        kind=TASK,
+        request=request,
+        changed=serialization.PROJECT_FIELDS,
+        message=f"Moved {quote_name(task.title)}{subtask_note} to the project {quote_name(task.project_name)}.",
+        warnings=warnings,
     )

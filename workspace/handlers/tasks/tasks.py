@@ -8,6 +8,7 @@ from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import PROJECT, TASK
 from workspace.errors import ArgumentError
 from workspace.handlers.generic import generic_reads
+from workspace.handlers.generic.row_outcomes import build_cut_note
 from workspace.models import Entity
 from workspace.services.access import access
 from workspace.services.calendar import task_events
@@ -43,7 +44,7 @@ def get_task(request: OpRequest) -> OpOutcome:
     if request.args.get("include_project_context"):
         context = _get_project_context(task, request)
         task["project_context"] = context.row
-        message += generic_reads.build_cut_note(context, kind=PROJECT, place=" in project_context")
+        message += build_cut_note(context, kind=PROJECT, place=" in project_context")
     return replace(outcome, result={"task": task, "message": message})
 
 

@@ -100,11 +100,12 @@ def slice_page(
     return remaining[:limit], len(remaining) > limit
 
 
-def load_events(occurrences: Sequence[Occurrence]) -> dict[UUID, CalendarEvent]:
-    """Return the events of the occurrences by id, with the fields of a list row, in one query."""
+def load_events(occurrences: Sequence[Occurrence], *, is_complete: bool = False) -> dict[UUID, CalendarEvent]:
+    """Return the events of the occurrences by id, with the fields of a list row or with all, in one query."""
     has_text = ExpressionWrapper(~Q(description=""), output_field=BooleanField())
     queryset = CalendarEvent.objects.filter(pk__in={occurrence.id for occurrence in occurrences}).with_context()
-    return {row.pk: row for row in queryset.annotate(has_description=has_text).defer("description", "props")}
+    unread = () if is_complete else ("description", "props")
+    return {row.pk: row for row in queryset.annotate(has_description=has_text).defer(*unread)}
 
 
 def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:

@@ -1,5 +1,6 @@
 """Access to calendar events, and events as JSON values."""
 
+from collections.abc import Collection
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -19,6 +20,11 @@ NOT_CONNECTED = {
     "state": "not_connected",
     "message": "No external calendar is connected, so nothing was copied to one. The change was made here.",
 }
+# The fields of a complete event.
+FIELDS = (
+    *("id", "title", "start_at", "end_at", "is_all_day", *EVENT.full_row[2:]),
+    *("recurrence_until", "excluded_starts", "linked_task_id", "calendar_scope"),
+)
 HOW_TO_CONNECT = (
     "Ask the administrator to connect the external calendar. Until then leave calendar_id out or send primary to use "
     "the built-in calendar."
@@ -80,13 +86,15 @@ def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
     }
 
 
-def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) -> dict[str, Any]:
+def serialize_occurrence(
+    event: Any, occurrence: Occurrence, *, zone: ZoneInfo, fields: Collection[str] = ()
+) -> dict[str, Any]:
     """Return one occurrence of an event as a list row, without fields that are empty or false.
 
-    `event` has the annotations of a list.
+    `event` has the annotations of a list. `fields` are further fields to show.
     """
     names = ("location", "recurrence", "project_name", "task_event_kind")
-    fields = {
+    row = {
         "id": str(event.pk),
         "title": event.title,
         **_serialize_times(*(occurrence.days or (occurrence.start, occurrence.end)), zone=zone),
@@ -96,7 +104,11 @@ def serialize_occurrence(event: Any, occurrence: Occurrence, *, zone: ZoneInfo) 
         "project_id": event.project_id and str(event.project_id),
         **{name: getattr(event, name) for name in names},
     }
-    return {name: value for name, value in fields.items() if value is not False and value not in (None, "")}
+    if fields:
+        complete = serialize_event(event, zone=zone)
+        row |= {name: complete.get(name) for name in fields if name not in row and name != "description"}
+        row |= serialization.abbreviate_text("description", event.description) if "description" in fields else {}
+    return serialization.drop_empty(row)
 
 
 def build_not_found() -> NotFound:

@@ -21,14 +21,14 @@ from core import canonical_json, cursors
 from workspace.entity_types import EntityType, SortKey, SortOrder
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Entity, EntityQuerySet
-from workspace.services.entities import serialization
+from workspace.services.entities import chosen_fields, serialization
 from workspace.services.time import times
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 50  # whatever the schema allows
 
 # Arguments of the page, not of the list.
-_PAGE_ARGUMENTS = ("cursor", "limit")
+_PAGE_ARGUMENTS = ("cursor", "limit", chosen_fields.ARGUMENT)
 
 Field = models.Field[Any, Any]
 
@@ -40,18 +40,14 @@ class Listing:
     kind: EntityType
     order: SortOrder
     mark: str  # a hash of the type, order and filters
+    fields: tuple[str, ...] = ()  # further fields of each row
 
     @classmethod
     def from_args(cls, kind: EntityType, args: Mapping[str, Any] | None = None) -> "Listing":
-        """Return the listing for an op's arguments."""
+        """Return the listing for an op's arguments. Raises InvalidArgs for unknown `fields`."""
         args = args or {}
-        order = kind.get_order(args.get("sort_by"))
-        filters = {name: _canonicalize(value) for name, value in args.items() if name not in _PAGE_ARGUMENTS}
-        active_filters = {name: value for name, value in filters.items() if value is not None and value != []}
-        mark = hashlib.sha256(canonical_json.dumps([kind.name, active_filters | {"sort_by": order.name}])).hexdigest()[
-            :8
-        ]
-        return cls(kind, order, mark)
+        fields = chosen_fields.choose_fields(args, kind.answer_fields)
+        return cls(kind, kind.get_order(args.get("sort_by")), build_mark(kind, args), fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +71,14 @@ class RowPage:
     next_cursor: str | None = None
 
 
+def build_mark(kind: EntityType, args: Mapping[str, Any]) -> str:
+    """Return what identifies a list: a hash of its type, order and filters."""
+    filters = {name: _canonicalize(value) for name, value in args.items() if name not in _PAGE_ARGUMENTS}
+    active_filters = {name: value for name, value in filters.items() if value is not None and value != []}
+    identity = [kind.name, active_filters | {"sort_by": kind.get_order(args.get("sort_by")).name}]
+    return hashlib.sha256(canonical_json.dumps(identity)).hexdigest()[:8]
+
+
 def read_page(
     queryset: EntityQuerySet[Any],
     *,
@@ -95,7 +99,7 @@ def read_page(
     shown = page_rows[:limit]
     last = get_position(shown[-1], listing=listing, relaxed=relaxed) if len(page_rows) > limit else None
     return RowPage(
-        rows=[serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in shown],
+        rows=[serialization.serialize_list_row(row, kind=listing.kind, at=at, fields=listing.fields) for row in shown],
         total=total,
         next_cursor=encode_cursor(last, listing=listing) if last else None,
     )
@@ -108,8 +112,10 @@ def list_first(queryset: EntityQuerySet[Any], *, listing: Listing, limit: int) -
     """
     kind, order = listing.kind, [*map(_build_ordering, listing.order.keys), OrderBy(F("pk"), descending=True)]
     selected = queryset.order_by(*order).values("pk")[:limit]
-    columns = {"id", *kind.list_row, *kind.extra_columns, *(key.column for key in listing.order.keys)} & kind.columns
-    previews = {f"{name}_preview": Left(name, length + 1) for name, length in kind.texts.items()}
+    texts = serialization.get_preview_lengths(kind, listing.fields)
+    sorted_by = {key.column for key in listing.order.keys}
+    columns = {"id", *kind.list_row, *kind.extra_columns, *sorted_by, *listing.fields} & kind.columns - texts.keys()
+    previews = {f"{name}_preview": Left(name, length + 1) for name, length in texts.items()}
     annotated = kind.get_rows().filter(pk__in=selected).with_context().annotate(**previews)
     return list(annotated.only(*columns).order_by(*order))
 

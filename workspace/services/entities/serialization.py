@@ -1,6 +1,6 @@
 """Serialize rows as JSON values: abbreviated in lists, complete everywhere else."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from workspace.models import Entity
 from workspace.services.time import times
 
 PROJECT_FIELDS = ("project_id", "project_name")  # of a row that is in a project
+ASKED_TEXT_LENGTH = 2_000  # characters of a long text in a list row that was asked for it
 MIN_SHARING_ROWS = 2  # before what they share is said once
 
 
@@ -24,19 +25,37 @@ def serialize_columns(row: Entity, *, kind: EntityType) -> dict[str, Any]:
     return values | {name: values[name] or None for name in kind.nullable_texts & values.keys()}
 
 
-def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime) -> dict[str, Any]:
+def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: Collection[str] = ()) -> dict[str, Any]:
     """Return a list row as of `at`, without fields that are empty or false, with times to the second. 0 is not empty.
 
-    The row must have the beginning of each text as <name>_preview, with one character more than is shown, so that
-    truncation can be detected.
+    `fields` are further fields to show. The row must have the beginning of each text as <name>_preview, with one
+    character more than is shown, so that truncation can be detected.
     """
-    values = {name: _serialize_value(_drop_microseconds(getattr(row, name))) for name in kind.list_row}
-    for name, length in kind.texts.items():
+    texts = get_preview_lengths(kind, fields)
+    names = [name for name in dict.fromkeys((*kind.list_row, *fields)) if name not in {*texts, *kind.computed_fields}]
+    values = {name: _serialize_value(_drop_microseconds(getattr(row, name))) for name in names}
+    for name, length in texts.items():
         beginning = getattr(row, f"{name}_preview")
-        fits = name in kind.inline_texts and len(beginning) <= length
+        fits = (name in kind.inline_texts or name in fields) and len(beginning) <= length
         values[name if fits else f"{name}_preview"] = _truncate(beginning, length)
     values |= _compute_fields(row, kind.list_row, kind=kind, at=at)
-    return {name: value for name, value in values.items() if value is not False and value not in (None, "", [])}
+    return drop_empty(values)
+
+
+def get_preview_lengths(kind: EntityType, fields: Collection[str] = ()) -> dict[str, int]:
+    """Return how many characters of each long text a list row shows: more of those that are asked for."""
+    asked = {name: ASKED_TEXT_LENGTH for name in kind.long_texts if name in fields and name not in kind.list_row}
+    return {**kind.texts, **asked}
+
+
+def drop_empty(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the row without fields that are empty or false. 0 is not empty."""
+    return {name: value for name, value in row.items() if value is not False and value not in (None, "", [], {})}
+
+
+def abbreviate_text(name: str, text: str | None, length: int = ASKED_TEXT_LENGTH) -> dict[str, str | None]:
+    """Return {name: text}, or {name_preview: its beginning} if it is longer."""
+    return {f"{name}_preview": _truncate(text, length)} if text and len(text) > length else {name: text}
 
 
 def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -174,7 +174,7 @@ def test_normalise_is_idempotent(sent: dict[str, Any], context: UserContext) -> 
         ({"task_id": TASK_ID}, True),
         ({"task_id": TASK_ID, "props": {}}, True),
         ({"task_id": TASK_ID, "tags": []}, True),
-        ({"task_id": TASK_ID, "update_strategy": "merge", "merge_instructions": "x"}, True),
+        ({"task_id": TASK_ID, "update_strategy": "append", "fields": ["*"]}, True),  # how to do it, what to answer
         ({"task_id": TASK_ID, "props": {"a": None}}, False),
         ({"task_id": TASK_ID, "description": None}, False),  # null clears
         ({"task_id": TASK_ID, "urgent": False}, False),

@@ -48,7 +48,16 @@ TASK = {
         ({"type": "number", "maximum": 0.5}, False, "number, max 0.5"),
         ({"type": "boolean", "default": False}, False, "boolean = false"),
         ({"type": "string", "default": None}, False, "string"),
-        ({"type": "array", "items": {"type": "string"}, "maxItems": 100, "default": []}, False, "[string], max 100"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 100, "default": []}, False, "[string]"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": 5}, False, "[string], max 5"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 2}, False, "[a|b]"),
+        ({"type": "integer", "minimum": 0, "maximum": 10_000}, False, "integer"),
+        # A note says what the bounds do not.
+        (
+            {"type": "integer", "minimum": 1, "maximum": 5, "default": 3, "x-note": "1 is most urgent"},
+            True,
+            "integer = 3, 1 is most urgent, required",
+        ),
         ({"type": "array"}, False, "[any]"),
         ({"type": "array", "items": TASK}, True, "[{title: string, note?: string, state?: todo|done}], required"),
         (TASK, False, "{title: string, note?: string, state?: todo|done}"),

@@ -110,7 +110,6 @@ def test_list_returns_abbreviated_rows_and_filters_by_state_and_type(project: Pr
             "name": "Keep",
             "type_key": "goal.outcome.traffic",
             "state_key": "active",
-            "updated_at": "2026-03-01T09:00:00Z",
             "description_preview": "x" * 100 + "…",
         }
     ]

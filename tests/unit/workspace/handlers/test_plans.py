@@ -96,7 +96,6 @@ def test_list_returns_abbreviated_rows_and_filters_by_state_and_type(project: Pr
             "name": "Beta",
             "type_key": "plan.sprint",
             "state_key": "active",
-            "updated_at": "2026-03-01T09:00:00Z",
             "plan_preview": "s" * 200 + "…",
         }
     ]

@@ -124,7 +124,8 @@ def test_second_schedule_keeps_the_deadline_too(task_with_deadline: Task) -> Non
 
     moved = schedule(task_with_deadline, "2026-03-09T11:00", duration_minutes=90)
 
-    assert moved.result["task"]["due_at"] == "2026-03-09T16:00:00Z"
+    task_with_deadline.refresh_from_db()
+    assert task_with_deadline.due_at == datetime(2026, 3, 9, 16, tzinfo=UTC)
     assert (
         "Changed start_at 2026-03-09T16:00:00+01:00 → 2026-03-09T11:00:00+01:00, duration_minutes 60 → 90."
         in (moved.result["message"])
@@ -246,10 +247,12 @@ def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
 def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:
     schedule(task, recurrence="weekly", recurrence_count=5)
 
-    weekly = schedule(task, "2026-03-10T09:00").result["task"]
+    schedule(task, "2026-03-10T09:00")
+    task.refresh_from_db()
+    kept = (task.recurrence, task.recurrence_until)
     once = schedule(task, "2026-03-10T09:00", recurrence=None).result["task"]
 
-    assert (weekly["recurrence"], weekly["recurrence_until"]) == ("weekly", "2026-04-06T07:00:00Z")
+    assert kept == ("weekly", datetime(2026, 4, 6, 7, tzinfo=UTC))
     assert (once["recurrence"], once["recurrence_until"]) == (None, None)
     assert CalendarEvent.objects.get().recurrence_until is None
 

@@ -89,7 +89,12 @@ def test_all_occurrences_are_cancelled_by_default_and_from_the_first(
 
 def test_one_occurrence_is_moved(standup: CalendarEvent) -> None:
     outcome = update(
-        standup, scope="this", occurrence_start=THURSDAY, start_at="2026-03-05T15:00", title="Late standup"
+        standup,
+        scope="this",
+        occurrence_start=THURSDAY,
+        start_at="2026-03-05T15:00",
+        title="Late standup",
+        fields=["recurrence"],
     )
 
     assert list_events() == [
@@ -109,7 +114,9 @@ def test_one_occurrence_is_moved(standup: CalendarEvent) -> None:
 def test_this_and_later_occurrences_are_moved(standup: CalendarEvent) -> None:
     delete(standup, scope="this", occurrence_start="2026-03-06")
 
-    outcome = update(standup, scope="following", occurrence_start=THURSDAY, start_at="2026-03-05T10:00")
+    outcome = update(
+        standup, scope="following", occurrence_start=THURSDAY, start_at="2026-03-05T10:00", fields=["recurrence"]
+    )
 
     # The occurrence that was cancelled stays so.
     assert list_events() == [

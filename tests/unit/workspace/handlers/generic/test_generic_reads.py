@@ -56,7 +56,6 @@ def test_task_list_returns_abbreviated_rows(project: Project) -> None:
                 "priority": 3,
                 "due_at": WHEN,
                 "duration_minutes": 60,
-                "updated_at": WHEN,
                 "description_preview": "x" * 100 + "…",
                 "is_overdue": True,
             }
@@ -81,7 +80,6 @@ def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> 
             "type_key": "project.business.launch",
             "state_key": "planning",
             "end_at": WHEN,
-            "updated_at": WHEN,
             "task_count": 2,
             "active_task_count": 1,
             "completed_task_count": 1,

@@ -268,8 +268,9 @@ def test_update_replaces_keeps_or_clears_tags(db: None) -> None:
 def test_update_adds_to_the_context(db: None) -> None:
     project = ProjectFactory(context="known")
 
-    assert update(project, context="more").result["project"]["context"] == "known\n\nmore"
-    assert update(project, context="all", update_strategy="replace").result["project"]["context"] == "all"
+    added = update(project, context="more", fields=["context"]).result["project"]
+    replaced = update(project, context="all", update_strategy="replace", fields=["context"]).result["project"]
+    assert (added["context"], replaced["context"]) == ("known\n\nmore", "all")
     assert update(project, context=None).result["project"]["context"] is None
 
 

@@ -27,11 +27,16 @@ def test_move_keeps_all_fields_of_the_task(destination: Project) -> None:
 
     outcome = move(task, destination.pk)
 
-    row = outcome.result["task"]
-    assert (row["project_id"], row["project_name"], row["title"]) == (str(destination.pk), "Destination", "T")
-    assert (row["state_key"], row["props"], row["updated_at"]) == ("done", {"a": 1}, "2026-03-02T12:30:00Z")
+    task.refresh_from_db()
+    assert outcome.result["task"] == {
+        "id": str(task.pk),
+        "title": "T",
+        "project_id": str(destination.pk),
+        "project_name": "Destination",
+    }
+    assert (task.state_key, task.props, task.updated_at) == ("done", {"a": 1}, AT)
     assert (outcome.warnings, outcome.entity_id) == ((), str(task.pk))
-    assert outcome.result["message"] == "Moved the task to the other project."
+    assert outcome.result["message"] == "Moved “T” to the project “Destination”."
 
 
 def test_move_includes_subtasks_of_every_level(destination: Project) -> None:
@@ -47,7 +52,7 @@ def test_move_includes_subtasks_of_every_level(destination: Project) -> None:
     assert (grandchild.parent_task_id, grandchild.updated_at) == (child.pk, AT)
     other.refresh_from_db()
     assert (other.project_id, other.updated_at) == (task.project_id, MADE_AT)
-    assert outcome.result["message"] == "Moved the task with its 2 subtasks to the other project."
+    assert outcome.result["message"] == f"Moved “{task.title}” with its 2 subtasks to the project “Destination”."
 
 
 def test_moved_subtask_leaves_its_parent_with_a_warning(destination: Project) -> None:

@@ -33,7 +33,6 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
         "state_key": "todo",
         "priority": 3,
         "duration_minutes": 60,
-        "updated_at": "2026-03-01T09:00:00Z",
     }
 
 

@@ -1,0 +1,66 @@
+"""Outcomes about one row: the complete row, or after a change only what changed."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from workspace.contract import OpOutcome, OpRequest
+from workspace.entity_types import EntityType
+from workspace.services.documents import excerpts
+from workspace.services.entities import chosen_fields, serialization
+
+
+def build_row_outcome(
+    row: Any,
+    *,
+    kind: EntityType,
+    at: datetime,
+    message: str,
+    warnings: tuple[str, ...] = (),
+    max_chars: int = excerpts.DEFAULT_CHARS,
+) -> OpOutcome:
+    """Build the outcome of get and create: the complete row under its kind's name, long texts cut."""
+    excerpt = excerpts.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
+    return build_excerpt_outcome(
+        row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
+    )
+
+
+def build_change_outcome(
+    row: Any,
+    *,
+    kind: EntityType,
+    request: OpRequest,
+    changed: Collection[str],
+    message: str,
+    warnings: tuple[str, ...] = (),
+) -> OpOutcome:
+    """Build the outcome of a change: id, name and what changed, and the fields that the call asked for.
+
+    A long text that stays is shown only when asked for: the caller has just sent it. Raises InvalidArgs for unknown
+    `fields`.
+    """
+    complete = serialization.serialize_row(row, kind=kind, at=request.at)
+    asked = chosen_fields.choose_fields(request.args, kind.answer_fields)
+    texts = {name for name in kind.long_texts if complete[name]}
+    shown = {"id", kind.label, *asked} | (set(changed) - texts)
+    excerpt = excerpts.truncate_row({name: complete[name] for name in complete if name in shown}, kind=kind)
+    return build_excerpt_outcome(
+        row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
+    )
+
+
+def build_excerpt_outcome(
+    row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()
+) -> OpOutcome:
+    """Build the outcome that shows an excerpt of a row."""
+    result = {kind.name: excerpt.row, "message": message}
+    return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
+
+
+def build_cut_note(excerpt: excerpts.Excerpt, *, kind: EntityType, place: str = "") -> str:
+    """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
+    if not excerpt.truncated_fields:
+        return ""
+    fields = ", ".join(excerpt.truncated_fields)
+    return f" Cut{place}: {fields}; {kind.get_op_path('get')} with field and offset returns the rest."
