@@ -80,6 +80,7 @@ class EntityType:
     list_row: tuple[str, ...]  # the fields of a list row, without the text previews
     texts: Mapping[str, int]  # long texts, and the length of <name>_preview in list rows
     inline_texts: tuple[str, ...] = ()  # texts that a list row shows as <name> if they fit into the preview
+    unlisted_texts: tuple[str, ...] = ()  # texts that a list row shows only if they are asked for
     extra_columns: tuple[str, ...] = ()  # columns that a list reads only to compute other fields
     full_row: tuple[str, ...]  # the fields that get, create and update return
     long_texts: tuple[str, ...]  # long texts, the most important first; the last ones are cut first
@@ -189,9 +190,10 @@ TASK = EntityType(
     ),
     list_row=(
         *("id", "project_id", "project_name", "title", "state_key", "priority", "start_at", "due_at"),
-        *("duration_minutes", "has_subtasks", "has_dependencies", "is_recurring"),
+        *("has_subtasks", "has_dependencies", "is_recurring"),
     ),
     texts={"description": 100, "details": 100},
+    unlisted_texts=("details",),
     extra_columns=("recurrence",),
     full_row=(
         *("id", "project_id", "project_name", "title", "description", "details", "type_key", "state_key", "priority"),

@@ -373,6 +373,15 @@ def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str,
     assert f"Read {field} as {stored}." in done["meta"]["warnings"]
 
 
+def test_unknown_field_of_the_answer_stops_the_update(api: Api) -> None:
+    before = Task.objects.get(pk=DEMO_TASK_ID)
+
+    refused = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "New", "fields": ["colour"]})
+
+    assert refused["error"]["details"]["field_errors"][0]["path"] == "/fields/0"
+    assert Task.objects.get(pk=DEMO_TASK_ID).title == before.title
+
+
 def test_value_alias_is_accepted_in_nested_objects(api: Api) -> None:
     entities = [{"temp_id": "t1", "kind": "task", "title": "A", "state_key": "completed", "priority": "high"}]
     project = {"name": "P", "type_key": "project.business.launch", "state_key": "done"}

@@ -11,7 +11,6 @@ from workspace.services.time import times
 
 PROJECT_FIELDS = ("project_id", "project_name")  # of a row that is in a project
 ASKED_TEXT_LENGTH = 2_000  # characters of a long text in a list row that was asked for it
-MIN_SHARING_ROWS = 2  # before what they share is said once
 
 
 def serialize_row(row: Entity, *, kind: EntityType, at: datetime) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: C
 def get_preview_lengths(kind: EntityType, fields: Collection[str] = ()) -> dict[str, int]:
     """Return how many characters of each long text a list row shows: more of those that are asked for."""
     asked = {name: ASKED_TEXT_LENGTH for name in kind.long_texts if name in fields and name not in kind.list_row}
-    return {**kind.texts, **asked}
+    return {name: length for name, length in kind.texts.items() if name not in kind.unlisted_texts} | asked
 
 
 def drop_empty(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -59,15 +58,22 @@ def abbreviate_text(name: str, text: str | None, length: int = ASKED_TEXT_LENGTH
 
 
 def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rows of a list without the project that all of them share, and that project's fields.
+    """Return the rows of a list with what they tell about their projects said once, and what is said of them all.
 
-    If the rows share none, or there is only one, they stay as they are.
+    Rows that are all in one project lose its id and name. Rows of several projects keep the names, and `project_ids`
+    tells the ids by name. Rows stay as they are if that says nothing twice, or if two projects have the same name.
     """
-    projects = {(row.get("project_id"), row.get("project_name")) for row in rows}
-    if len(rows) < MIN_SHARING_ROWS or len(projects) != 1 or None in next(iter(projects)):
+    in_project = [row for row in rows if row.get("project_id")]
+    ids_by_name = {row["project_name"]: row["project_id"] for row in in_project}
+    if len({row["project_id"] for row in in_project}) != len(ids_by_name) or len(in_project) == len(ids_by_name):
         return list(rows), {}
-    shared = {name: rows[0][name] for name in PROJECT_FIELDS}
-    return [{name: value for name, value in row.items() if name not in PROJECT_FIELDS} for row in rows], shared
+    if len(ids_by_name) == 1 and len(in_project) == len(rows):
+        return [_leave_out(row, PROJECT_FIELDS) for row in rows], {name: rows[0][name] for name in PROJECT_FIELDS}
+    return [_leave_out(row, ("project_id",)) for row in rows], {"project_ids": ids_by_name}
+
+
+def _leave_out(row: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _drop_microseconds(value: Any) -> Any:

@@ -55,7 +55,6 @@ def test_task_list_returns_abbreviated_rows(project: Project) -> None:
                 "state_key": "todo",
                 "priority": 3,
                 "due_at": WHEN,
-                "duration_minutes": 60,
                 "description_preview": "x" * 100 + "…",
                 "is_overdue": True,
             }

@@ -32,7 +32,6 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
         "title": "Write",
         "state_key": "todo",
         "priority": 3,
-        "duration_minutes": 60,
     }
 
 
@@ -50,7 +49,7 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
 def test_abbreviated_row_cuts_texts(description: str, preview: str) -> None:
     row = abbreviated(task(), description=description, details="d")
 
-    assert (row["description_preview"], row["details_preview"]) == (preview, "d")
+    assert (row["description_preview"], "details_preview" in row) == (preview, False)
 
 
 def test_short_text_is_complete_under_its_own_name() -> None:
@@ -104,18 +103,25 @@ def test_times_of_an_abbreviated_row_are_to_the_second() -> None:
         ([("1", "Launch"), ("1", "Launch")], {"project_id": "1", "project_name": "Launch"}),
         ([("1", "Launch"), ("2", "Launch")], {}),
         ([("1", "Launch"), (None, None)], {}),
+        ([("1", "Launch"), ("1", "Launch"), (None, None)], {"project_ids": {"Launch": "1"}}),
+        ([("1", "Launch"), ("1", "Launch"), ("2", "Move")], {"project_ids": {"Launch": "1", "Move": "2"}}),
+        ([("1", "Launch"), ("1", "Launch"), ("2", "Launch")], {}),
+        ([("1", "Launch"), ("2", "Move")], {}),  # a map would not be shorter
         ([(None, None), (None, None)], {}),
         ([("1", "Launch")], {}),
         ([], {}),
     ],
 )
-def test_project_that_all_rows_share_is_said_once(projects: list[Any], shared: dict[str, str]) -> None:
+def test_projects_of_many_rows_are_said_once(projects: list[Any], shared: dict[str, Any]) -> None:
     rows = [{"title": "A"} | ({"project_id": id, "project_name": name} if id else {}) for id, name in projects]
 
     left, taken = serialization.take_out_project(rows)
 
     assert taken == shared
-    assert left == ([{"title": "A"}] * len(rows) if shared else rows)
+    assert not shared or not any("project_id" in row for row in left)
+    ids, of_all = taken.get("project_ids", {}), {} if "project_ids" in taken else taken
+    named = [{"project_id": ids[row["project_name"]]} if row.get("project_name") in ids else {} for row in left]
+    assert [row | id | of_all for row, id in zip(left, named, strict=True)] == rows
 
 
 def test_facts_depend_on_the_request_time_and_are_not_columns() -> None:

@@ -1,0 +1,63 @@
+"""The `fields` argument: what lists and updates answer besides what they show by themselves."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.factories import TaskFactory
+from tests.support.handler_calls import call_handler
+from workspace.errors import InvalidArgs
+from workspace.models import Task
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    task: Task = TaskFactory(title="Write", details="d" * 150, duration_minutes=30)
+    return task
+
+
+def list_one(**args: Any) -> dict[str, Any]:
+    [row] = call_handler("list_onto_tasks", **args).result["tasks"]
+    assert isinstance(row, dict)
+    return row
+
+
+def test_list_rows_show_the_fields_that_were_asked_for(task: Task) -> None:
+    usual, asked = list_one(), list_one(fields=["duration_minutes", "details", "updated_at"])
+
+    assert usual.keys().isdisjoint({"duration_minutes", "details", "details_preview", "updated_at"})
+    assert asked == usual | {"duration_minutes": 30, "details": "d" * 150, "updated_at": "2026-03-01T09:00:00Z"}
+
+
+def test_star_means_all_fields(task: Task) -> None:
+    id = str(task.pk)
+    complete = call_handler("get_onto_task_details", task_id=id).result["task"]
+
+    changed = call_handler("update_onto_task", task_id=id, title="New", fields=["*"]).result["task"]
+
+    assert changed == complete | {"title": "New", "updated_at": changed["updated_at"]}
+    # List rows leave out what is empty or false.
+    filled = {name for name, value in complete.items() if value not in (None, False, "", [], {})}
+    assert filled <= list_one(fields=["*"]).keys()
+
+
+@pytest.mark.parametrize("tool", ["list_onto_tasks", "update_onto_task"])
+def test_unknown_field_is_refused_with_the_names_of_all(task: Task, tool: str) -> None:
+    args = {"task_id": str(task.pk), "title": "New"} if tool.startswith("update") else {}
+
+    with pytest.raises(InvalidArgs) as refused:
+        call_handler(tool, fields=["title", "colour"], **args)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/fields/1", "unknown_field")
+    assert "send * for all, or some of id, " in error.message
+
+
+def test_events_show_the_fields_that_were_asked_for(db: None) -> None:
+    call_handler("create_calendar_event", title="Round", start_at="2026-03-04T12:00:00Z", description="Agenda: figures")
+
+    [usual] = call_handler("list_calendar_events").result["events"]
+    [asked] = call_handler("list_calendar_events", fields=["description", "time_zone"]).result["events"]
+
+    assert usual["has_description"] is True
+    assert asked == usual | {"description": "Agenda: figures", "time_zone": asked["time_zone"]}
