@@ -2,15 +2,18 @@
 
 from django.db import migrations, models
 
+from core.online_index import AddIndexOnline
+
 
 class Migration(migrations.Migration):
+    atomic = False  # the index is added while events are written
 
     dependencies = [
         ('analytics', '0001_squashed'),
     ]
 
     operations = [
-        migrations.AddIndex(
+        AddIndexOnline(
             model_name='operationevent',
             index=models.Index(condition=models.Q(('kind', 'write'), ('ok', True), models.Q(('entity_id', ''), _negated=True)), fields=['entity_id', '-time'], name='event_by_changed_row'),
         ),

@@ -86,7 +86,11 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         call = {"op": op.op, "args": work.args}
     rule_errors = list[FieldError]()
     if work.other_call is None:
-        rule_errors, correction = help.find_rule_errors(_leave_out_invalid(work.args, errors))
+        wrong = {parts[0] for error in errors if (parts := json_pointer.split(error.path))}
+        rule_errors, correction = help.find_rule_errors(
+            {name: value for name, value in work.args.items() if name not in wrong}
+        )
+        rule_errors = [error for error in rule_errors if error.code.removeprefix("no_") not in wrong]
         if call is not None and rule_errors:
             corrected = correction.apply(work.args) if correction else None
             call = None if corrected is None else {"op": op.op, "args": corrected}
@@ -314,12 +318,6 @@ def _find_path(value: Any, pointer: str) -> list[str | int]:
     if isinstance(value, list):
         return [*path, int(last)] if last.isdecimal() and int(last) < len(value) else []
     return [*path, last] if isinstance(value, dict) and pointer else []
-
-
-def _leave_out_invalid(args: dict[str, Any], errors: Sequence[FieldError]) -> dict[str, Any]:
-    """Return the args in which no error is."""
-    wrong = {parts[0] for error in errors if (parts := json_pointer.split(error.path))}
-    return {name: value for name, value in args.items() if name not in wrong}
 
 
 def _says_nothing(value: Any) -> bool:

@@ -130,6 +130,8 @@ def _find_other_op(
     if found is None:
         return None
     other, renamed = found
+    if renamed is None:
+        return other.op, None
     if repair.CURRENT_PROJECT in other.required - renamed.keys():
         project = row_ids.find_project(other, renamed, call.caller)
         renamed |= {repair.CURRENT_PROJECT: project} if project else {}

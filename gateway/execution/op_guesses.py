@@ -15,33 +15,14 @@ from registry.models import ROOT
 DELETE = "delete"
 _LINK_ARGUMENTS = frozenset(("src_kind", "src_id", "dst_kind", "dst_id", "rel"))  # of an op that links two rows
 # What an argument on an update says about another row of the same kind.
-_RELATION_WORDS = {
-    "depends_on": frozenset(
-        (
-            *(
-                "depends_on",
-                "depends",
-                "dependency",
-                "dependencie",
-                "dependent_on",
-                "prerequisite",
-                "requires",
-                "after",
-            ),
-            *(
-                "blocked_by",
-                "blocker",
-                "waits_for",
-                "wait_for",
-                "waiting_for",
-                "waiting_on",
-                "predecessor",
-                "comes_after",
-            ),
-        )
+_WORDS_BY_RELATION = {
+    "depends_on": (
+        "depends depends_on dependency dependencies dependent_on prerequisite prerequisites requires after comes_after"
+        " predecessor predecessors blocked_by blocker blockers wait_for waits_for waiting_for waiting_on"
     ),
-    "blocks": frozenset(("blocks", "block", "blocking", "before", "successor", "comes_before", "dependent")),
+    "blocks": "blocks block blocking before comes_before successor successors dependent dependents",
 }
+_RELATION_BY_WORD = {word: relation for relation, words in _WORDS_BY_RELATION.items() for word in words.split()}
 MAX_WORDS = 12  # of a name
 MAX_OPS = 200  # of an entity; more are not looked at, because each word of the name is tried on each
 
@@ -117,26 +98,30 @@ def find_op_that_takes(
 
 def find_link(
     catalog: Catalog, view: CatalogView, op: CatalogOp, name: str, args: Mapping[str, Any]
-) -> tuple[CatalogOp, dict[str, Any]] | None:
-    """Return the op that links two rows, and its args, for an argument that would link the row of this call.
+) -> tuple[CatalogOp, dict[str, Any] | None] | None:
+    """Return the op that links two rows, and its args, for an argument that would link the row of an update.
 
-    Such as depends_on or milestone_id on an update of a task. What else was sent is kept, so that nothing is lost.
+    Such as depends_on or milestone_id on an update of a task. The args are None if more was sent than the link takes:
+    the update must then run as well.
     """
+    if op.action != "update":
+        return None
     links = [each for path in view.ops if (each := catalog.ops[path]).arguments.keys() >= _LINK_ARGUMENTS]
     id_argument = f"{op.entity}_id"
     if len(links) != 1 or links[0].connection != op.connection or not isinstance(args.get(id_argument), str):
         return None
-    stem = to_snake_case(name[:100]).removesuffix("s").removesuffix("_id")
-    relation = next((relation for relation, words in _RELATION_WORDS.items() if stem in words), None)
+    word = to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
+    relation = _RELATION_BY_WORD.get(word)
     kinds = links[0].arguments["dst_kind"].get("enum", ())
-    kind = op.entity if relation else next((each for each in kinds if each == stem), None)
+    kind = op.entity if relation else next((each for each in kinds if each == word.removesuffix("s")), None)
     other = args[name][0] if isinstance(args[name], list) and len(args[name]) == 1 else args[name]
     if kind not in kinds or op.entity not in kinds or not isinstance(other, str):
         return None
     ends = {"src_kind": op.entity, "src_id": args[id_argument], "dst_kind": kind}
     end = {"dst_id" if is_uuid(other) else "dst_title": other}
-    rest = {each: value for each, value in args.items() if each not in (name, id_argument)}
-    return links[0], rest | ends | end | {"rel": relation or f"targets_{kind}"}
+    if args.keys() - {name, id_argument, "project_id"}:
+        return links[0], None
+    return links[0], ends | end | {"rel": relation or f"targets_{kind}"}
 
 
 def find_only_op(view: CatalogView, path: str) -> str | None:

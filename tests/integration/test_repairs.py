@@ -137,6 +137,10 @@ def test_argument_of_another_op_names_that_op(api: Api) -> None:
             get_demo_id("risk", 1),
             {"dst_kind": "risk", "dst_id": get_demo_id("risk", 1), "rel": "targets_risk"},
         ),
+        *(
+            (word, "Lower the TTL", {"dst_kind": "task", "dst_title": "Lower the TTL", "rel": relation})
+            for word, relation in (("depends", "depends_on"), ("requires", "depends_on"), ("blocks", "blocks"))
+        ),
     ],
 )
 def test_argument_that_links_two_rows_becomes_a_link(api: Api, name: str, value: Any, expected: dict[str, Any]) -> None:
@@ -155,8 +159,9 @@ def test_titles_in_a_list_of_ids_become_ids(api: Api) -> None:
     assert [error["path"] for error in details["field_errors"]] == ["/task_ids/0"]
 
 
-def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api) -> None:
-    args = {"task_id": DEMO_TASK_ID, "title": "A", "depends_on": get_demo_id("task", 2)}
+@pytest.mark.parametrize("other", [{"title": "A"}, {"props": {"a": 1}}])
+def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api, other: dict[str, Any]) -> None:
+    args = {"task_id": DEMO_TASK_ID, **other, "depends_on": get_demo_id("task", 2)}
 
     details = api.exec("onto.task.update", args)["error"]["details"]
 
@@ -188,6 +193,20 @@ def test_rules_are_told_together_with_the_schema(api: Api) -> None:
     }
     assert [each["path"] for each in blank["field_errors"]] == ["/priority", "/title"]
     assert "retry_with" not in blank
+
+
+def test_argument_that_links_is_no_link_where_nothing_is_updated(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "depends_on": get_demo_id("task", 2)}
+
+    assert "retry_with" not in api.exec("onto.task.delete", args)["error"]["details"]
+
+
+def test_rules_about_a_value_that_is_wrong_are_not_told(api: Api) -> None:
+    series = {"recurrence": "on tuesdays and fridays", "recurrence_until": "2027-05-30T09:00:00Z"}
+
+    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, **series})["error"]["details"]
+
+    assert [each["path"] for each in details["field_errors"]] == ["/recurrence"]
 
 
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:
