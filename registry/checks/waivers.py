@@ -13,7 +13,7 @@ WAIVERS: dict[tuple[str, str], str] = {
     for reason, rule, ops in (
         (_WHOLE_PROJECT, "short_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
         (_WHOLE_PROJECT, "full_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
-        (_WHOLE_ROW, "short_over_budget", ["onto.task.create"]),
+        (_WHOLE_ROW, "short_over_budget", ["onto.task.create", "onto.task.update"]),
         (
             _WHOLE_ROW,
             "full_over_budget",

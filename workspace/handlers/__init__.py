@@ -41,9 +41,8 @@ HANDLERS: dict[str, OpHandler] = {
     "create_onto_task": OpHandler(
         partial(generic_writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)
     ),
-    "update_onto_task": OpHandler(
-        partial(generic_writes.update_row, kind=TASK, check=tasks.check_task, then=task_events.sync_after_change)
-    ),
+    "update_onto_task": OpHandler(tasks.update_task),
+    "delete_onto_task": OpHandler(tasks.delete_task),
     "move_onto_task": OpHandler(move_task.move_task),
     "shift_onto_tasks": OpHandler(shift_tasks.shift_tasks),
     "create_onto_document": OpHandler(documents.create_document),

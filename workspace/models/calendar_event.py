@@ -122,6 +122,7 @@ class CalendarEvent(Entity):
     excluded_starts = models.JSONField(
         blank=True,
         default=list,
+        db_default=[],
         editable=False,
         help_text="Starts of occurrences that were cancelled or moved away; in UTC, or dates of whole days.",
     )

@@ -132,8 +132,16 @@ class Task(Entity):
     completed_at = models.DateTimeField(null=True, blank=True, editable=False)
     is_scheduled = models.BooleanField(
         default=False,
+        db_default=False,
         editable=False,
         help_text="Whether it is worked on for its duration from start_at, apart from its deadline.",
+    )
+    skipped_occurrences = models.JSONField(
+        blank=True,
+        default=list,
+        db_default=[],
+        editable=False,
+        help_text="Numbers, counted from 0, of the occurrences that were cancelled or became tasks of their own.",
     )
 
     project_name: str  # set by with_context()

@@ -3,9 +3,12 @@
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
+
+from django.db import transaction
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EVENT, TASK
@@ -14,17 +17,15 @@ from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services.access import access
 from workspace.services.access.access import NamedRow
-from workspace.services.calendar import calendar_scope, conflicts, event_times, events, series, task_events
+from workspace.services.calendar import calendar_scope, conflicts, event_times, events, series, task_events, task_series
 from workspace.services.calendar.series import SeriesPart
 from workspace.services.entities import change_text, changes, chosen_fields
 from workspace.services.entities.names import quote_name
 from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
 
-RECURRENCE_FIELDS = ("recurrence", "recurrence_until")
-
 # For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
-TASK_FIELDS = ("title", *RECURRENCE_FIELDS)
+TASK_FIELDS = ("title", *series.RECURRENCE_FIELDS)
 OWN_FIELDS = ("description", "location", "attendees", "time_zone", "updated_at")
 
 TIME_FIELDS = frozenset({"start_at", "end_at", "recurrence", "time_zone"})  # when they change, overlaps are looked for
@@ -70,8 +71,9 @@ def update_event(request: OpRequest) -> OpOutcome:
     before = events.serialize_event(event, zone=clock.zone)
     if task:
         _refuse_task_fields(request.args)
-    elif part := series.parse_part(event, request.args, clock, at=request.at):
-        return _update_part(event, part, request, clock)
+    if part := series.parse_part(event, request.args, clock, at=request.at):
+        update = partial(_update_task_part, task) if task else _update_part
+        return update(event, part, request, clock)
     _assign_fields(event, request, clock)
     if events.serialize_event(event, zone=clock.zone) == before:
         message = "Nothing changed: the event already has these values."
@@ -103,17 +105,17 @@ def delete_event(request: OpRequest) -> OpOutcome:
     events.refuse_external_calendar(request.args.get("calendar_id"))
     clock = local_time.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
-    if task:
-        _refuse_task_fields(request.args)
+    if part := series.parse_part(event, request.args, clock, at=request.at):
+        if task:
+            task_series.remove_part(task, event, part, by=request.subject, at=request.at)
+        else:
+            series.remove_part(event, part, at=request.at)
+        message = f"Deleted {part.describe(event.title, clock.zone)}; the others stay."
+    elif task:
         dates = task_events.DATES_BY_KIND[TaskEventKind(event.task_event_kind)]
         _set_task_dates(task, dict.fromkeys(dates), request)
         message = f"Deleted the event {quote_name(event.title)} and cleared {' and '.join(dates)} of its task"
         message += f" {quote_name(task.title)}."
-    elif part := series.parse_part(event, request.args, clock, at=request.at):
-        series.remove_part(event, part, at=request.at)
-        what = "and all later occurrences" if part.following else "only"
-        message = f"Deleted the occurrence {part.format_start(clock.zone)} {what} of {quote_name(event.title)};"
-        message += " the others stay."
     else:
         event.deleted_at = request.at
         event.save(update_fields=["deleted_at"])
@@ -127,9 +129,8 @@ def delete_event(request: OpRequest) -> OpOutcome:
 
 def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clock: LocalTimeParser) -> OpOutcome:
     """Make a part of a recurring event an event of its own, with the fields that were sent."""
-    if not part.following and not request.args.keys().isdisjoint(RECURRENCE_FIELDS):
-        message = "One occurrence does not recur; leave recurrence and recurrence_until out, or send another scope."
-        raise build_invalid_args([ArgumentError(path="/scope", code="not_recurring", message=message)])
+    if not part.following:
+        series.refuse_recurrence(request.args)
     new = series.build_event(event, part, by=request.subject, at=request.at)
     before = events.serialize_event(new, zone=clock.zone)
     _assign_fields(new, request, clock)
@@ -142,17 +143,29 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
     series.remove_part(event, part, at=request.at)
     new.save(force_insert=True)
     changed = [name for name in after if after[name] != before.get(name) and name != "props"]
-    what, they = ("and all later occurrences", "They are") if part.following else ("only", "It is")
     described = change_text.describe_changes(before, after, changed)
-    message = (
-        f"Changed the occurrence {part.format_start(clock.zone)} {what} of {quote_name(event.title)}: {described}."
-    )
-    message += f" {they} now the event {new.pk}; the others stay."
+    message = part.describe_split(event.title, clock.zone, f"the event {new.pk}") + f" Changed {described}."
     warnings = (
         *clock.warnings,
         *conflicts.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
     )
     return _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
+
+
+def _update_task_part(
+    task: Task, event: CalendarEvent, part: SeriesPart, request: OpRequest, clock: LocalTimeParser
+) -> OpOutcome:
+    """Make a part of a recurring task a task of its own, and update its event."""
+    with transaction.atomic():
+        new = task_series.split_off(task, event, part, by=request.subject, at=request.at)
+        new_event = task_events.filter_task_events(new).get(task_event_kind=event.task_event_kind)
+        args = {name: value for name, value in request.args.items() if name not in series.ARGUMENTS}
+        outcome = update_event(replace(request, args=args | {"event_id": str(new_event.pk)}))
+        if UNCHANGED in outcome.warnings:
+            transaction.set_rollback(True)
+            return outcome
+    split = part.describe_split(task.title, clock.zone, f"the task {new.pk}")
+    return replace(outcome, result=outcome.result | {"message": f"{split} {outcome.result['message']}"})
 
 
 def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...]:
@@ -214,9 +227,6 @@ def _refuse_task_fields(args: Mapping[str, Any]) -> None:
         for name in TASK_FIELDS
         if name in args
     ]
-    if args.get("scope", series.ALL) != series.ALL:
-        message = "The event shows dates of a recurring task, whose times move together; leave scope out for all."
-        errors.append(ArgumentError(path="/scope", code="of_the_task", message=message))
     if errors:
         raise build_invalid_args(errors)
 
@@ -231,6 +241,8 @@ def _update_task(event: CalendarEvent, task: Task, dates: Mapping[str, datetime]
     """Set the dates of the task and return the event that now shows them, which may be a different one."""
     if dates:
         _set_task_dates(task, dates, request)
+    elif task.skipped_occurrences:  # they depend on the event's time zone
+        task_events.sync_events([task], by=request.subject, at=request.at)
     queryset = CalendarEvent.objects.visible_to(request.subject).with_context().filter(task=task)
     current_event = queryset.filter(pk=event.pk).first() or queryset.exclude(task_event_kind="").first()
     if current_event is None:

@@ -46,9 +46,8 @@ def schedule_task(request: OpRequest) -> OpOutcome:
     if is_new:
         task.updated_at = request.at
         task.save(update_fields=[*changed, "is_scheduled", "updated_at"])
-        task_events.sync_events([task], by=request.subject, at=request.at)
         # A recurring task repeats at the local time of the user who scheduled it.
-        task_events.filter_task_events(task).update(time_zone=clock.zone.key)
+        task_events.sync_events([task], by=request.subject, at=request.at, zone=clock.zone)
     return _build_outcome(task, request, clock, before if is_new else None)
 
 

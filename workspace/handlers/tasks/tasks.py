@@ -2,18 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from django.db import transaction
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import PROJECT, TASK
-from workspace.errors import ArgumentError
-from workspace.handlers.generic import generic_reads
+from workspace.errors import ArgumentError, build_invalid_args
+from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.generic.row_outcomes import build_cut_note
-from workspace.models import Entity
+from workspace.models import CalendarEvent, Entity, Task
 from workspace.services.access import access
-from workspace.services.calendar import task_events
+from workspace.services.calendar import series, task_events, task_series
+from workspace.services.calendar.series import SeriesPart
 from workspace.services.documents import excerpts
 from workspace.services.entities import pagination, serialization, subtasks
+from workspace.services.time import local_time
 
 MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
@@ -46,6 +52,57 @@ def get_task(request: OpRequest) -> OpOutcome:
         task["project_context"] = context.row
         message += build_cut_note(context, kind=PROJECT, place=" in project_context")
     return replace(outcome, result={"task": task, "message": message})
+
+
+def update_task(request: OpRequest) -> OpOutcome:
+    """Update a task, or with a scope one occurrence of it or one and all later ones, which become a task of their own.
+
+    Raises NotFound, Forbidden, InvalidArgs.
+    """
+    update = partial(generic_writes.update_row, kind=TASK, check=check_task, then=task_events.sync_after_change)
+    found = _find_part(request)
+    args = {name: value for name, value in request.args.items() if name not in series.ARGUMENTS}
+    if found is None:
+        return update(replace(request, args=args))
+    task, event, part, zone = found
+    if not part.following:
+        series.refuse_recurrence(args)
+    with transaction.atomic():
+        new = task_series.split_off(task, event, part, by=request.subject, at=request.at)
+        outcome = update(replace(request, args=args | {"task_id": str(new.pk)}))
+        if generic_writes.UNCHANGED in outcome.warnings:
+            transaction.set_rollback(True)
+            return replace(outcome, result=outcome.result | {"task": {"id": str(task.pk), "title": task.title}})
+    split = part.describe_split(task.title, zone, f"the task {new.pk}")
+    return replace(outcome, result=outcome.result | {"message": f"{split} {outcome.result['message']}"})
+
+
+def delete_task(request: OpRequest) -> OpOutcome:
+    """Delete a task, or with a scope one occurrence of it or one and all later ones.
+
+    Raises NotFound, Forbidden, InvalidArgs.
+    """
+    found = _find_part(request)
+    if found is None:
+        return generic_writes.delete_row(request, kind=TASK)
+    task, event, part, zone = found
+    task_series.remove_part(task, event, part, by=request.subject, at=request.at)
+    id, message = str(task.pk), f"Deleted {part.describe(task.title, zone)}; the others stay."
+    return OpOutcome(result={"task": {"id": id}, "message": message}, entity_id=id, entity_name=task.title)
+
+
+def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, ZoneInfo] | None:
+    """Return the part of a recurring task that a call is about, with the task and its event; None for all of it."""
+    if request.args.get("scope", series.ALL) == series.ALL:
+        return None
+    task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
+    event = task_series.find_event(task) if task.recurrence else None
+    if task.recurrence and event is None:
+        message = "The task has no start or due date, so it has no occurrences; leave scope out."
+        raise build_invalid_args([ArgumentError(path="/scope", code="no_dates", message=message)])
+    clock = local_time.from_request(request)
+    part = series.parse_part(event, request.args, clock, at=request.at) if event else None
+    return (task, event, part, clock.zone) if event and part else None
 
 
 def check_task(row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:

@@ -12,13 +12,16 @@ from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from workspace.errors import ArgumentError, build_invalid_args
-from workspace.models import CalendarEvent
+from workspace.models import CalendarEvent, TaskEventKind
 from workspace.services.calendar import event_list, event_times
+from workspace.services.entities.names import quote_name
 from workspace.services.time import recurrence, times
 from workspace.services.time.local_time import LocalTimeParser
 
 THIS, FOLLOWING, ALL = "this", "following", "all"
 ARGUMENT = "occurrence_start"
+ARGUMENTS = ("scope", ARGUMENT)
+RECURRENCE_FIELDS = ("recurrence", "recurrence_until")
 SHOWN = 3  # occurrences that an error lists
 _SEARCHED = timedelta(days=62)  # from where an error lists them: two occurrences of any rule
 _DAY = timedelta(days=1)
@@ -35,6 +38,16 @@ class SeriesPart:
         """Return the start as text."""
         return times.format_time(self.start, zone=zone) if isinstance(self.start, datetime) else self.start.isoformat()
 
+    def describe(self, title: str, zone: ZoneInfo) -> str:
+        """Return the part in words, for messages."""
+        what = "and all later occurrences" if self.following else "only"
+        return f"the occurrence {self.format_start(zone)} {what} of {quote_name(title)}"
+
+    def describe_split(self, title: str, zone: ZoneInfo, row: str) -> str:
+        """Return a sentence that the part has become a row of its own, such as "the task <id>"."""
+        they_are = "are" if self.following else "is"
+        return f"T{self.describe(title, zone)[1:]} {they_are} now {row}; the others stay."
+
 
 def parse_part(
     event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser, *, at: datetime
@@ -50,10 +63,17 @@ def parse_part(
     clock.raise_errors()
     start = _find_start(event, when, clock.zone)
     if start is None:
-        message = f"The event has no occurrence at that {ARGUMENT}."
+        message = f"It has no occurrence at that {ARGUMENT}."
         _raise_with_occurrences(event, clock, message, code="no_occurrence", near=when)
     is_first = start == (event.start_at or event.start_date)
     return None if scope == FOLLOWING and is_first else SeriesPart(start, scope == FOLLOWING)
+
+
+def refuse_recurrence(args: Mapping[str, Any]) -> None:
+    """Raise InvalidArgs if args for one occurrence say how it recurs."""
+    if not args.keys().isdisjoint(RECURRENCE_FIELDS):
+        message = "One occurrence does not recur; leave recurrence and recurrence_until out, or send another scope."
+        raise build_invalid_args([ArgumentError(path="/scope", code="not_recurring", message=message)])
 
 
 def build_event(event: CalendarEvent, part: SeriesPart, *, by: str, at: datetime) -> CalendarEvent:
@@ -118,14 +138,20 @@ def _to_local(moment: datetime, event: CalendarEvent) -> datetime:
 
 
 def _find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> datetime | date | None:
-    """Return the start of the occurrence at that time, or of the first one on that day."""
+    """Return the start of the occurrence at that time, or of the first one on that day.
+
+    The event of a due date ends at it, so that time is understood, too.
+    """
     if isinstance(when, datetime) and event.is_all_day:
         when = when.astimezone(zone).date()
+    times_meant = {when}
+    if isinstance(when, datetime) and event.task_event_kind == TaskEventKind.DUE:
+        times_meant.add(when - (cast("datetime", event.end_at) - cast("datetime", event.start_at)))
     return next(
         (
             start
             for start in _list_starts(event, after=_get_moment(when, zone) - _DAY, length=2 * _DAY)
-            if start == when or (not isinstance(when, datetime) and _get_day(start, zone) == when)
+            if start in times_meant or (not isinstance(when, datetime) and _get_day(start, zone) == when)
         ),
         None,
     )

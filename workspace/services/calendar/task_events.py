@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from workspace.errors import ArgumentError
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
 from workspace.models.calendar_event import EARLIEST, LATEST, MAX_TITLE_LENGTH
 from workspace.services.access import profiles
+from workspace.services.time import recurrence, times
 
 SINGLE_DATE_LENGTH = timedelta(minutes=30)  # length of the event of a single date
 MAX_RANGE = timedelta(hours=10)  # dates no further apart become one event
@@ -36,8 +38,8 @@ TIME_COLUMNS = frozenset({"start_at", "due_at", "recurrence", "recurrence_until"
 
 # The event columns that are derived from the task.
 DERIVED_COLUMNS = (
-    *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until", "props"),
-    "updated_at",
+    *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until"),
+    *("excluded_starts", "props", "updated_at"),
 )
 
 
@@ -91,34 +93,37 @@ def sync_after_change(row: Entity, changed: Collection[str], *, by: str, at: dat
 def create_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
     """Create the events of new tasks in one insert, in the time zone of `by`, the acting subject."""
     tasks = cast("Sequence[Task]", rows)
-    _save_events(
-        [_build_event(task, required, by=by, at=at) for task in tasks for required in build_required_events(task)],
-        [],
-        [],
-        by=by,
-        at=at,
-    )
+    missing = [(task, required) for task in tasks for required in build_required_events(task)]
+    _insert_events(missing, by=by, at=at)
 
 
-def sync_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
+def sync_events(rows: Sequence[Entity], *, by: str, at: datetime, zone: ZoneInfo | None = None) -> None:
     """Create, update and delete the events of existing tasks to match their dates, in a constant number of queries.
 
-    The caller must have locked the tasks. New events take the time zone of `by`, the acting subject.
+    The caller must have locked the tasks. Events keep their time zone unless `zone` is given. New ones take it, or else
+    that of `by`, the acting subject.
     """
     tasks = cast("Sequence[Task]", rows)
     stored: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}
     for event in CalendarEvent.objects.filter(task__in=list(stored), deleted_at=None).exclude(task_event_kind=""):
         stored[cast("UUID", event.task_id)][event.task_event_kind] = event
-    new: list[CalendarEvent] = []
+    missing: list[tuple[Task, TaskDateEvent]] = []
     changed: list[CalendarEvent] = []
     for task in tasks:
-        for required, row in _pair_events(build_required_events(task), stored[task.pk]):
+        required_events = build_required_events(task)
+        if any(not required_events or event.recurrence != task.recurrence for event in stored[task.pk].values()):
+            _forget_skipped_occurrences(task)
+        for required, row in _pair_events(required_events, stored[task.pk]):
             if row is None:
-                new.append(_build_event(task, required, by=by, at=at))
-            elif not _is_current(row, task, required):
-                changed.append(_update_event(row, task, required, at=at))
+                missing.append((task, required))
+            elif not _is_current(row, task, required, zone):
+                changed.append(_update_event(row, task, required, zone, at=at))
     deleted_ids = [event.pk for unused_events in stored.values() for event in unused_events.values()]
-    _save_events(new, changed, deleted_ids, by=by, at=at)
+    if deleted_ids:  # first, because each date of a task has a unique event
+        CalendarEvent.objects.filter(pk__in=deleted_ids).update(deleted_at=at)
+    if changed:
+        CalendarEvent.objects.bulk_update(changed, (*DERIVED_COLUMNS, "time_zone"), batch_size=100)
+    _insert_events(missing, by=by, at=at, zone=zone)
 
 
 def move_events(tasks: Iterable[UUID], *, project: UUID) -> None:
@@ -163,7 +168,14 @@ def _pair_events(
     return [(event, same_kind[event.kind] or (stored.popitem()[1] if stored else None)) for event in required]
 
 
-def _build_columns(task: Task, required: TaskDateEvent) -> dict[str, Any]:
+def _forget_skipped_occurrences(task: Task) -> None:
+    """Forget which occurrences were skipped, because they were those of another rule."""
+    if task.skipped_occurrences:
+        task.skipped_occurrences = []
+        Task.objects.filter(pk=task.pk).update(skipped_occurrences=[])
+
+
+def _build_columns(task: Task, required: TaskDateEvent, zone: ZoneInfo) -> dict[str, Any]:
     prefix = "" if required.kind == START and _is_work_shown(task) else TITLE_PREFIXES[required.kind]
     return {
         "project_id": task.project_id,
@@ -173,6 +185,12 @@ def _build_columns(task: Task, required: TaskDateEvent) -> dict[str, Any]:
         "end_at": required.end_at,
         "recurrence": task.recurrence or "",
         "recurrence_until": _get_recurrence_end(task, required),
+        "excluded_starts": sorted(
+            times.format_time(recurrence.get_start(task.recurrence, first=required.start_at, zone=zone, number=number))
+            for number in task.skipped_occurrences
+            if task.recurrence
+        ),
+        "time_zone": zone.key,
     }
 
 
@@ -200,34 +218,32 @@ def _build_props(task: Task, required: TaskDateEvent) -> dict[str, str]:
     }
 
 
-def _is_current(event: CalendarEvent, task: Task, required: TaskDateEvent) -> bool:
+def _is_current(event: CalendarEvent, task: Task, required: TaskDateEvent, zone: ZoneInfo | None) -> bool:
     """Whether the event already matches the task."""
-    has_columns = all(getattr(event, name) == value for name, value in _build_columns(task, required).items())
+    columns = _build_columns(task, required, zone or ZoneInfo(event.time_zone))
+    has_columns = all(getattr(event, name) == value for name, value in columns.items())
     return has_columns and _build_props(task, required).items() <= event.props.items()
 
 
-def _build_event(task: Task, required: TaskDateEvent, *, by: str, at: datetime) -> CalendarEvent:
-    return _update_event(CalendarEvent(task=task, created_by=by, created_at=at), task, required, at=at)
-
-
-def _update_event(event: CalendarEvent, task: Task, required: TaskDateEvent, *, at: datetime) -> CalendarEvent:
+def _update_event(
+    event: CalendarEvent, task: Task, required: TaskDateEvent, zone: ZoneInfo | None, *, at: datetime
+) -> CalendarEvent:
     """Update the event to match the task, and return it."""
-    for name, value in _build_columns(task, required).items():
+    for name, value in _build_columns(task, required, zone or ZoneInfo(event.time_zone)).items():
         setattr(event, name, value)
     event.props = event.props | _build_props(task, required)
     event.updated_at = at
     return event
 
 
-def _save_events(
-    new: list[CalendarEvent], changed: list[CalendarEvent], deleted_ids: list[UUID], *, by: str, at: datetime
+def _insert_events(
+    missing: Sequence[tuple[Task, TaskDateEvent]], *, by: str, at: datetime, zone: ZoneInfo | None = None
 ) -> None:
-    if deleted_ids:  # first, because each date of a task has a unique event
-        CalendarEvent.objects.filter(pk__in=deleted_ids).update(deleted_at=at)
-    if changed:
-        CalendarEvent.objects.bulk_update(changed, DERIVED_COLUMNS, batch_size=100)
-    if new:
-        zone = profiles.get_zone(by).key
-        for event in new:
-            event.time_zone = zone
-        CalendarEvent.objects.bulk_create(new, batch_size=500)
+    if not missing:
+        return
+    zone = zone or profiles.get_zone(by)
+    new = [
+        _update_event(CalendarEvent(task=task, created_by=by, created_at=at), task, required, zone, at=at)
+        for task, required in missing
+    ]
+    CalendarEvent.objects.bulk_create(new, batch_size=500)

@@ -5,6 +5,7 @@ A local time that the clocks skip moves forward by the gap, and of an ambiguous 
 occurrence always counts, even if the rule excludes it: a weekday rule that starts on a Saturday continues on Monday.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
@@ -24,6 +25,7 @@ MAX_OCCURRENCES = 1_000  # occurrences that one call returns, the earliest; a da
 
 _DAY = timedelta(days=1)
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
 _WORKDAYS = (rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR)
 _SHORTEST_MONTH_DAYS = 28  # days
 
@@ -65,6 +67,37 @@ def get_nth_start(rule: str, *, first: datetime, zone: ZoneInfo, number: int) ->
     """Return the start of occurrence `number`, counted from 1, or the last start before the year 10000."""
     *_, last = islice(_iter_starts(rule, first=first, zone=zone, after=first), number)
     return last
+
+
+def get_start(rule: str, *, first: datetime, zone: ZoneInfo, number: int) -> datetime:
+    """Return the start of occurrence `number`, counted from 0, without expanding those before it.
+
+    After the year 9999 it is the latest time there is.
+    """
+    if number == 0:
+        return first
+    try:
+        return times.localize(_get_local_start(rule, first.astimezone(zone).replace(tzinfo=None), number), zone)
+    except (OverflowError, ValueError):
+        return _LATEST
+
+
+def find_number(rule: str, *, first: datetime, zone: ZoneInfo, start: datetime) -> int:
+    """Return the number of the first occurrence that does not start before `start`, counted from 0."""
+    days = max((start - first).days, 0) + 2  # no rule has more than one occurrence a day
+    return bisect_left(range(days), start, key=lambda number: get_start(rule, first=first, zone=zone, number=number))
+
+
+def _get_local_start(rule: str, first: datetime, number: int) -> datetime:
+    if rule == Recurrence.MONTHLY:
+        return first + relativedelta(months=number)
+    if rule != Recurrence.WEEKDAYS:
+        return first + _DAY * (RULES[rule][1] * number)
+    if first.weekday() >= len(_WORKDAYS):  # the first counts even on a weekend, and Monday is next
+        first += _DAY * (7 - first.weekday())
+        number -= 1
+    weeks, weekday = divmod(first.weekday() + number, len(_WORKDAYS))
+    return first + _DAY * (7 * weeks + weekday - first.weekday())
 
 
 def _iter_starts(rule: str, *, first: datetime, zone: ZoneInfo, after: datetime) -> Iterator[datetime]:

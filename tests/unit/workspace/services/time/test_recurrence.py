@@ -164,6 +164,19 @@ def test_nth_counts_the_first(rule: str, number: int, last: str) -> None:
     )
 
 
+@given(
+    rule=st.sampled_from(Recurrence.values),
+    first=st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - local times
+    number=st.integers(0, 400),
+)
+def test_start_of_an_occurrence_is_found_without_those_before_it(rule: str, first: datetime, number: int) -> None:
+    begin = times.localize(first, BERLIN)
+    last = recurrence.get_nth_start(rule, first=begin, zone=BERLIN, number=number + 1)
+
+    assert recurrence.get_start(rule, first=begin, zone=BERLIN, number=number) == last
+    assert recurrence.find_number(rule, first=begin, zone=BERLIN, start=last) == number
+
+
 def test_whole_day_events_recur_as_dates() -> None:
     days = recurrence.list_days("monthly", first=date(2026, 1, 31), after=date(2026, 2, 1), before=date(2026, 5, 1))
 

@@ -1,0 +1,194 @@
+"""A part of a recurring task: cancel or change one occurrence, one and all later ones, or all."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.support.factories import ProfileFactory, TaskFactory
+from tests.support.handler_calls import call_handler
+from workspace.errors import InvalidArgs
+from workspace.models import CalendarEvent, Edge, Task
+from workspace.services.calendar import task_events
+
+MADE_AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
+MONDAY = datetime(2026, 3, 2, 8, tzinfo=UTC)  # nine in Berlin
+THURSDAY = "2026-03-05T09:00"
+
+
+def make_task(**fields: Any) -> Task:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    task: Task = TaskFactory(title="Report", **{"recurrence": "weekdays"} | fields)
+    task_events.create_events([task], by="owner", at=MADE_AT)
+    return task
+
+
+@pytest.fixture
+def task(db: None) -> Task:
+    """Work of two hours on weekdays at nine in Berlin, from Monday, 2 March 2026."""
+    return make_task(start_at=MONDAY, due_at=MONDAY + timedelta(hours=2))
+
+
+def update(task: Task, **args: Any) -> Any:
+    return call_handler("update_onto_task", task_id=str(task.pk), **args)
+
+
+def delete(task: Task, **args: Any) -> Any:
+    return call_handler("delete_onto_task", task_id=str(task.pk), **args)
+
+
+def list_events(until: str = "2026-03-09") -> list[str]:
+    """Return day, time and title of each occurrence of an event."""
+    rows = call_handler("list_calendar_events", time_min="2026-03-02", time_max=until, limit=50).result["events"]
+    return [f"{row['start_at'][8:16].replace('T', ' ')} {row['title']}" for row in rows]
+
+
+def get_error(task: Task, call: Any = update, **args: Any) -> tuple[str, str]:
+    with pytest.raises(InvalidArgs) as refused:
+        call(task, **args)
+    [error] = refused.value.field_errors
+    return error.path, error.code
+
+
+def test_one_occurrence_is_cancelled(task: Task) -> None:
+    outcome = delete(task, scope="this", occurrence_start=THURSDAY)
+
+    assert list_events() == [f"{day} 09:00 Report" for day in ("02", "03", "04", "06", "09")]
+    assert outcome.result == {
+        "task": {"id": str(task.pk)},
+        "message": "Deleted the occurrence 2026-03-05T09:00:00+01:00 only of “Report”; the others stay.",
+    }
+    assert get_error(task, delete, scope="this", occurrence_start=THURSDAY) == ("/occurrence_start", "no_occurrence")
+
+
+def test_this_and_later_occurrences_are_cancelled(task: Task) -> None:
+    delete(task, scope="following", occurrence_start="2026-03-05")
+
+    assert list_events() == [f"{day} 09:00 Report" for day in ("02", "03", "04")]
+    # From the first on, they are all.
+    delete(task, scope="following", occurrence_start="2026-03-02")
+    assert list_events() == []
+    assert Task.objects.alive().count() == 0
+
+
+def test_changed_occurrence_becomes_a_task_of_its_own(task: Task) -> None:
+    other = TaskFactory(project=task.project)
+    link = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "task", "dst_id": str(other.pk)}
+    call_handler("link_onto_entities", rel="depends_on", **link)
+
+    outcome = update(
+        task, scope="this", occurrence_start=THURSDAY, start_at="2026-03-05T14:00", due_at="2026-03-05T15:00"
+    )
+
+    new = Task.objects.get(pk=outcome.result["task"]["id"])
+    assert list_events() == [
+        *(f"{day} 09:00 Report" for day in ("02", "03", "04")),
+        "05 14:00 Report",
+        *(f"{day} 09:00 Report" for day in ("06", "09")),
+    ]
+    assert (new.title, new.recurrence, new.pk != task.pk) == ("Report", "", True)
+    assert list(Edge.objects.filter(src_id=new.pk).values_list("rel", "dst_id")) == [("depends_on", other.pk)]
+    assert outcome.result["message"] == (
+        f"The occurrence 2026-03-05T09:00:00+01:00 only of “Report” is now the task {new.pk}; the others stay."
+        " Changed “Report”: start_at 2026-03-05T08:00:00Z → 2026-03-05T13:00:00Z,"
+        " due_at 2026-03-05T10:00:00Z → 2026-03-05T14:00:00Z."
+    )
+
+
+def test_one_occurrence_is_done(task: Task) -> None:
+    outcome = update(task, scope="this", occurrence_start="2026-03-02", state_key="done")
+
+    task.refresh_from_db()
+    assert (task.state_key, outcome.result["task"]["state_key"]) == ("todo", "done")
+    assert list_events("2026-03-03") == ["02 09:00 Report", "03 09:00 Report"]
+
+
+def test_this_and_later_occurrences_are_changed(task: Task) -> None:
+    delete(task, scope="this", occurrence_start="2026-03-06")
+
+    outcome = update(task, scope="following", occurrence_start=THURSDAY, title="Long report", fields=["recurrence"])
+
+    assert list_events("2026-03-10") == [
+        *(f"{day} 09:00 Report" for day in ("02", "03", "04")),
+        *(f"{day} 09:00 Long report" for day in ("05", "09", "10")),  # what was cancelled stays so
+    ]
+    assert outcome.result["task"]["recurrence"] == "weekdays"
+
+
+def test_cancelled_occurrence_stays_cancelled_when_the_task_moves(task: Task) -> None:
+    delete(task, scope="this", occurrence_start=THURSDAY)
+
+    update(task, start_at="2026-03-02T07:00", due_at="2026-03-02T08:00")
+
+    assert list_events() == [f"{day} 07:00 Report" for day in ("02", "03", "04", "06", "09")]
+    # Another rule has other occurrences.
+    update(task, recurrence="daily")
+    assert len(list_events()) == 8
+
+
+def test_start_and_due_date_of_an_occurrence_belong_together(db: None) -> None:
+    """The one on Friday is due on Monday."""
+    friday = datetime(2026, 3, 6, 8, tzinfo=UTC)
+    task = make_task(start_at=friday, due_at=friday + timedelta(days=3))
+
+    delete(task, scope="this", occurrence_start="2026-03-09")  # it is due on Tuesday
+
+    assert list_events("2026-03-11") == [
+        *("06 09:00 Start: Report", "09 08:30 Due: Report"),
+        *("10 09:00 Start: Report", "11 08:30 Due: Report", "11 09:00 Start: Report"),
+    ]
+
+
+def test_occurrence_is_found_by_the_due_date(db: None) -> None:
+    task = make_task(due_at=MONDAY)
+
+    delete(task, scope="this", occurrence_start="2026-03-03T09:00")
+
+    assert list_events("2026-03-04") == ["02 08:30 Due: Report", "04 08:30 Due: Report"]
+
+
+def test_event_of_a_task_cancels_and_moves_one_occurrence_too(task: Task) -> None:
+    event = str(CalendarEvent.objects.get().pk)
+
+    call_handler("delete_calendar_event", event_id=event, scope="this", occurrence_start="2026-03-03")
+    moved = call_handler(
+        *("update_calendar_event",),
+        event_id=event,
+        scope="this",
+        occurrence_start=THURSDAY,
+        start_at="2026-03-05T16:00",
+    ).result
+
+    assert list_events("2026-03-06") == ["02 09:00 Report", "04 09:00 Report", "05 16:00 Report", "06 09:00 Report"]
+    task.refresh_from_db()
+    assert task.start_at == MONDAY
+    new = Task.objects.exclude(pk=task.pk).get()
+    assert (new.start_at, new.recurrence) == (datetime(2026, 3, 5, 15, tzinfo=UTC), "")
+    assert f"is now the task {new.pk}; the others stay. Changed “Report”: start_at" in moved["message"]
+
+
+@pytest.mark.parametrize("tool", ["update_onto_task", "update_calendar_event"])
+def test_occurrence_stays_in_the_series_if_nothing_changes(task: Task, tool: str) -> None:
+    event = CalendarEvent.objects.get()
+    same = {"task_id": str(task.pk)} if "task" in tool else {"event_id": str(event.pk)}
+
+    outcome = call_handler(tool, scope="this", occurrence_start=THURSDAY, start_at=THURSDAY, **same)
+
+    assert "unchanged" in outcome.warnings
+    assert Task.objects.count() == 1
+    task.refresh_from_db()
+    assert task.skipped_occurrences == []
+
+
+def test_scope_needs_an_occurrence(task: Task) -> None:
+    assert get_error(task, scope="this", title="New") == ("/occurrence_start", "missing")
+    assert get_error(task, scope="this", occurrence_start="2026-03-07", title="N") == (
+        "/occurrence_start",
+        "no_occurrence",
+    )
+    assert get_error(task, scope="this", occurrence_start=THURSDAY, recurrence="daily") == ("/scope", "not_recurring")
+    undated = TaskFactory(recurrence="daily")
+    assert get_error(undated, scope="this", occurrence_start=THURSDAY, title="N") == ("/scope", "no_dates")
+    # Of a task that does not recur, there is only one.
+    once = TaskFactory(title="Once")
+    assert update(once, scope="this", title="New").result["task"] == {"id": str(once.pk), "title": "New"}

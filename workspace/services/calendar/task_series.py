@@ -1,0 +1,86 @@
+"""A part of a recurring task: one occurrence, or one and all later ones, as the task's event shows them.
+
+An occurrence that is changed becomes a task of its own, with the links of the series.
+"""
+
+from datetime import datetime, timedelta
+from typing import cast
+from uuid import uuid4
+from zoneinfo import ZoneInfo
+
+from django.db.models import Q
+
+from workspace.models import CalendarEvent, Edge, Task
+from workspace.services.calendar import task_events
+from workspace.services.calendar.series import SeriesPart
+from workspace.services.time import recurrence
+
+
+def find_event(task: Task) -> CalendarEvent | None:
+    """Return the event that shows when the task occurs: that of its start, or else that of its due date."""
+    events = task_events.filter_task_events(task).order_by("start_at")
+    return events.with_context().first()
+
+
+def remove_part(task: Task, event: CalendarEvent, part: SeriesPart, *, by: str, at: datetime) -> None:
+    """Take the part that one of the task's events shows out of the series, and save the task and its events."""
+    number = _find_number(event, part)
+    if part.following:
+        start = _get_start(task, cast("datetime", task.start_at or event.start_at), event, number)
+        task.recurrence_until = start - timedelta(seconds=1)
+    else:
+        task.skipped_occurrences = sorted({*task.skipped_occurrences, number})
+    task.updated_at = at
+    task.save(update_fields=["recurrence_until", "skipped_occurrences", "updated_at"])
+    task_events.sync_events([task], by=by, at=at)
+
+
+def split_off(task: Task, event: CalendarEvent, part: SeriesPart, *, by: str, at: datetime) -> Task:
+    """Take the part out of the series, and return it as a new task with events and links of its own."""
+    number = _find_number(event, part)
+    new = _build_task(task, event, number, is_series=part.following)
+    remove_part(task, event, part, by=by, at=at)
+    new.created_by, new.created_at, new.updated_at = by, at, at
+    new.save(force_insert=True)
+    _copy_edges(task, new, by=by, at=at)
+    task_events.sync_events([new], by=by, at=at, zone=ZoneInfo(event.time_zone))
+    return new
+
+
+def _build_task(task: Task, event: CalendarEvent, number: int, *, is_series: bool) -> Task:
+    new = Task.objects.get(pk=task.pk)
+    new.pk, new.skipped_occurrences = uuid4(), []
+    if task.start_at is not None:
+        new.start_at = _get_start(task, task.start_at, event, number)
+    if task.due_at is not None:
+        is_range = task.start_at is not None and task.due_at - task.start_at <= task_events.MAX_RANGE
+        if is_range:  # one event, which is always as long
+            new.due_at = cast("datetime", new.start_at) + (task.due_at - cast("datetime", task.start_at))
+        else:
+            new.due_at = _get_start(task, task.due_at, event, number)
+    if is_series:
+        new.skipped_occurrences = [each - number for each in task.skipped_occurrences if each > number]
+    else:
+        new.recurrence, new.recurrence_until = "", None
+    return new
+
+
+def _copy_edges(task: Task, new: Task, *, by: str, at: datetime) -> None:
+    edges = list(Edge.objects.filter(Q(src_id=task.pk) | Q(dst_id=task.pk), deleted_at=None))
+    for edge in edges:
+        edge.pk, edge.created_by, edge.created_at = uuid4(), by, at
+        edge.src_id, edge.dst_id = (new.pk if end == task.pk else end for end in (edge.src_id, edge.dst_id))
+    Edge.objects.bulk_create(edges, batch_size=500)
+
+
+def _find_number(event: CalendarEvent, part: SeriesPart) -> int:
+    return recurrence.find_number(
+        event.recurrence,
+        first=cast("datetime", event.start_at),
+        zone=ZoneInfo(event.time_zone),
+        start=cast("datetime", part.start),
+    )
+
+
+def _get_start(task: Task, first: datetime, event: CalendarEvent, number: int) -> datetime:
+    return recurrence.get_start(task.recurrence, first=first, zone=ZoneInfo(event.time_zone), number=number)
