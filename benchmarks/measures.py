@@ -121,6 +121,11 @@ def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_repair")]
 
 
+def measure_answers(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure how many tokens answers cost."""
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_answers")]
+
+
 def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the way from a request to the right call: calls, tokens, and search."""
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_discovery")]
@@ -287,6 +292,13 @@ BENCHMARKS = (
     Benchmark(
         ("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
         measure_discovery,
+    ),
+    Benchmark(
+        (
+            *("answers.examples.tokens", "answers.examples.tokens_p90", "answers.tasks.tokens"),
+            *("answers.events.tokens", "answers.updates.tokens"),
+        ),
+        measure_answers,
     ),
     Benchmark(("repair.rate", "repair.tokens_p90"), measure_repairs),
     Benchmark(("desk.ops.s", "desk.review.s"), measure_admin_pages),

@@ -10,23 +10,20 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 import orjson
 
+from benchmarks.demo_calls import Envelope, send_call
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core import tokens
 from gateway.arguments import normalise
-from gateway.contracts.envelopes import Trace
-from gateway.execution import pipeline, try_op
 from gateway.request_context import UserContext
 from registry.catalog import cache
-from workspace.demo import DEMO_SUBJECT
 from workspace.demo.rows import get_demo_id
 
 CORPUS = Path(__file__).parents[1] / "tests" / "data" / "malformed_calls.jsonl"
@@ -40,8 +37,6 @@ _PLACEHOLDER = re.compile(
 _ANY = "{{any}}"
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-
-Envelope = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,19 +119,13 @@ def _replay(entry: dict[str, Any], body: dict[str, Any]) -> RepairedCall:
     next_body: dict[str, Any] | None = body
     while next_body is not None and len(calls) < MAX_CALLS:
         calls.append(next_body)
-        envelope = _send(next_body, context)
+        envelope = send_call(next_body, context=context)
         if envelope["ok"]:
             break
         errors.append(envelope)
         next_body = correct_call(next_body, envelope)
     problem = _find_problem(entry["wanted"], calls[-1], envelope, context)
     return RepairedCall(entry["id"], entry["kind"], not problem, calls, errors, problem)
-
-
-def _send(body: dict[str, Any], context: UserContext) -> Envelope:
-    trace = Trace(f"tr_{uuid4().hex}")
-    caller = replace(try_op.build_caller(DEMO_SUBJECT, "repair", trace), context=context)
-    return pipeline.execute(body=body | {"dry_run": True}, caller=caller, trace=trace).envelope
 
 
 def _find_problem(wanted: dict[str, Any], body: dict[str, Any], envelope: Envelope, context: UserContext) -> str:

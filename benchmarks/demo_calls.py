@@ -1,0 +1,19 @@
+"""Calls on the demo workspace of the current database. Every call is a dry run."""
+
+from dataclasses import replace
+from typing import Any
+from uuid import uuid4
+
+from gateway.contracts.envelopes import Trace
+from gateway.execution import pipeline, try_op
+from gateway.request_context import UserContext
+from workspace.demo import DEMO_SUBJECT
+
+Envelope = dict[str, Any]
+
+
+def send_call(body: dict[str, Any], *, context: UserContext | None = None) -> Envelope:
+    """Return the envelope that answers the demo user's call."""
+    trace = Trace(f"tr_{uuid4().hex}")
+    caller = replace(try_op.build_caller(DEMO_SUBJECT, "bench", trace), context=context or UserContext())
+    return pipeline.execute(body=body | {"dry_run": True}, caller=caller, trace=trace).envelope
