@@ -97,7 +97,7 @@ NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("path", "op", "operation", "name", "help_path"),
     ("position", "index", "at", "order", "place", "new_position", "rank"),
     ("include_days_off", "include_weekends", "weekends", "allow_weekends"),
-    ("preferred_hours", "hours", "between", "working_hours", "time_of_day", "preferred_times"),
+    ("preferred_hours", "between", "working_hours", "time_of_day", "preferred_times"),
     ("steps", "items", "tasks", "entities", "entries", "list"),
 )
 
@@ -130,7 +130,7 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("draft", "drafting", "rough", "unfinished_draft"),
     ("review", "in_review", "under_review", "reviewing", "for_review", "needs_review", "ready_for_review"),
     ("published", "public", "released", "final", "publish"),
-    ("missed", "overdue", "late", "slipped", "delayed"),
+    ("missed", "overdue", "late", "slipped"),
     ("identified", "open", "new", "raised", "spotted"),
     ("mitigated", "handled", "addressed", "under_control", "reduced"),
     ("occurred", "happened", "materialized", "materialised", "realized"),
@@ -156,7 +156,7 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("blocks", "precedes", "is_required_by", "before"),
     ("relates_to", "related_to", "related", "relates", "linked_to", "references", "associated_with"),
     ("updated", "updated_at", "last_updated", "recent", "newest", "recently_updated", "modified"),
-    ("created_at", "created", "creation_date", "date_created", "oldest"),
+    ("created_at", "created", "creation_date", "date_created"),
     ("due_at", "due", "due_date", "deadline"),
     ("start_at", "start", "start_date", "date"),
     ("this", "this_one", "single", "one", "only_this", "this_event", "only_this_one", "instance", "occurrence"),
