@@ -145,7 +145,7 @@ def _suggest_ops(call: ExecCall, guess: op_guesses.OpGuess | None) -> list[str]:
     """
     similar = help_pages.suggest_paths(call.catalog, call.view, call.name)
     words = suggestions.to_snake_case(call.name[:200]).replace("_", " ")
-    by_meaning = search.find_ops(call.catalog, call.view, words, limit=MAX_SUGGESTIONS)
+    by_meaning = search.find_ops(call.catalog, call.view, words, limit=MAX_SUGGESTIONS, use_endpoint=False)
     paths = dict.fromkeys([*([guess.op.op] if guess else []), *similar, *by_meaning])
     may_delete = op_guesses.asks_to_delete(call.name)
     ops = [call.catalog.ops[path] for path in paths if path in call.view.ops]

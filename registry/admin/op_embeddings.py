@@ -9,8 +9,8 @@ from registry.models import OpEmbedding
 @admin.register(OpEmbedding)
 class OpEmbeddingAdmin(base.ReadOnlyMixin, base.ModelAdmin[OpEmbedding]):
     empty = "Set SEARCH_EMBEDDINGS_URL. The text of each op is listed here once, first waiting, then with its vector."
-    list_display = ["text_hash", "has_vector", "claimed_at", "used_at"]
-    list_filter = [("vector", admin.EmptyFieldListFilter)]
+    list_display = ["text_hash", "has_vector", "claimed_at", "refused_at", "used_at"]
+    list_filter = [("vector", admin.EmptyFieldListFilter), ("refused_at", admin.EmptyFieldListFilter)]
     search_fields = ["text_hash", "text"]
     exclude = ["vector"]
     show_full_result_count = False

@@ -133,7 +133,7 @@ def find_readable_path(view: CatalogView, path: str) -> str:
 
 def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
     """Return up to three visible paths similar to a name, from search results, its would-be siblings and groups."""
-    search_results = search.find_ops(catalog, view, name, limit=20)
+    search_results = search.find_ops(catalog, view, name, limit=20, use_endpoint=False)
     siblings = view.children.get(find_nearest_ancestor(view, name), ())
     candidates = dict.fromkeys([*search_results, *siblings, *(path for path in view.children if path != ROOT)])
     tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}

@@ -26,14 +26,14 @@ class _NameLookup:
     paths: dict[str, str]
 
 
-def find_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int) -> list[str]:
+def find_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int, use_endpoint: bool = True) -> list[str]:
     """Return at most `limit` visible paths, best first. Empty if nothing matches.
 
     A match of an op's path, tool name or alias comes first, also if it is spelled differently. A retired op's name
-    finds its successor.
+    finds its successor. The embeddings endpoint is asked unless a name matches or `use_endpoint` is false.
     """
     exact = _find_exact_match(catalog, query)
-    ranked = get_index(catalog).rank(query)
+    ranked = get_index(catalog).rank(query, use_endpoint=use_endpoint and not exact)
     exact_matches = [exact] if exact else []
     visible = (path for path in dict.fromkeys([*exact_matches, *ranked]) if path in view.ops)
     return list(islice(visible, limit))
@@ -55,15 +55,13 @@ def get_index(catalog: Catalog) -> SearchIndex:
 
 def refresh_embeddings() -> None:
     """Have the ops of all catalogs that are searched embedded by the endpoint, and load the vectors. Called often."""
-    for catalog in cache.list_loaded():
-        if (index := catalog.get_derived(SearchIndex)) is not None:
-            index.embeddings.refresh()
-    op_embeddings.start_sending_when_due()
+    indexes = [catalog.get_derived(SearchIndex) for catalog in cache.list_loaded()]
+    op_embeddings.start_sending_when_due([index.embeddings for index in indexes if index is not None])
 
 
 def warm(catalog: Catalog) -> None:
     """Build what searches of a catalog need, before the first search."""
-    get_index(catalog).embeddings.refresh()
+    get_index(catalog).embeddings.load_stored()
     catalog.get_or_derive(_GroupStems, lambda: _build_group_stems(catalog))
     catalog.get_or_derive(_NameLookup, lambda: _build_name_lookup(catalog))
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import ip_network
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 import orjson
@@ -25,6 +26,9 @@ MAX_FAILURES = 3  # in a row, after which requests are ranked without for a whil
 PAUSE_SECONDS = 10.0
 CACHED_REQUESTS = 2_000  # vectors per process, 6 kB each with 1,536 numbers
 MAX_BYTES = 32_000_000  # of an answer
+TEXT_STATUSES = frozenset(
+    {400, 413, 422}
+)  # about the texts: too many or too long. Others are about the endpoint or the key
 
 # The administrator chose the address, and it is often on this machine.
 _ANY_NETWORK = (ip_network("0.0.0.0/0"), ip_network("::/0"))
@@ -35,6 +39,14 @@ _paused_until = 0.0
 
 class EmbeddingsFailed(Exception):
     """The endpoint gave no vectors. The message says why, without its key."""
+
+
+class TextsFailed(EmbeddingsFailed):
+    """Fewer or other texts may succeed. It took too long, or the status is 500, llama.cpp's answer to a long text."""
+
+
+class TextsRefused(TextsFailed):
+    """The endpoint works, but does not take these texts."""
 
 
 def is_enabled() -> bool:
@@ -49,13 +61,27 @@ def clear_state() -> None:
     _embed_cached.cache_clear()
 
 
-def embed_request(request: str) -> Floats | None:
-    """Return the unit vector of a request, cached; None if the endpoint is off or does not answer in time."""
+def describe_space() -> str:
+    """Return what a text's vector depends on: the endpoint's address without anything secret, and the model.
+
+    Vectors of two spaces must never be compared, even if they have the same size.
+    """
+    parts = urlsplit(_build_url(settings.SEARCH_EMBEDDINGS_URL))
+    return f"{parts.hostname}:{parts.port}{parts.path} {settings.SEARCH_EMBEDDINGS_MODEL}"
+
+
+def embed_request(request: str, *, size: int) -> Floats | None:
+    """Return the unit vector of a request, cached; None if the endpoint is off or does not answer in time.
+
+    `size` is that of the ops' vectors. If it changes, so has the endpoint, and cached vectors are of no use.
+    """
     global _failures
     if not is_enabled() or time.monotonic() < _paused_until:
         return None
     try:
-        vector = _embed_cached(settings.SEARCH_EMBEDDINGS_URL, settings.SEARCH_EMBEDDINGS_MODEL, request)
+        vector: Floats | None = _embed_cached(describe_space(), size, request)
+    except TextsRefused:
+        vector = None  # the next request may be fine, so this is no reason to pause
     except EmbeddingsFailed as error:
         _count_failure(error)
         return None
@@ -80,15 +106,17 @@ def embed_texts(texts: Sequence[str], *, deadline: Deadline) -> Floats:
             follow_redirects=False,  # a redirect would leak the key or lose it
             allow=_ANY_NETWORK,
         )
-    except (http.OutgoingError, DeadlineExceeded) as error:
+    except (http.TimedOut, DeadlineExceeded):
+        raise TextsFailed("no answer in time") from None
+    except http.OutgoingError as error:
         raise EmbeddingsFailed(type(error).__name__) from None
     if response.status != 200:
-        raise EmbeddingsFailed(f"status {response.status}")
+        raise _build_status_error(response.status)
     return word_vectors.scale_to_unit_length(_read_vectors(response.body, len(texts)))
 
 
 @lru_cache(maxsize=CACHED_REQUESTS)
-def _embed_cached(_url: str, _model: str, request: str) -> Floats:
+def _embed_cached(_space: str, _size: int, request: str) -> Floats:
     vector: Floats = embed_texts([request], deadline=Deadline.after(milliseconds=REQUEST_TIMEOUT_MS))[0]
     return vector
 
@@ -102,9 +130,20 @@ def _count_failure(error: EmbeddingsFailed) -> None:
 
 
 def _build_url(url: str) -> str:
-    """Return the endpoint's URL. Many name the base of the API instead, as OpenAI's clients want it."""
-    base = url.rstrip("/")
-    return base if base.endswith("/embeddings") else f"{base}/embeddings"
+    """Return the endpoint's URL. Many name the base of the API instead, as OpenAI's clients want it.
+
+    Only the path changes. Azure's URLs have a query (`?api-version=…`).
+    """
+    parts = urlsplit(url)
+    path = parts.path.rstrip("/")
+    return urlunsplit(parts._replace(path=path if path.endswith("/embeddings") else f"{path}/embeddings"))
+
+
+def _build_status_error(status: int) -> EmbeddingsFailed:
+    message = f"status {status}"
+    if status in TEXT_STATUSES:
+        return TextsRefused(message)
+    return TextsFailed(message) if status == 500 else EmbeddingsFailed(message)
 
 
 def _read_vectors(body: bytes, count: int) -> Floats:

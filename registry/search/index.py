@@ -27,7 +27,8 @@ VOTE_WEIGHT = 0.3
 VOTE_SHARPNESS = 12
 ACTION_WEIGHT = 0.02
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
-NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which match without any word
+NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
+MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
 
 _DIGIT = re.compile("[0-9]")
@@ -59,26 +60,29 @@ class SearchIndex:
         self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, count) if self._vectors else None
         self.embeddings = OpEmbeddings(self.ops)
         self._keywords = _index_keywords(self.ops)
+        self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
         self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
         self._lists = np.array([intent.is_list(op) for op in self.ops], dtype=bool)
 
-    def rank(self, request: str) -> list[str]:
-        """Return the paths of the ops that match a request, best first."""
+    def rank(self, request: str, *, use_endpoint: bool = True) -> list[str]:
+        """Return the paths of the ops that match a request, best first. An op's summary needs no endpoint to match."""
+        name = tokenizer.normalise_name(request)
         text = tokenizer.extract_request(request[:MAX_REQUEST])
         request_words = self._select_words(text)
         own, word_scores = self._score_words(request_words)
         cosines = self._compute_cosines(request_words)
         clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
         scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses)
-        embedding_cosines = self._compute_embedding_cosines(request)
+        needs_endpoint = use_endpoint and name not in self._summaries
+        embedding_cosines = self._compute_embedding_cosines(request if needs_endpoint else "")
         scores += embedding_cosines
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
         matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
-        matches[_find_highest(embedding_cosines, NEAREST_OPS)] = True
+        matches[_find_standouts(embedding_cosines, NEAREST_OPS)] = True
         if not _ID.search(request):
             matches[self._lookups.raise_scores(scores, matches)] = True
-        keyword_matches = self._keywords.get(tokenizer.normalise_name(request), [])
+        keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True
         found = np.flatnonzero(matches)
@@ -138,10 +142,16 @@ class SearchIndex:
 
     def _compute_embedding_cosines(self, request: str) -> Floats:
         """Return the cosine of each op's embedding to the request's; zeros if one of them is missing."""
+        no_cosines = np.zeros(len(self.ops), dtype=np.float32)
         op_vectors = self.embeddings.vectors
-        request_vector = embeddings_endpoint.embed_request(request[:MAX_REQUEST]) if op_vectors is not None else None
-        if op_vectors is None or request_vector is None or op_vectors.shape[1:] != request_vector.shape:
-            return np.zeros(len(self.ops), dtype=np.float32)
+        if op_vectors is None or not request:
+            return no_cosines
+        request_vector = embeddings_endpoint.embed_request(request[:MAX_REQUEST], size=op_vectors.shape[1])
+        if request_vector is None:
+            return no_cosines
+        if op_vectors.shape[1:] != request_vector.shape:
+            self.embeddings.change_size(len(request_vector))
+            return no_cosines
         cosines: Floats = np.einsum("ij,j->i", op_vectors, request_vector)
         return cosines
 
@@ -180,10 +190,14 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
     return dict(places)
 
 
-def _find_highest(cosines: Floats, count: int) -> NDArray[np.intp]:
-    """Return the indexes of the highest cosines above zero."""
-    highest = np.argsort(-cosines, kind="stable")[:count]
-    return highest[cosines[highest] > 0]
+def _find_standouts(cosines: Floats, count: int) -> NDArray[np.intp]:
+    """Return the indexes of the highest cosines that stand out from the mean.
+
+    Each model has its own range: cosines to what is unrelated are around 0 for one and around 0.8 for another.
+    """
+    mean = float(cosines.sum()) / max(len(cosines), 1)
+    highest: NDArray[np.intp] = np.argsort(-cosines, kind="stable")[:count]
+    return highest[cosines[highest] >= mean + MIN_STANDOUT * (1 - mean)]
 
 
 def _compute_op_vectors(vectors: WordVectors, indexed_words: IndexedWords, count: int) -> Floats:

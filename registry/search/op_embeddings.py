@@ -1,79 +1,119 @@
 """The vectors of a catalog's ops from the embeddings endpoint: stored by text, loaded with the catalog.
 
-A process that loads a catalog writes down the texts that have no vector yet. A thread of some process sends them to the
-endpoint. Until all ops of a catalog have vectors, its search ranks without them.
+A thread in each process that serves a catalog without vectors writes down the texts that are new, and sends them to the
+endpoint. The processes share the work. Until all ops of a catalog have vectors, its search ranks without them.
 """
 
 import hashlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
-from typing import cast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import NamedTuple, cast
 
 import numpy as np
-from django.conf import settings
 from django.db import DatabaseError, connection
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Length
 from django.utils import timezone
 
 from core.deadlines import Deadline
 from registry.catalog.model import CatalogOp
 from registry.models import OpEmbedding
 from registry.search import embeddings_endpoint
-from registry.search.embeddings_endpoint import EmbeddingsFailed
+from registry.search.embeddings_endpoint import EmbeddingsFailed, TextsFailed
 from registry.search.word_vectors import Floats
 
 log = logging.getLogger(__name__)
 
 MAX_TEXT = 2_000  # characters of an op's text; small models read about 500 tokens
-BATCH_SIZE = 64  # texts per request to the endpoint
+BATCH_SIZE = 32  # texts per request: text-embeddings-inference refuses more unless it is configured
 BATCH_TIMEOUT_MS = 60_000
+PROBE = "List tasks"  # a text that any endpoint takes, to tell a text that it refuses from an endpoint that refuses all
 CLAIM = timedelta(minutes=2)  # after which another process may send a text again
+REFUSED = timedelta(days=7)  # after which a text that was refused is sent once more
 KEPT = timedelta(days=90)  # since a process last loaded it
-POLL_SECONDS = 5.0  # between two looks for texts to send, and for vectors that were missing
+POLL_SECONDS = 5.0  # between two looks for vectors that were missing
+MAX_PAUSE_SECONDS = 300.0  # the pause doubles with each failure, up to this
+SIZE_SECONDS = 3_600.0  # between two changes of the size of vectors, each of which has all texts sent again
 QUERY_SIZE = 500  # hashes per query
-STORED = "<f2"  # float16
+STORED = np.dtype("<f2")  # float16
+
+_EPOCH = datetime.fromtimestamp(0, UTC)
 
 _sender_lock = threading.Lock()
-_next_send = 0.0
+_pause = POLL_SECONDS
+_next_run = 0.0
+
+
+class _Row(NamedTuple):
+    """A stored text, without its text and vector."""
+
+    size: int | None  # numbers in the vector
+    claimed_at: datetime | None
+    refused_at: datetime | None
+
+    def must_be_sent(self, size: int, at: datetime) -> bool:
+        """Return whether the text needs a vector of this size."""
+        if self.size:
+            return self.size != size
+        return self.refused_at is None or self.refused_at <= at - REFUSED
 
 
 class OpEmbeddings:
-    """The vectors of some ops, in their order. `vectors` is None until all of them are there."""
+    """The vectors of some ops, in their order. `vectors` is None until all of them are there.
+
+    An op whose text the endpoint refused gets the mean of all vectors, so it neither gains nor loses by its meaning.
+    """
 
     def __init__(self, ops: Sequence[CatalogOp]) -> None:
         self.vectors: Floats | None = None
         self._ops = ops
-        self._model = ""
-        self._next_look = 0.0
+        self._size = 0  # of the vectors that the endpoint gives, if requests have shown that it has changed
+        self._next_size_change = 0.0
 
-    def refresh(self) -> None:
-        """Load the vectors if they are missing and the endpoint is on; write down the texts that have none.
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether vectors are missing and the endpoint is on."""
+        return embeddings_endpoint.is_enabled() and bool(self._ops) and self.vectors is None
 
-        A catalog must be served without them, too, so no database error leaves this.
-        """
-        if not embeddings_endpoint.is_enabled() or not self._ops or time.monotonic() < self._next_look:
+    def load_stored(self) -> None:
+        """Load the vectors if all are stored. A catalog must be served without them, too: no database error leaves."""
+        if not self.is_incomplete:
             return
-        if self.vectors is not None and self._model == settings.SEARCH_EMBEDDINGS_MODEL:
-            return
-        self._next_look = time.monotonic() + POLL_SECONDS
-        self._model = settings.SEARCH_EMBEDDINGS_MODEL
         try:
-            self._load()
+            self.load()
         except DatabaseError as error:
             log.warning("embeddings.not_loaded error=%s", type(error).__name__)
 
-    def _load(self) -> None:
-        texts = [build_text(op) for op in self._ops]
-        keys = [hash_text(self._model, text) for text in texts]
-        stored = _load_vectors(keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in stored}
-        _write_down(missing)
-        # A model that was changed under the same name leaves vectors of two sizes: none of them is used.
-        is_whole = not missing and len({vector.shape for vector in stored.values()}) == 1
-        self.vectors = np.array([stored[key] for key in keys], dtype=np.float32) if is_whole else None
+    def load(self) -> dict[str, str]:
+        """Load the vectors if all are stored. Return the texts by key that have none. Forgets those of another size."""
+        rows = _read_rows(self._keys)
+        size, self._size = self._size or _find_latest_size(rows.values()), 0
+        _delete_other_sizes(rows, size)
+        at = timezone.now()
+        missing = {
+            key: build_text(op)
+            for key, op in zip(self._keys, self._ops, strict=True)
+            if key not in rows or rows[key].must_be_sent(size, at)
+        }
+        if not missing:
+            self.vectors = _arrange_vectors(self._keys, _load_vectors(self._keys))
+        return missing
+
+    def change_size(self, size: int) -> None:
+        """Have all texts embedded again because the endpoint has begun to give vectors of another size."""
+        if self.vectors is None or time.monotonic() < self._next_size_change:
+            return
+        self._next_size_change = time.monotonic() + SIZE_SECONDS
+        self._size, self.vectors = size, None
+
+    @cached_property
+    def _keys(self) -> list[str]:
+        space = embeddings_endpoint.describe_space()
+        return [hash_text(space, build_text(op)) for op in self._ops]
 
 
 def build_text(op: CatalogOp) -> str:
@@ -82,19 +122,30 @@ def build_text(op: CatalogOp) -> str:
     return f"{name}. {op.summary}. {op.description} {', '.join(op.keywords)}"[:MAX_TEXT]
 
 
-def hash_text(model: str, text: str) -> str:
-    """Return the key of a text's vector."""
-    return hashlib.sha256(f"{model}\n{text}".encode()).hexdigest()
+def hash_text(space: str, text: str) -> str:
+    """Return the key of a text's vector in a space (see `embeddings_endpoint.describe_space`)."""
+    return hashlib.sha256(f"{space}\n{text}".encode()).hexdigest()
 
 
-def start_sending_when_due() -> None:
-    """Every few seconds, start a thread that sends the texts which wait for vectors, if there are any."""
-    global _next_send
-    if not embeddings_endpoint.is_enabled() or time.monotonic() < _next_send:
+def start_sending_when_due(embeddings: Sequence[OpEmbeddings]) -> None:
+    """Start a thread that completes those with missing vectors, every few seconds, less often while it fails.
+
+    The poller calls this. It makes no query, because releases wait for the poller.
+    """
+    incomplete = [each for each in embeddings if each.is_incomplete]
+    if incomplete and time.monotonic() >= _next_run and _sender_lock.acquire(blocking=False):
+        threading.Thread(target=_complete_all, args=[incomplete], name="embeddings", daemon=True).start()
+
+
+def complete(embeddings: OpEmbeddings) -> None:
+    """Send the texts that have no vector, and load the vectors if all are there. Raises EmbeddingsFailed."""
+    missing = embeddings.load()
+    if not missing:
         return
-    _next_send = time.monotonic() + POLL_SECONDS
-    if _find_waiting(timezone.now()).exists() and _sender_lock.acquire(blocking=False):
-        threading.Thread(target=_send_waiting, name="embeddings", daemon=True).start()
+    _insert_absent(missing)
+    sent = _send_texts(missing)
+    if sent & embeddings.load().keys():
+        raise EmbeddingsFailed("vectors of several sizes")
 
 
 def delete_unused(at: datetime) -> bool:
@@ -103,62 +154,142 @@ def delete_unused(at: datetime) -> bool:
     return False
 
 
-def send_waiting() -> int:
-    """Send the texts that wait for vectors, a batch at a time. Returns how many got one. Raises EmbeddingsFailed."""
-    count = 0
-    while batch := _claim_batch(timezone.now()):
-        vectors = embeddings_endpoint.embed_texts(
-            [row.text for row in batch], deadline=Deadline.after(milliseconds=BATCH_TIMEOUT_MS)
-        )
-        for row, vector in zip(batch, vectors, strict=True):
-            row.vector, row.text = vector.astype(STORED).tobytes(), ""
-        OpEmbedding.objects.bulk_update(batch, ["vector", "text"])
-        count += len(batch)
-    return count
-
-
-def _send_waiting() -> None:
+def _complete_all(incomplete: Sequence[OpEmbeddings]) -> None:
+    global _pause, _next_run
+    pause = min(_pause * 2, MAX_PAUSE_SECONDS)
     try:
-        count = send_waiting()
-        log.info("embeddings.stored texts=%d", count)
-    except EmbeddingsFailed as error:
-        log.warning("embeddings.failed reason=%s retry_in_s=%d", error, CLAIM.total_seconds())
-    except DatabaseError as error:
-        log.warning("embeddings.not_stored error=%s", type(error).__name__)
+        for each in incomplete:
+            complete(each)
+        pause = POLL_SECONDS
+    except (EmbeddingsFailed, DatabaseError) as error:
+        reason = error if isinstance(error, EmbeddingsFailed) else type(error).__name__
+        log.warning("embeddings.failed reason=%s retry_in_s=%d", reason, pause)
     finally:
+        _pause, _next_run = pause, time.monotonic() + pause
         connection.close()
         _sender_lock.release()
 
 
-def _find_waiting(at: datetime) -> QuerySet[OpEmbedding]:
-    return OpEmbedding.objects.filter(vector=None).exclude(claimed_at__gt=at - CLAIM)
+def _send_texts(texts: Mapping[str, str]) -> set[str]:
+    """Send texts in batches, except those that another process sends. Return the keys of those that have vectors now.
+
+    Raises EmbeddingsFailed.
+    """
+    sent: set[str] = set()
+    for keys in _split(list(texts), BATCH_SIZE):
+        at = timezone.now()
+        claimed = _claim(keys, at)
+        try:
+            sent |= _send_batch({key: texts[key] for key in claimed})
+        except EmbeddingsFailed:
+            OpEmbedding.objects.filter(pk__in=claimed, claimed_at=at, vector=None).update(claimed_at=None)
+            raise
+    return sent
 
 
-def _claim_batch(at: datetime) -> list[OpEmbedding]:
-    """Return the texts that this process sends now. Another process skips them."""
-    keys = list(_find_waiting(at).values_list("pk", flat=True)[:BATCH_SIZE])
-    _find_waiting(at).filter(pk__in=keys).update(claimed_at=at)
-    return list(OpEmbedding.objects.filter(pk__in=keys, claimed_at=at, vector=None))
+def _send_batch(batch: Mapping[str, str]) -> set[str]:
+    """Send a batch, in smaller ones if that fails. Return the keys of those that have vectors now."""
+    if not batch:
+        return set()
+    keys = list(batch)
+    try:
+        vectors = _request_vectors(list(batch.values()))
+    except TextsFailed as error:
+        if len(keys) == 1:
+            _mark_refused(keys[0], error)
+            return set()
+        halves = _split(keys, (len(keys) + 1) // 2)
+        return set().union(*(_send_batch({key: batch[key] for key in half}) for half in halves))
+    rows = [
+        OpEmbedding(text_hash=key, text="", vector=vector.astype(STORED).tobytes())
+        for key, vector in zip(keys, vectors, strict=True)
+    ]
+    OpEmbedding.objects.bulk_update(rows, ["text", "vector", "refused_at"])
+    return set(keys)
+
+
+def _mark_refused(key: str, error: TextsFailed) -> None:
+    """Mark a text that fails alone. Raises EmbeddingsFailed if the endpoint fails for every text."""
+    _request_vectors([PROBE])
+    OpEmbedding.objects.filter(pk=key, vector=None).update(refused_at=timezone.now())
+    log.warning("embeddings.text_refused text_hash=%s reason=%s retry_in_days=%d", key, error, REFUSED.days)
+
+
+def _request_vectors(texts: Sequence[str]) -> Floats:
+    """Return the vectors of texts. Others may use the database connection while the endpoint computes."""
+    if not connection.in_atomic_block:
+        connection.close()
+    return embeddings_endpoint.embed_texts(texts, deadline=Deadline.after(milliseconds=BATCH_TIMEOUT_MS))
+
+
+def _claim(keys: Sequence[str], at: datetime) -> list[str]:
+    """Return the keys of the texts that this process sends now. Another process skips them."""
+    is_free = Q(claimed_at=None) | Q(claimed_at__lte=at - CLAIM)
+    may_be_sent = Q(refused_at=None) | Q(refused_at__lte=at - REFUSED)
+    OpEmbedding.objects.filter(is_free & may_be_sent, pk__in=keys, vector=None).update(claimed_at=at)
+    return list(OpEmbedding.objects.filter(pk__in=keys, claimed_at=at, vector=None).values_list("pk", flat=True))
+
+
+def _read_rows(keys: Sequence[str]) -> dict[str, _Row]:
+    rows: dict[str, _Row] = {}
+    for some in _split(keys, QUERY_SIZE):
+        stored = _select(some).annotate(bytes=Length("vector"))
+        for key, length, claimed_at, refused_at in stored.values_list("pk", "bytes", "claimed_at", "refused_at"):
+            rows[key] = _Row(length and length // STORED.itemsize, claimed_at, refused_at)
+    return rows
+
+
+def _find_latest_size(rows: Collection[_Row]) -> int:
+    """Return the size of the vector that the endpoint gave last; 0 if there is none."""
+    latest = max(rows, key=lambda row: (bool(row.size), row.claimed_at or _EPOCH), default=None)
+    return (latest and latest.size) or 0
+
+
+def _delete_other_sizes(rows: Mapping[str, _Row], size: int) -> None:
+    """Delete vectors of another size than the endpoint gives now: its model has changed under the same name."""
+    keys = [key for key, row in rows.items() if row.size and row.size != size]
+    if not keys:
+        return
+    log.warning("embeddings.size_changed size=%d deleted=%d", size, len(keys))
+    for some in _split(keys, QUERY_SIZE):
+        _select(some).alias(bytes=Length("vector")).exclude(bytes=size * STORED.itemsize).delete()
 
 
 def _load_vectors(keys: Sequence[str]) -> dict[str, Floats]:
     """Return the stored vectors by key, and remember that they are in use."""
     found: dict[str, Floats] = {}
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    for some in _split(keys):
-        rows = OpEmbedding.objects.filter(pk__in=some)
+    for some in _split(keys, QUERY_SIZE):
+        rows = _select(some)
         for key, vector in rows.exclude(vector=None).values_list("pk", "vector"):
             found[key] = np.frombuffer(cast("bytes", vector), dtype=STORED).astype(np.float32)
         rows.filter(used_at__lt=today).update(used_at=today)
     return found
 
 
-def _write_down(texts: dict[str, str]) -> None:
+def _arrange_vectors(keys: Sequence[str], stored: Mapping[str, Floats]) -> Floats | None:
+    """Return the vectors of keys, shape (keys, size), with the mean for those that have none.
+
+    None if all have none, or if another process is replacing them by vectors of another size.
+    """
+    if len({vector.shape for vector in stored.values()}) != 1:
+        return None
+    mean = np.mean(list(stored.values()), axis=0)
+    return np.array([stored.get(key, mean) for key in keys], dtype=np.float32)
+
+
+def _insert_absent(texts: Mapping[str, str]) -> None:
     now = timezone.now()
-    rows = [OpEmbedding(text_hash=key, text=text, used_at=now) for key, text in texts.items()]
-    OpEmbedding.objects.bulk_create(rows, ignore_conflicts=True, batch_size=QUERY_SIZE)
+    for some in _split(list(texts), QUERY_SIZE):
+        present = set(_select(some).values_list("pk", flat=True))
+        rows = [OpEmbedding(text_hash=key, text=texts[key], used_at=now) for key in some if key not in present]
+        OpEmbedding.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _split(keys: Sequence[str]) -> Iterator[Sequence[str]]:
-    for start in range(0, len(keys), QUERY_SIZE):
-        yield keys[start : start + QUERY_SIZE]
+def _select(keys: Sequence[str]) -> QuerySet[OpEmbedding]:
+    return OpEmbedding.objects.filter(pk__in=keys)
+
+
+def _split(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(keys), size):
+        yield keys[start : start + size]
