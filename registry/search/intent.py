@@ -20,21 +20,24 @@ QUESTION_WORDS = frozenset(
 
 _VERBS_BY_ACTION = {
     CREATE: """
-        add append attach book build compose create draft enroll generate insert invite issue log make new open order
-        post publish record register reserve schedule send setup share start submit upload write
+        add append attach book build compose create draft enroll generate insert invite issue jot log make new
+        note open order pencil post publish record register reserve schedule send setup share start submit
+        upload write
     """,
     READ: """
-        analyze browse calculate check compare compute count describe determine display estimate explore fetch find
-        get give identify know list look lookup measure obtain provide query read recommend retrieve search see show
-        suggest tell view
+        analyze browse calculate check compare compute count describe determine display estimate explain explore
+        fetch find get give identify know list look lookup measure obtain provide query read recommend remind
+        retrieve search see show suggest tell view visit
     """,
     UPDATE: """
-        adjust amend approve archive assign change complete configure convert correct edit enable extend fix improve
-        link mark merge modify move rename reopen reorder replace reschedule resolve restore revise set track transfer
-        update upgrade
+        adjust amend approve archive assign bump change complete configure convert correct delay edit enable
+        extend fix improve link mark merge modify move park pause postpone prioritise prioritize push rename
+        reopen reorder replace reschedule resolve restore resume revise set shift swap switch tick track
+        transfer update upgrade
     """,
     DELETE: """
-        cancel clear close deactivate delete disable discard drop erase purge remove revoke stop unlink unsubscribe
+        bin cancel clear close deactivate delete disable discard ditch drop dump erase purge remove revoke scrap
+        stop throw trash unlink unsubscribe wipe
     """,
 }
 _ACTION_BY_STEM = {

@@ -56,6 +56,7 @@ _VALUE = re.compile(
     r"\"[^\"]{1,60}\"|(?<!\w)'[^']{1,60}'(?!\w)|(?<!\S)\S+(?:@|://)\S+|(?<!\w)[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}(?!\w)"
     r"|(?<!\w)[0-9][0-9.,:/%-]*(?!\w)|(?<!\w)(?=\w{0,40}[0-9]\w{0,40}[A-Za-z])\w{8,}"
 )
+_WEB_ADDRESS = re.compile(r"(?<!\S)https?://\S+")
 _CLAUSE = re.compile(
     r"[.;!?\n](?:\s|$)|(?<!\s)(?:,?\s+(?:and then|and|then|also|after that|afterwards|but)\s+|,\s+)", re.IGNORECASE
 )
@@ -99,7 +100,7 @@ def extract_request(request: str) -> str:
 
     "Could you please find the holidays of 2026 in 'Chile'?" wants "find the holidays of   in  ?".
     """
-    valueless = _VALUE.sub(" ", request)
+    valueless = _VALUE.sub(" ", _WEB_ADDRESS.sub(" url ", request))
     return _strip_frame(valueless if _count_significant_words(valueless) > 1 else request)
 
 

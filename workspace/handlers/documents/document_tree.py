@@ -95,9 +95,8 @@ def _list_documents(node_ids: Sequence[UUID], request: OpRequest) -> dict[str, A
         return {}
     queryset = DOCUMENT.get_rows().filter(pk__in=node_ids)
     document_rows = pagination.list_first(queryset, listing=pagination.Listing.from_args(DOCUMENT), limit=len(node_ids))
-    documents_by_id = {
-        row.pk: serialization.serialize_list_row(row, kind=DOCUMENT, at=request.at) for row in document_rows
-    }
+    rows_by_id = {row.pk: serialization.serialize_list_row(row, kind=DOCUMENT, at=request.at) for row in document_rows}
+    documents_by_id = {id: serialization.leave_out(row, serialization.PROJECT_FIELDS) for id, row in rows_by_id.items()}
     if with_content:
         texts = queryset.values_list("pk", Left("content", excerpts.DEFAULT_CHARS))
         _add_content(documents_by_id, dict(texts), order=node_ids)

@@ -125,12 +125,11 @@ def serialize_first(
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the first list rows of a listing and whether there are more, in one query.
 
-    Gets use it for related rows.
+    Gets use it for rows in the project of the row that they return, so the rows do not tell theirs.
     """
     first_rows = list_first(queryset, listing=listing, limit=limit + 1)
-    return [serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in first_rows[:limit]], len(
-        first_rows
-    ) > limit
+    rows = [serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in first_rows[:limit]]
+    return [serialization.leave_out(row, serialization.PROJECT_FIELDS) for row in rows], len(first_rows) > limit
 
 
 def get_position(row: Entity, *, listing: Listing, relaxed: bool = False) -> RowPosition:

@@ -68,11 +68,12 @@ def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any
     if len({row["project_id"] for row in in_project}) != len(ids_by_name) or len(in_project) == len(ids_by_name):
         return list(rows), {}
     if len(ids_by_name) == 1 and len(in_project) == len(rows):
-        return [_leave_out(row, PROJECT_FIELDS) for row in rows], {name: rows[0][name] for name in PROJECT_FIELDS}
-    return [_leave_out(row, ("project_id",)) for row in rows], {"project_ids": ids_by_name}
+        return [leave_out(row, PROJECT_FIELDS) for row in rows], {name: rows[0][name] for name in PROJECT_FIELDS}
+    return [leave_out(row, ("project_id",)) for row in rows], {"project_ids": ids_by_name}
 
 
-def _leave_out(row: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+def leave_out(row: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the row without some fields."""
     return {name: value for name, value in row.items() if name not in names}
 
 

@@ -52,6 +52,7 @@ def test_stem_of_a_stop_word_is_empty() -> None:
         ("I'd like to rename a project", "rename a project"),
         ("Find the weather in 'Paris' at 9:30", "Find the weather in   at  "),
         ("mail someone@example.com the report", "mail   the report"),
+        ("what does https://example.com/a say", "what does  url  say"),  # ops that take one have an argument url
         ("upload to s3", "upload to s3"),  # not a value: a name with a digit
         ("rename 'create task'", "rename 'create task'"),  # too few words would remain
         ("read row ksj29d8qhW and 0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", "read row   and  "),
