@@ -148,6 +148,14 @@ class OperationEventAdmin(LogAdmin):
     def show_replayed(self, event: OperationEvent) -> str:
         return "yes" if event.replayed else "no"
 
+    @admin.display(description="unchanged")
+    def show_unchanged(self, event: OperationEvent) -> str:
+        return "yes" if event.unchanged else "no"
+
+    @admin.display(description="changed IDs")
+    def show_changed_ids(self, event: OperationEvent) -> str:
+        return ", ".join(event.changed_ids or ())
+
     @admin.display(description="args")
     def args(self, event: OperationEvent) -> str:
         return _render_content(event, "args")

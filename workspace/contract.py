@@ -7,6 +7,8 @@ from typing import Any
 
 from workspace.errors import ArgumentError
 
+UNCHANGED = "unchanged"  # warning of a write that changed nothing
+
 
 @dataclass(frozen=True, slots=True)
 class OpRequest:
@@ -23,12 +25,16 @@ class OpRequest:
 
 @dataclass(frozen=True, slots=True)
 class OpOutcome:
-    """What a call did: the result as JSON values and, if the call concerned one row, its id and name."""
+    """What a call did: the result as JSON values and, if the call concerned one row, its id and name.
+
+    `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one row.
+    """
 
     result: dict[str, Any]
     warnings: tuple[str, ...] = ()
     entity_id: str | None = None
     entity_name: str | None = None
+    changed_ids: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

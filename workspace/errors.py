@@ -9,8 +9,8 @@ from typing import Any
 class ArgumentError:
     """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead.
 
-    If one correction is certain, `swap` names two arguments whose values stand the wrong way round, or `leave_out` the
-    argument to send the call without.
+    If one correction is certain, `swap` names two arguments whose values stand the wrong way round, `leave_out` the
+    argument to send the call without, or `send` has the arguments to send with it.
     """
 
     path: str
@@ -20,6 +20,7 @@ class ArgumentError:
     got: Any = None
     swap: tuple[str, str] | None = None
     leave_out: str | None = None
+    send: Mapping[str, Any] | None = None
 
 
 class WorkspaceError(Exception):

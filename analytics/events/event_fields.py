@@ -67,6 +67,11 @@ EVENT_FIELDS = (
     EventField("entity", "The kind of entity that the op is about.", (_request(4),)),
     EventField("action", "What the op does with the entity.", (_request(4),)),
     EventField("entity_id", "Id of the entity that was read or written.", (_request(4),)),
+    EventField(
+        "changed_ids",
+        "Ids of the entities that a write of many changed. Null for all other calls.",
+        (_request(5, "show_changed_ids"),),
+    ),
     EventField("kind", "Whether the op reads or writes.", (_request(3),)),
     EventField("format", "The help format that was read.", (_request(3),), in_api=False),
     EventField("dry_run", "Whether the call was a dry run.", (_request(5, "show_dry_run"),)),
@@ -82,6 +87,11 @@ EVENT_FIELDS = (
     ),
     EventField(
         "replayed", "Whether the stored answer to an earlier call was sent again.", (_response(4, "show_replayed"),)
+    ),
+    EventField(
+        "unchanged",
+        "Whether a write succeeded but changed nothing.",
+        (_response(4, "show_unchanged"),),
     ),
     EventField("result_count", "Items in the result of a search, a group or a list op.", (_FIGURES,)),
     EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), in_list=True),

@@ -100,11 +100,16 @@ def _to_rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
                 **event,
                 "time": adapt_time(event["time"]),
                 "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take text
-                "content": orjson.dumps(content).decode() if (content := event.get("content")) is not None else None,
+                "changed_ids": _dump_json(event.get("changed_ids")),
+                "content": _dump_json(event.get("content")),
             }
         )
         for event in events
     ]
+
+
+def _dump_json(value: Any) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()
 
 
 def build_event(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class OperationEvent(models.Model):
     entity = models.CharField(max_length=60, blank=True)
     action = models.CharField(max_length=60, blank=True)
     entity_id = models.CharField("entity ID", max_length=64, blank=True)
+    changed_ids = models.JSONField("changed IDs", null=True, blank=True)
     kind = models.CharField(max_length=10, blank=True)
     dry_run = models.BooleanField(default=False)
     # With a database default, so that processes of the version before this column can still insert rows.
@@ -50,6 +51,7 @@ class OperationEvent(models.Model):
     reason = models.CharField(max_length=60, blank=True)
     field_errors = models.JSONField(default=list, blank=True)
     replayed = models.BooleanField(default=False)
+    unchanged = models.BooleanField(default=False, db_default=False)
     result_count = models.PositiveIntegerField(null=True, blank=True)
     latency_ms = models.FloatField("latency (ms)")
     content = models.JSONField(null=True, blank=True)
@@ -82,6 +84,8 @@ class OperationEvent(models.Model):
                 name="event_by_changed_row",
                 condition=Q(kind="write", ok=True) & ~Q(entity_id=""),
             ),
+            # Writes of many rows, of which a few change any one row.
+            models.Index(fields=["entity", "-time"], name="event_of_many_rows", condition=Q(changed_ids__isnull=False)),
             # Contents to delete after GATEWAY_CONTENT_DAYS; usually very few rows.
             models.Index(fields=["time"], name="event_with_content", condition=Q(content__isnull=False)),
             models.Index(fields=["turn"], name="event_of_turn", condition=~Q(turn="")),  # one turn's events

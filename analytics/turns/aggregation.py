@@ -44,9 +44,11 @@ def aggregate_turns(since: datetime, until: datetime) -> TurnAggregates:
     Repairs by calls before `since` are settled and do not change.
     """
     aggregates = TurnAggregates([], [], {})
-    for events in _iter_turn_events(_find_turn_keys(since, until), since - MAX_TURN_LENGTH, until):
+    for events in _iter_turn_events(_find_turn_keys(since, until), since, until):
         repaired = metrics.find_repairs(events, settled_until=since)
-        aggregates.turns.append(metrics.compute_turn(events, repaired))
+        last_events = [event for event in events if event.time >= events[-1].time - MAX_TURN_LENGTH]
+        last_repairs = {by: failed for by, failed in repaired.items() if failed.time >= last_events[0].time}
+        aggregates.turns.append(metrics.compute_turn(last_events, last_repairs))
         for event in (event for event in events if event.time >= since):
             failed = repaired.get(event.id)
             if failed:
@@ -77,19 +79,25 @@ def _find_turn_keys(since: datetime, until: datetime) -> list[TurnKey]:
 
 
 def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime) -> Iterator[list[TurnEvent]]:
-    """Yield the events of each turn in order of time; of a turn longer than MAX_TURN_LENGTH, only its last hours."""
+    """Yield the events of each turn in order of time; of a long one only the last hours, and all since `since`.
+
+    The figures of a turn are those of its last hours. The repairs of all events since `since` are counted in this run.
+    """
     for batch in _iter_batches(keys):
         events_by_key: dict[TurnKey, list[TurnEvent]] = {key: [] for key in batch}
         sessions, turns = ({key[index] for key in batch} for index in (1, 2))
         # This may match other turns too, if clients number turns per session. One condition per turn would take longer
         # to plan than to run.
-        candidates = _filter_events(since, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")
+        candidates = (
+            _filter_events(since - MAX_TURN_LENGTH, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")
+        )
         for row in candidates.order_by("time", "id").values_list(*TurnEvent._fields):
             event = TurnEvent(*row)
             if (events := events_by_key.get((event.client, event.session, event.turn))) is not None:
                 events.append(event)
         for key in batch:
-            yield [event for event in events_by_key[key] if event.time >= events_by_key[key][-1].time - MAX_TURN_LENGTH]
+            begin = min(since, events_by_key[key][-1].time - MAX_TURN_LENGTH)
+            yield [event for event in events_by_key[key] if event.time >= begin]
 
 
 def _filter_events(since: datetime, until: datetime) -> Any:

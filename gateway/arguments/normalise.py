@@ -6,6 +6,7 @@ from typing import Any
 
 from core import suggestions
 from gateway.arguments import coercion, unwrap_args
+from gateway.contracts.validation import get_subschema
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
 
@@ -25,8 +26,8 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
 
     In this order: unwrap nested objects named by dotted aliases, drop blank optional strings, rename arguments
     (aliases, camelCase), drop display-only names, wrap single values of lists, trim ids, translate value aliases and
-    cut the time of day from dates, take `project_id` from the context if it is absent or blank, fill in schema
-    defaults.
+    cut the time of day from dates, take `project_id` from the context if it is absent or blank and no list of ids says
+    which rows are meant, fill in schema defaults.
     """
     result = NormalisedArgs(args=copy.deepcopy(raw_args))
     result.warnings += unwrap_args.unwrap_nested(op, result.args)
@@ -38,7 +39,7 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     coercion.trim_ids(op.schema, result.args)
     result.warnings += coercion.translate_values(op.schema, result.args)
     result.args = coercion.convert_whole_numbers(op.schema, result.args)
-    if "project_id" in op.arguments and context.project_id and "project_id" not in result.args:
+    if context.project_id and _lacks_project(op, result.args):
         result.args["project_id"] = result.applied_defaults["project_id"] = context.project_id
     result.without_defaults = dict(result.args)
     coercion.fill_defaults(op.schema, result.args)
@@ -53,11 +54,17 @@ def is_empty_update(op: CatalogOp, args: dict[str, Any]) -> bool:
     return all(args[name] in ({}, []) for name in changed_names)
 
 
+def _lacks_project(op: CatalogOp, args: dict[str, Any]) -> bool:
+    """Whether the project of the context is meant. Ids of rows mean these rows, whatever project they are in."""
+    return "project_id" in op.arguments and "project_id" not in args and f"{op.entity}_ids" not in args
+
+
 def _drop_blanks(op: CatalogOp, result: NormalisedArgs) -> None:
     for name, value in list(result.args.items()):
         argument = _resolve_name(op, name)
         if isinstance(value, str) and not value.strip() and argument in op.arguments:
-            is_optional = argument not in op.required
+            # Without a list that must not be empty, such as ids, a call would mean more rows than the caller named.
+            is_optional = argument not in op.required and "minItems" not in get_subschema(op.schema, [argument])
             if is_optional or argument.endswith("_id"):  # a blank id counts as missing; the context may have it
                 del result.args[name]
             if is_optional and argument != "project_id":

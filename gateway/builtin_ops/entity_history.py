@@ -1,8 +1,12 @@
 """onto.entity.history: who changed a row and when, from the operation events."""
 
+from operator import itemgetter
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
+from django.db.models import TextField
+from django.db.models.functions import Cast
 
 from analytics.events.models import OperationEvent
 from gateway.contracts.errors import NotFoundError
@@ -14,15 +18,12 @@ _NOT_A_CHANGE = (OperationEvent.Source.ADMIN,)  # tried in the admin, and undone
 
 def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     """Return the calls that changed one row, newest first. Raises NotFoundError if the subject cannot see the row."""
-    kind, id, limit = work.args["entity_kind"], work.args["entity_id"], work.args["limit"]
+    kind, id, limit = work.args["entity_kind"], str(UUID(work.args["entity_id"])), work.args["limit"]
     if not embedded.is_visible(kind, id, work.subject):
         raise NotFoundError(
             f"No {kind} that you can see has this entity_id; find its id with onto.search.", reason="not_found"
         )
-    events = OperationEvent.objects.filter(
-        entity_id=id, entity=kind, kind="write", ok=True, dry_run=False, replayed=False
-    ).exclude(source__in=_NOT_A_CHANGE)
-    newest = list(events.order_by("-time", "-id").values("time", "subject", "op")[: limit + 1])
+    newest = _list_events(kind, id, limit=limit + 1)
     changes = [
         {
             "at": event["time"].isoformat(timespec="seconds").replace("+00:00", "Z"),
@@ -34,6 +35,21 @@ def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     has_more = len(newest) > limit
     result = {"changes": changes, "has_more": has_more, "message": _build_message(len(changes), has_more=has_more)}
     return UpstreamResponse(result, entity_id=id)
+
+
+def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:
+    """Return the newest events of calls that changed a row, alone or with others."""
+    writes = OperationEvent.objects.filter(
+        entity=kind, kind="write", ok=True, dry_run=False, replayed=False, unchanged=False
+    ).exclude(source__in=_NOT_A_CHANGE)
+    writes_of_many = writes.filter(changed_ids__isnull=False).annotate(ids=Cast("changed_ids", TextField()))
+    # Two queries, because each has an index of its own. SQLite cannot search in JSON lists, so both search in the text.
+    events: list[dict[str, Any]] = [
+        dict(event)
+        for queryset in (writes.filter(entity_id=id, changed_ids__isnull=True), writes_of_many.filter(ids__contains=id))
+        for event in queryset.order_by("-time", "-id").values("id", "time", "subject", "op")[:limit]
+    ]
+    return sorted(events, key=itemgetter("time", "id"), reverse=True)[:limit]
 
 
 def _build_message(count: int, *, has_more: bool) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.db import models
@@ -51,10 +51,11 @@ def _get_words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ArgsCorrection:
-    """How an upstream corrects args: pairs whose values stand the wrong way round, and names to leave out."""
+    """How an upstream corrects args: pairs whose values stand the wrong way round, names to leave out, args to set."""
 
     swaps: Sequence[tuple[str, str]] = ()
     left_out: Sequence[str] = ()
+    args: Mapping[str, Any] = field(default_factory=dict)
 
     def apply(self, args: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return the corrected args, None if an argument to swap was not sent."""
@@ -63,7 +64,7 @@ class ArgsCorrection:
             if first not in corrected or second not in corrected:
                 return None
             corrected[first], corrected[second] = corrected[second], corrected[first]
-        return corrected
+        return {**corrected, **self.args}
 
 
 class GatewayError(Exception):

@@ -89,7 +89,8 @@ def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse)
         executed_op=work.op.op if work.op.op != call.path else None,
         operation=_describe_operation(work, outcome),
     )
-    return EnvelopeResponse(200, envelopes.build_success(call.path, outcome.result, meta), op_kind=work.op.kind)
+    envelope = envelopes.build_success(call.path, outcome.result, meta)
+    return EnvelopeResponse(200, envelope, op_kind=work.op.kind, changed_ids=outcome.changed_ids)
 
 
 def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
@@ -98,6 +99,8 @@ def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
         args = error.correction.apply(call.valid_args)
         error.retry_with = None if args is None else repair.drop_if_too_long({"op": call.op.op, "args": args})
         error.args = (describe_invalid_args(is_corrected=error.retry_with is not None),)
+    if error.retry_with is not None and call.dry_run:
+        error.retry_with = {**error.retry_with, "dry_run": True}
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
     envelope = envelopes.build_failure(call.path or None, error, meta)
@@ -130,6 +133,8 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
         error=error,
         dry_run=call.dry_run,
         entity_id=call_events.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
+        changed_ids=list(answer.changed_ids) if answer.changed_ids and not call.dry_run else None,
+        unchanged=answer.changed_ids == (),
         digest=call_events.hash_call(call.caller, call.path, call.args),
         result_count=call_events.count_items(call.op, answer.envelope.get("result")) if call.op else None,
         content=None if more.get("replayed") else redaction.build_content(call.op, call.args, answer),

@@ -25,12 +25,17 @@ class UpstreamCall:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamResponse:
-    """The answer of an upstream."""
+    """The answer of an upstream.
+
+    `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one of
+    `entity_id`.
+    """
 
     result: dict[str, Any]
     warnings: tuple[str, ...] = ()
     entity_id: str | None = None
     entity_name: str | None = None
+    changed_ids: tuple[str, ...] | None = None
 
 
 def _prepare_nothing(work: UpstreamCall) -> Any:

@@ -92,7 +92,10 @@ class ContractHandler:
             outcome = self.handler.apply(_build_request(work, prepared))
         except errors.WorkspaceError as refusal:
             _raise_refusal(refusal, work)
-        return UpstreamResponse(outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name)
+        changed_ids = () if contract.UNCHANGED in outcome.warnings else outcome.changed_ids
+        return UpstreamResponse(
+            outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name, changed_ids
+        )
 
 
 def _get_handler(op: CatalogOp) -> ContractHandler | BuiltinHandler[Any]:
@@ -125,9 +128,10 @@ def convert_errors(field_errors: Sequence[errors.ArgumentError]) -> list[FieldEr
 
 def build_correction(field_errors: Sequence[errors.ArgumentError]) -> ArgsCorrection | None:
     """Return the correction of all errors, None if one of them has none."""
-    if not field_errors or not all(error.swap or error.leave_out for error in field_errors):
+    if not field_errors or not all(error.swap or error.leave_out or error.send for error in field_errors):
         return None
     return ArgsCorrection(
         swaps=[error.swap for error in field_errors if error.swap],
         left_out=[error.leave_out for error in field_errors if error.leave_out],
+        args={name: value for error in field_errors for name, value in (error.send or {}).items()},
     )

@@ -104,6 +104,9 @@ def count_items(op: CatalogOp, result: Any) -> int | None:
 
 
 def resolve_entity_id(op: CatalogOp, args: dict[str, Any], upstream_id: str | None = None) -> str:
-    """Return the id of the entity of a call: from the upstream, else from the args; empty if it is not a UUID."""
+    """Return the id of the entity of a call, in lower case: from the upstream, else from the args.
+
+    Empty if it is not a UUID.
+    """
     candidate = upstream_id or args.get(f"{op.entity}_id")
-    return candidate if isinstance(candidate, str) and is_uuid(candidate) else ""
+    return candidate.lower() if isinstance(candidate, str) and is_uuid(candidate) else ""

@@ -9,6 +9,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.models import Task
 
 pytestmark = pytest.mark.both_databases
 
@@ -24,7 +25,7 @@ def read_history(api: Api, **args: Any) -> dict[str, Any]:
 
 
 def test_each_change_tells_its_time_user_and_op(api: Api) -> None:
-    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 1})
+    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 3})
     api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "Other"})
 
     result = read_history(api)
@@ -48,12 +49,43 @@ def test_reads_failures_dry_runs_replays_and_other_rows_are_no_changes(api: Api)
     assert len(read_history(api, entity_kind="project", entity_id=DEMO_PROJECT_ID)["changes"]) == 1
 
 
+def test_updates_that_changed_nothing_are_no_changes(api: Api) -> None:
+    for _ in range(2):
+        api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 3})
+    plan = {"nodes": [{"id": DEMO_TASK_ID, "kind": "task", "connections": []}], "options": {"dry_run": True}}
+    planned = api.exec("onto.project.graph.reorganize", {"project_id": DEMO_PROJECT_ID, **plan})
+    assert planned["ok"], planned
+
+    assert len(read_history(api)["changes"]) == 1
+    assert read_history(api, entity_kind="project", entity_id=DEMO_PROJECT_ID)["changes"] == []
+
+
+def test_shift_of_many_tasks_is_a_change_of_each(api: Api) -> None:
+    dated = Task.objects.filter(project_id=DEMO_PROJECT_ID).exclude(due_at=None).order_by("pk")
+    *ids, other = [str(task.pk) for task in dated[:3]]
+    api.exec("onto.task.shift", {"days": 1, "task_ids": ids}, dry_run=True)
+    shifted = api.exec("onto.task.shift", {"days": 1, "task_ids": ids})
+    assert shifted["result"]["total"] == 2, shifted
+
+    for id in ids:
+        assert [change["op"] for change in read_history(api, entity_id=id)["changes"]] == ["onto.task.shift"]
+    assert read_history(api, entity_id=other)["changes"] == []
+    stored = OperationEvent.objects.filter(op="onto.task.shift").order_by("pk")
+    assert [sorted(event.changed_ids or ()) for event in stored] == [[], sorted(ids)]
+
+
+def test_id_in_capitals_finds_the_same_changes(api: Api) -> None:
+    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID.upper(), "priority": 3})
+
+    assert len(read_history(api, entity_id=DEMO_TASK_ID.upper())["changes"]) == 1
+
+
 def test_row_without_changes_says_how_far_back_it_looked(api: Api) -> None:
     assert read_history(api)["message"].startswith("No call changed this row in the last 90 days")
 
 
 def test_row_that_the_subject_cannot_see_has_no_history(api: Api, make_api: Callable[..., Api]) -> None:
-    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 1})
+    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 3})
     event_log.flush()
 
     error = make_api(acts_for="stranger").exec("onto.entity.history", TASK)["error"]

@@ -39,10 +39,14 @@ def test_event_page_shows_every_column() -> None:
 
     columns = {field.name for field in OperationEvent._meta.fields}
     assert len(fields) == len(set(fields))
-    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed"}
+    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed", "unchanged", "changed_ids"}
     assert (
         set(fields) ^ columns
-        == {"id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed"} | shown_as_other_fields
+        == {
+            *("id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed", "show_unchanged"),
+            "show_changed_ids",
+        }
+        | shown_as_other_fields
     )
 
 

@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiResponse
 from analytics.events.event_fields import EVENT_FIELDS, EventField
 from analytics.models import OperationEvent
 from gateway.api.openapi.endpoint import build_query_parameters, describe_endpoint
-from gateway.api.openapi.schema_parts import OBJECT, TEXTS, build_array, build_object, build_ref
+from gateway.api.openapi.schema_parts import OBJECT, TEXT, TEXTS, build_array, build_object, build_ref
 from gateway.contracts import request_schemas
 
 # JSON types of event fields, by the class of the model's field.
@@ -21,6 +21,7 @@ _JSON_TYPES: dict[type[models.Field[Any, Any]], str] = {
 
 # Schemas of the event fields that are JSON.
 _JSON_SCHEMAS: dict[str, dict[str, Any]] = {
+    "changed_ids": {**build_array(TEXT), "type": ["array", "null"]},
     "field_errors": build_array({**TEXTS, "minItems": 2, "maxItems": 2}),
     "content": {"oneOf": [build_ref("EventContent"), {"type": "null"}]},
 }

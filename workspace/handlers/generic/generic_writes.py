@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
+from workspace import contract
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError, build_invalid_args
@@ -28,12 +29,12 @@ class RowsCreatedHook(Protocol):
 
 
 class RowChangedHook(Protocol):
-    """Called after columns of a row were changed."""
+    """Called after columns of a row were changed. Returns warnings."""
 
-    def __call__(self, row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> None: ...
+    def __call__(self, row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> tuple[str, ...]: ...
 
 
-UNCHANGED = "unchanged"  # warning of a write that changed nothing
+UNCHANGED = contract.UNCHANGED
 
 
 def create_row(
@@ -105,7 +106,7 @@ def update_row(
     row.updated_at = request.at
     row.save(update_fields=[*changed, "updated_at"])
     if then:
-        then(row, changed, by=request.subject, at=request.at)
+        warnings += then(row, changed, by=request.subject, at=request.at)
     stamp = kind.completion_stamp[1] if kind.completion_stamp else None  # which the state tells
     told = [name for name in changed if name != stamp]
     described = [change_text.describe_changes(before, after, told), *changed_links]

@@ -96,7 +96,13 @@ def _build_outcome(project: Project, plan: GraphPlan, *, node_count: int, is_dry
         "message": _build_message(plan, counts, is_dry_run),
     }
     warnings = (*plan.warnings, *((generic_writes.UNCHANGED,) if plan.is_empty else ()))
-    return OpOutcome(result=result, warnings=warnings, entity_id=str(project.pk), entity_name=str(project))
+    return OpOutcome(
+        result=result,
+        warnings=warnings,
+        entity_id=str(project.pk),
+        entity_name=str(project),
+        changed_ids=() if is_dry_run else None,
+    )
 
 
 def _build_message(plan: GraphPlan, counts: dict[str, int], is_dry_run: bool) -> str:

@@ -1,7 +1,8 @@
 """Ops that only tasks have."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -23,6 +24,11 @@ from workspace.services.time import local_time
 
 MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
+
+SERIES_ENDED = (
+    "The task recurs, and no later occurrence remains. If only one is done, set the state back and send scope this with"
+    " its occurrence_start."
+)
 
 # The project fields that include_project_context adds.
 PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
@@ -59,7 +65,7 @@ def update_task(request: OpRequest) -> OpOutcome:
 
     Raises NotFound, Forbidden, InvalidArgs.
     """
-    update = partial(generic_writes.update_row, kind=TASK, check=check_task, then=task_events.sync_after_change)
+    update = partial(generic_writes.update_row, kind=TASK, check=check_task, then=_finish_change)
     found = _find_part(request)
     args = {name: value for name, value in request.args.items() if name not in series.ARGUMENTS}
     if found is None:
@@ -91,9 +97,16 @@ def delete_task(request: OpRequest) -> OpOutcome:
     return OpOutcome(result={"task": {"id": id}, "message": message}, entity_id=id, entity_name=task.title)
 
 
+def _finish_change(row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> tuple[str, ...]:
+    """Update the events of a changed task. Warn if all of a recurring task was finished, instead of one occurrence."""
+    task_events.sync_after_change(row, changed, by=by, at=at)
+    task = cast("Task", row)
+    return (SERIES_ENDED,) if "state_key" in changed and task.is_recurring and task.completed_at else ()
+
+
 def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, ZoneInfo] | None:
     """Return the part of a recurring task that a call is about, with the task and its event; None for all of it."""
-    if request.args.get("scope", series.ALL) == series.ALL:
+    if request.args.get("scope", series.ALL) == series.ALL and request.args.get(series.ARGUMENT) is None:
         return None
     task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     event = task_series.find_event(task) if task.recurrence else None

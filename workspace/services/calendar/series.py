@@ -54,7 +54,10 @@ def parse_part(
 ) -> SeriesPart | None:
     """Return the part of a series that a call is about, or None for all of it. Raises InvalidArgs."""
     scope = args.get("scope", ALL)
-    if scope == ALL or not event.recurrence:
+    if not event.recurrence:
+        return None
+    if scope == ALL:
+        _refuse_occurrence_of_all(args)
         return None
     if args.get(ARGUMENT) is None:
         message = f"Send {ARGUMENT} with scope {scope}: the start of one of its occurrences."
@@ -67,6 +70,21 @@ def parse_part(
         _raise_with_occurrences(event, clock, message, code="no_occurrence", near=when)
     is_first = start == (event.start_at or event.start_date)
     return None if scope == FOLLOWING and is_first else SeriesPart(start, scope == FOLLOWING)
+
+
+def _refuse_occurrence_of_all(args: Mapping[str, Any]) -> None:
+    """Raise InvalidArgs if a call names one occurrence, but does not say that it is not about all of them."""
+    if args.get(ARGUMENT) is not None:
+        message = (
+            f"{ARGUMENT} names one occurrence, but scope is all; send scope this or following, or leave it out for all."
+        )
+        raise build_invalid_args(
+            [
+                ArgumentError(
+                    path="/scope", code="missing", message=message, expected=[THIS, FOLLOWING], send={"scope": THIS}
+                )
+            ]
+        )
 
 
 def refuse_recurrence(args: Mapping[str, Any]) -> None:

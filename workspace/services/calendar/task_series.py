@@ -3,6 +3,7 @@
 An occurrence that is changed becomes a task of its own, with the links of the series.
 """
 
+import itertools
 from datetime import datetime, timedelta
 from typing import cast
 from uuid import uuid4
@@ -10,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Q
 
-from workspace.models import CalendarEvent, Edge, Task
+from workspace.models import CalendarEvent, Edge, Recurrence, Task
 from workspace.services.calendar import task_events
 from workspace.services.calendar.series import SeriesPart
 from workspace.services.time import recurrence
@@ -30,8 +31,9 @@ def remove_part(task: Task, event: CalendarEvent, part: SeriesPart, *, by: str, 
         task.recurrence_until = start - timedelta(seconds=1)
     else:
         task.skipped_occurrences = sorted({*task.skipped_occurrences, number})
+        _begin_later(task, event)
     task.updated_at = at
-    task.save(update_fields=["recurrence_until", "skipped_occurrences", "updated_at"])
+    task.save(update_fields=["start_at", "due_at", "recurrence_until", "skipped_occurrences", "updated_at"])
     task_events.sync_events([task], by=by, at=at)
 
 
@@ -47,22 +49,39 @@ def split_off(task: Task, event: CalendarEvent, part: SeriesPart, *, by: str, at
     return new
 
 
+def _begin_later(task: Task, event: CalendarEvent) -> None:
+    """Let the series begin with its first occurrence that is not skipped, so that its dates are those of the next one.
+
+    It stays as it is if there is none, or if it would recur on other days from there: monthly from the 31st.
+    """
+    number = next(number for number in itertools.count() if number not in task.skipped_occurrences)
+    start_at, due_at = _get_dates(task, event, number)
+    first, old = cast("datetime", start_at or due_at), cast("datetime", task.start_at or task.due_at)
+    zone = ZoneInfo(event.time_zone)
+    is_over = task.recurrence_until is not None and first > task.recurrence_until
+    is_shorter_month = task.recurrence == Recurrence.MONTHLY and first.astimezone(zone).day != old.astimezone(zone).day
+    if not is_over and not is_shorter_month:
+        task.start_at, task.due_at = start_at, due_at
+        task.skipped_occurrences = [each - number for each in task.skipped_occurrences if each > number]
+
+
 def _build_task(task: Task, event: CalendarEvent, number: int, *, is_series: bool) -> Task:
     new = Task.objects.get(pk=task.pk)
     new.pk, new.skipped_occurrences = uuid4(), []
-    if task.start_at is not None:
-        new.start_at = _get_start(task, task.start_at, event, number)
-    if task.due_at is not None:
-        is_range = task.start_at is not None and task.due_at - task.start_at <= task_events.MAX_RANGE
-        if is_range:  # one event, which is always as long
-            new.due_at = cast("datetime", new.start_at) + (task.due_at - cast("datetime", task.start_at))
-        else:
-            new.due_at = _get_start(task, task.due_at, event, number)
+    new.start_at, new.due_at = _get_dates(task, event, number)
     if is_series:
         new.skipped_occurrences = [each - number for each in task.skipped_occurrences if each > number]
     else:
         new.recurrence, new.recurrence_until = "", None
     return new
+
+
+def _get_dates(task: Task, event: CalendarEvent, number: int) -> tuple[datetime | None, datetime | None]:
+    """Return the start and the due date of an occurrence."""
+    start = task.start_at and _get_start(task, task.start_at, event, number)
+    if start and task.start_at and task.due_at and task.due_at - task.start_at <= task_events.MAX_RANGE:
+        return start, start + (task.due_at - task.start_at)  # one event, which is always as long
+    return start, task.due_at and _get_start(task, task.due_at, event, number)
 
 
 def _copy_edges(task: Task, new: Task, *, by: str, at: datetime) -> None:

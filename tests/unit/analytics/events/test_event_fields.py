@@ -27,9 +27,10 @@ def test_event_field_description_is_one_sentence() -> None:
 
 def test_api_fields_keep_their_order() -> None:
     assert (
-        *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "dry_run", "ok"),
-        *("status", "code", "reason", "field_errors", "replayed", "result_count", "latency_ms", "release", "surface"),
-        *("cohort", "model", "source", "subject", "session", "turn", "trace_id", "repairs", "content"),
+        *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "changed_ids", "kind"),
+        *("dry_run", "ok", "status", "code", "reason", "field_errors", "replayed", "unchanged", "result_count"),
+        *("latency_ms", "release", "surface", "cohort", "model", "source", "subject", "session", "turn", "trace_id"),
+        *("repairs", "content"),
     ) == API_FIELDS
 
 
@@ -40,11 +41,13 @@ def test_openapi_types_of_event_fields_come_from_the_model() -> None:
     assert schema["required"] == list(API_FIELDS)
     assert {name: type for name, type in types.items() if type != "string"} == {
         "id": "integer",
+        "changed_ids": ["array", "null"],
         "dry_run": "boolean",
         "ok": "boolean",
         "status": "integer",
         "field_errors": "array",
         "replayed": "boolean",
+        "unchanged": "boolean",
         "result_count": ["integer", "null"],
         "latency_ms": "number",
         "repairs": ["integer", "null"],

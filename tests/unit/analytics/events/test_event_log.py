@@ -39,6 +39,8 @@ def test_record_writes_all_fields_at_once(db: None) -> None:
             replayed=True,
             result_count=7,
             subject="ä'\"%s\\",
+            changed_ids=["a", "b"],
+            unchanged=True,
         )
     )
 
@@ -47,6 +49,7 @@ def test_record_writes_all_fields_at_once(db: None) -> None:
     assert (row.tool_name, row.field_errors, row.result_count) == ("get_onto_task_details", [["/a", "type"]], 7)
     assert (row.dry_run, row.replayed, row.ok, row.latency_ms) == (True, True, True, 1.5)
     assert row.subject == "ä'\"%s\\"
+    assert (row.changed_ids, row.unchanged) == (["a", "b"], True)
 
 
 def test_record_uses_the_defaults_of_the_model(db: None) -> None:

@@ -96,6 +96,17 @@ def test_long_turn_is_aggregated_over_its_last_hours(write_event: WriteEvent) ->
     assert list_turns() == [(1, 0, 0)]
 
 
+def test_repair_is_counted_while_a_turn_goes_on_for_hours_after_an_outage(write_event: WriteEvent) -> None:
+    write_event(NOON - 8 * HOUR, **TURN | FAILED)
+    write_event(NOON - 8 * HOUR, **TURN)
+    rollup_job.run_rollup(NOON - 8 * HOUR)
+    write_event(NOON - HOUR, **TURN)
+
+    rollup_job.run_rollup(NOON)
+
+    _assert_figures_agree()
+
+
 def test_turn_id_with_too_many_events_is_ignored(write_event: WriteEvent, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aggregation, "MAX_TURN_EVENTS", 3)
     write_event(NOON - MINUTE, **TURN, times=4)

@@ -112,6 +112,27 @@ def test_normalise_takes_a_missing_project_id_from_the_context(sent: dict[str, A
     assert normalised.args["project_id"] == applied.get("project_id", sent.get("project_id"))
 
 
+def test_normalise_takes_no_project_id_from_the_context_for_rows_named_by_id() -> None:
+    bulk = build_op(
+        schema={
+            "type": "object",
+            "properties": {
+                "project_id": ARGUMENTS["project_id"],
+                "task_ids": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "uuid"}},
+            },
+        },
+        argument_aliases={"ids": "task_ids"},
+    )
+
+    assert normalise_args(bulk, {"ids": [TASK_ID]}, IN_PROJECT).args == {"task_ids": [TASK_ID]}
+    assert normalise_args(bulk, {"task_ids": []}, IN_PROJECT).args == {"task_ids": []}
+    assert normalise_args(bulk, {}, IN_PROJECT).args == {"project_id": PROJECT_ID}
+
+
+def test_normalise_keeps_a_blank_in_place_of_a_list_that_must_not_be_empty() -> None:
+    assert normalise_args(UPDATE, {"tags": ""}, NO_CONTEXT).args["tags"] == ""  # validation refuses it
+
+
 def test_normalise_adds_no_project_id_to_an_op_without_it() -> None:
     bare = build_op(schema={"type": "object", "properties": {}, "additionalProperties": False})
 

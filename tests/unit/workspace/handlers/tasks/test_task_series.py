@@ -100,7 +100,33 @@ def test_one_occurrence_is_done(task: Task) -> None:
 
     task.refresh_from_db()
     assert (task.state_key, outcome.result["task"]["state_key"]) == ("todo", "done")
+    assert (outcome.warnings, task.start_at) == ((), MONDAY + timedelta(days=1))
     assert list_events("2026-03-03") == ["02 09:00 Report", "03 09:00 Report"]
+
+
+def test_task_whose_next_occurrence_is_skipped_has_the_dates_of_the_one_after(task: Task) -> None:
+    delete(task, scope="this", occurrence_start="2026-03-04")
+    delete(task, scope="this", occurrence_start="2026-03-02")
+    delete(task, scope="this", occurrence_start="2026-03-03")
+
+    task.refresh_from_db()
+    assert (task.start_at, task.due_at) == (MONDAY + timedelta(days=3), MONDAY + timedelta(days=3, hours=2))
+    assert list_events() == [f"{day} 09:00 Report" for day in ("05", "06", "09")]
+
+
+def test_month_keeps_its_day_when_the_first_occurrence_is_skipped(db: None) -> None:
+    task = make_task(due_at=datetime(2026, 1, 31, 8, tzinfo=UTC), recurrence="monthly")
+
+    delete(task, scope="this", occurrence_start="2026-01-31")
+
+    rows = call_handler("list_calendar_events", time_min="2026-01-01", time_max="2026-04-30").result["events"]
+    assert [row["start_at"][:10] for row in rows] == ["2026-02-28", "2026-03-31", "2026-04-30"]
+
+
+def test_finished_series_is_warned_about(task: Task) -> None:
+    assert update(task, state_key="done").warnings[-1].startswith("The task recurs, and no later occurrence remains.")
+    assert update(task, state_key="done", title="New").warnings == ()
+    assert update(TaskFactory(), state_key="done").warnings == ()
 
 
 def test_this_and_later_occurrences_are_changed(task: Task) -> None:
@@ -187,6 +213,8 @@ def test_scope_needs_an_occurrence(task: Task) -> None:
         "no_occurrence",
     )
     assert get_error(task, scope="this", occurrence_start=THURSDAY, recurrence="daily") == ("/scope", "not_recurring")
+    assert get_error(task, occurrence_start=THURSDAY, title="N") == ("/scope", "missing")
+    assert get_error(task, delete, occurrence_start=THURSDAY) == ("/scope", "missing")
     undated = TaskFactory(recurrence="daily")
     assert get_error(undated, scope="this", occurrence_start=THURSDAY, title="N") == ("/scope", "no_dates")
     # Of a task that does not recur, there is only one.
