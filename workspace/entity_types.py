@@ -202,7 +202,7 @@ TASK = EntityType(
         *("has_subtasks", "has_dependencies", "is_recurring", "created_by", "created_at", "updated_at"),
     ),
     long_texts=("description", "details"),
-    update_strategies={"description": REPLACE},
+    update_strategies={"description": REPLACE, "details": REPLACE},
     search_columns=("title",),
     filters={"has_date": Q(start_at__isnull=False) | Q(due_at__isnull=False)},
     range_filters={"due_after": "due_at__gte", "due_before": "due_at__lt"},

@@ -21,6 +21,7 @@ from registry.jsonschema import signatures
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 MAX_CALL_CHARACTERS = 4_000  # of a retry_with; a longer one costs more tokens than it saves
 CURRENT_PROJECT = "expected_project_id"  # of ops that move a row: where it is now
+STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 MAX_LOOKUPS = 6  # of rows and of other ops, for one call
 MAX_ROUNDS = 4  # a renamed argument may have a wrong value, which may be in the wrong type
 
@@ -193,10 +194,21 @@ class _Work:
         expected = signatures.format_expected_value(arguments[target], self.op.schema)
         message = f"There is no {_cut(name)}; send {target}: {expected}."
         self._errors[error.path] = replace(error, message=message, expected=target)
-        if target in holder:
+        if target in holder or (is_top and not self._keep_old_text(error.path, name)):
             return False
         holder[target] = holder.pop(name)
         return True
+
+    def _keep_old_text(self, path: str, name: str) -> bool:
+        """Add a note to the text that a row has. Return False if the op can only replace the text."""
+        if self.op.action != "update" or suggestions.to_snake_case(name) not in synonyms.ADDING_NAMES:
+            return True
+        strategy = self.op.arguments.get(STRATEGY, {})
+        if APPEND in strategy.get("enum", ()):
+            self.args.setdefault(STRATEGY, APPEND)
+            return True
+        self._errors[path] = replace(self._errors[path], message=f"{self._errors[path].message} It replaces the text.")
+        return False
 
     def _unwrap(self, name: str, arguments: dict[str, Any]) -> bool:
         """Take args out of an object around them, such as {"updates": {…}} or {"task": {…}}."""

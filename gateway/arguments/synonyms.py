@@ -12,6 +12,9 @@ from core.suggestions import to_snake_case
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people
 
+# Names that say to add a text to those that are there.
+ADDING_NAMES = frozenset(("note", "notes", "add_note", "comment", "comments", "remark", "remarks", "annotation", "log"))
+
 # Names of arguments. If an op has several of a set, the first in this order is meant.
 NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("state_key", "state", "status", "stage", "phase", "current_state", "current_status"),

@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import Stemmer
 
+from core.stop_words import STOP_WORDS
+
 BREAK = "\n"  # a word of its own, so that many texts can be split in one call
 
 _CAMEL_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # starts with a letter, so re can skip ahead
@@ -22,21 +24,6 @@ _WORD = re.compile("[\\w\u0780-\u07b1\u0900-\u0963\u0966-\u0eff\u0f18-\u0fbc\u10
 # Thai, Lao, Myanmar, Khmer, Han, kana and Hangul: written without spaces, or with attached particles.
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\U00020000-\U0003ffff]+"
-)
-
-# Words that do not help to find an op.
-STOP_WORDS = frozenset(
-    [
-        *("a", "about", "again", "all", "also", "am", "an", "and", "any", "anyone", "are", "as", "at", "be", "been"),
-        *("being", "but", "by", "can", "could", "d", "did", "do", "does", "doing", "don", "done", "for", "from", "get"),
-        *("give", "had", "has", "have", "having", "hello", "help", "her", "here", "hey", "hi", "him", "his", "how"),
-        *("i", "if", "in", "into", "is", "it", "its", "itself", "just", "kindly", "know", "let", "like", "ll", "m"),
-        *("me", "my", "myself", "need", "of", "on", "or", "our", "out", "over", "please", "re", "s", "should", "show"),
-        *("so", "some", "something", "such", "t", "tell", "than", "thank", "thanks", "that", "the", "their", "them"),
-        *("then", "there", "these", "they", "this", "those", "through", "to", "too", "up", "us", "use", "using", "ve"),
-        *("very", "want", "was", "way", "we", "were", "what", "when", "where", "whether", "which", "while", "who"),
-        *("whom", "whose", "why", "will", "with", "within", "would", "you", "your", "yours", "yourself"),
-    ]
 )
 
 # Polite phrases before the actual request.

@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 import time_machine
+from django.utils import timezone
 
 from benchmarks import repair
 from benchmarks.figures import GOALS
@@ -207,6 +208,47 @@ def test_rules_about_a_value_that_is_wrong_are_not_told(api: Api) -> None:
     details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, **series})["error"]["details"]
 
     assert [each["path"] for each in details["field_errors"]] == ["/recurrence"]
+
+
+def test_note_is_added_to_the_text(api: Api) -> None:
+    before = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["details"]
+
+    call = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "note": "Asked again."})["error"]["details"][
+        "retry_with"
+    ]
+    api.exec(call["op"], call["args"])
+
+    after = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["details"]
+    assert (after.startswith(before.rstrip()), after.endswith("\n\nAsked again.")) == (True, True)
+
+
+def test_note_does_not_replace_a_text_unasked(api: Api) -> None:
+    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), "note": "A"})["error"][
+        "details"
+    ]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["message"].endswith("It replaces the text.")
+
+
+def test_dry_run_is_repeated_as_a_dry_run(api: Api) -> None:
+    body = {"op": "onto.task.complete", "args": {"task_id": DEMO_TASK_ID}, "dry_run": True}
+
+    retry_with = api.post("exec", body).json()["error"]["details"]["retry_with"]
+
+    assert (retry_with["op"], retry_with["dry_run"]) == ("onto.task.update", True)
+
+
+def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
+    args = {
+        "task_id": get_demo_id("task", 18),
+        "occurrence_start": (timezone.now() + timedelta(days=7)).date().isoformat(),
+    }
+
+    details = api.exec("onto.task.delete", args)["error"]["details"]
+
+    assert [each["path"] for each in details["field_errors"]] == ["/scope"]
+    assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
 
 
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:

@@ -54,13 +54,18 @@ def list_events(request: OpRequest) -> OpOutcome:
         "total": len(occurrences),
         "has_more": has_more,
         "time_range": serialize_time_range(span),
-        "message": f"{len(page)} of {len(occurrences)} events in {CALENDARS_BY_SCOPE[scope.name]}, earliest first. "
-        f"{EVENT.get_op_path('get')} returns the complete event.",
+        "message": _build_message(len(page), len(occurrences), CALENDARS_BY_SCOPE[scope.name]),
     }
     if has_more:
         position = OccurrencePosition(span.start, span.end, page[-1].start, page[-1].id)
         result["next_cursor"] = event_list.encode_cursor(position, mark=mark)
     return OpOutcome(result=result, warnings=(*clock.warnings, *scope.warnings))
+
+
+def _build_message(shown: int, total: int, calendars: str) -> str:
+    if not total:
+        return f"No events in {calendars} in time_range; for another time, send time_min and time_max."
+    return f"{shown} of {total} events in {calendars}, earliest first. {EVENT.get_op_path('get')} returns all fields."
 
 
 def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
@@ -98,9 +103,8 @@ def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQue
     elif scope.name == calendar_scope.BY_ID:
         queryset = queryset.owned_by(request.subject)
     if "query" in request.args:
-        queryset = queryset.filter(
-            search.match_all_words(search.split_required_words(request.args["query"]), columns=EVENT.search_columns)
-        )
+        words = search.leave_out_stop_words(search.split_required_words(request.args["query"]))
+        queryset = queryset.filter(search.match_all_words(words, columns=EVENT.search_columns))
     return queryset
 
 

@@ -14,7 +14,7 @@ from workspace.services.documents import excerpts
 from workspace.services.edges import linked_rows
 from workspace.services.entities import pagination, serialization
 from workspace.services.search import search
-from workspace.services.time import local_time
+from workspace.services.time import local_time, times
 
 MAX_LINKS = 20  # that a get includes
 
@@ -42,7 +42,8 @@ def search_rows(request: OpRequest, *, kind: EntityType) -> OpOutcome:
 
     Raises NotFound for project_id, InvalidArgs.
     """
-    words, queryset = search.split_required_words(request.args["query"]), filter_rows(request, kind)
+    words = search.leave_out_stop_words(search.split_required_words(request.args["query"]))
+    queryset = filter_rows(request, kind)
     listing = pagination.Listing.from_args(kind, request.args)
     after = pagination.decode_cursor(request.args.get("cursor"), listing=listing)
     if not (after and after.relaxed):
@@ -138,6 +139,12 @@ def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
     }
 
 
+def describe_bounds(request: OpRequest, kind: EntityType) -> str:
+    """Return a sentence for each day before which rows were asked for, because that may mean to include it."""
+    days = {name: request.args[name] for name in kind.range_filters if times.is_date(request.args.get(name))}
+    return "".join(f" {name} leaves out {day} itself." for name, day in days.items() if name.endswith("_before"))
+
+
 def _read_page(
     queryset: EntityQuerySet[Any],
     request: OpRequest,
@@ -160,6 +167,7 @@ def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: E
         kind.plural: rows,
         "total": page.total,
         "has_more": page.next_cursor is not None,
-        "message": f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row.",
+        "message": f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row."
+        + describe_bounds(request, kind),
     }
     return OpOutcome(result=result | ({"next_cursor": page.next_cursor} if page.next_cursor else {}))

@@ -47,7 +47,10 @@ def _parse_words(query: str) -> tuple[list[str], tuple[str, ...]]:
     words = search.split_required_words(query)
     if len(words) <= ranking.MAX_WORDS:
         return words, ()
-    return words[: ranking.MAX_WORDS], (f"Searched for only the first {ranking.MAX_WORDS} words of query.",)
+    words = search.leave_out_stop_words(words)
+    too_many = len(words) > ranking.MAX_WORDS
+    warning = f"Searched for only the first {ranking.MAX_WORDS} words of query."
+    return words[: ranking.MAX_WORDS], ((warning,) if too_many else ())
 
 
 def _search_in_stages(
@@ -60,8 +63,15 @@ def _search_in_stages(
         SEARCH_LIMITED.format(most=ranking.MAX_ROWS, plural=kind.plural, path=kind.get_op_path("search"))
         for kind in candidates.cut_kinds
     )
-    for all_words, template in ((True, WITH_ALL_WORDS), (False, WITH_ANY_WORD)):
-        hits, total = ranking.rank_matches(candidates.matches, words=words, all_words=all_words, limit=limit)
+    telling = search.leave_out_stop_words(words)
+    for wanted, all_words, template in (
+        (words, True, WITH_ALL_WORDS),
+        (telling, True, WITH_ALL_WORDS),
+        (telling, False, WITH_ANY_WORD),
+    ):
+        hits, total = ranking.rank_matches(
+            candidates.matches, words=words, wanted=wanted, all_words=all_words, limit=limit
+        )
         if hits:
             return hits, total, template, cut_warnings
     hits, total = trigram_search.find_similar_titles(

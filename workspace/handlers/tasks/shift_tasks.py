@@ -52,7 +52,7 @@ def shift_tasks(request: OpRequest) -> OpOutcome:
         result={
             "tasks": [_serialize(task, zone) for task in tasks[:MAX_SHOWN]],
             "total": len(tasks),
-            "message": _build_message(tasks, days),
+            "message": _build_message(tasks, days) + generic_reads.describe_bounds(request, TASK),
         },
         warnings=warnings,
         changed_ids=tuple(str(task.pk) for task in tasks),

@@ -37,7 +37,8 @@ def _describe_change(old: Any, new: Any) -> str:
         keys = sorted(key for key in old.keys() | new.keys() if not _is_same(old.get(key), new.get(key)))
         return f"({', '.join(keys[:MAX_KEYS])}{', …' if len(keys) > MAX_KEYS else ''})"
     if _is_long(old) or _is_long(new):
-        return f"({_get_length(old):,} → {_get_length(new):,} characters)"
+        fate = f", old text {'kept' if old in new else 'replaced'}" if old and new else ""
+        return f"({_get_length(old):,} → {_get_length(new):,} characters{fate})"
     return f"{_format_value(old)} → {_format_value(new)}"
 
 

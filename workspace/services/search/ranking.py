@@ -1,7 +1,7 @@
 """Ranked search over rows of several types. The database reads each text once; Python does the ranking."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -50,6 +50,10 @@ class WordMatch:
         """The bit mask of the words in any of its texts."""
         return reduce(or_, self.word_masks)
 
+    def keep_words(self, mask: int) -> "WordMatch":
+        """Return the match with only the words of a bit mask."""
+        return replace(self, word_masks=tuple(words & mask for words in self.word_masks))
+
     @property
     def score(self) -> int:
         """The sum of the word weights. Each word counts once, where it weighs most."""
@@ -83,17 +87,18 @@ def scan_rows(kinds: Iterable[EntityType], *, subject: str, project_id: str | No
 
 
 def rank_matches(
-    matches: Iterable[WordMatch], *, words: Sequence[str], all_words: bool, limit: int
+    matches: Iterable[WordMatch], *, words: Sequence[str], wanted: Sequence[str], all_words: bool, limit: int
 ) -> tuple[list[SearchHit], int]:
     """Return the best `limit` rows and the number of all matching rows.
 
-    With `all_words` a row must have every word, in any of its texts; otherwise one word is enough. Ties sort by the
-    newest update.
+    Of the `words` that were searched, only the `wanted` ones count. With `all_words` a row must have each of them, in
+    any of its texts; otherwise one is enough. Ties sort by the newest update.
     """
-    full_mask = (1 << len(words)) - 1
-    selected = [match for match in matches if not all_words or match.word_mask == full_mask]
+    wanted_mask = sum(1 << index for index, word in enumerate(words) if word in wanted)
+    counted = [match.keep_words(wanted_mask) for match in matches]
+    selected = [match for match in counted if (match.word_mask == wanted_mask if all_words else match.word_mask)]
     selected.sort(key=lambda match: (match.score, match.row["found_at"], match.row["pk"]), reverse=True)
-    return [_score_match(match, words) for match in selected[:limit]], len(selected)
+    return [_score_match(match, words, len(wanted)) for match in selected[:limit]], len(selected)
 
 
 def query_visible_rows(kind: EntityType, *, subject: str, project_id: str | None) -> QuerySet[Any]:
@@ -140,8 +145,8 @@ def _iter_matches(rows: Iterable[dict[str, Any]], kind: EntityType) -> Iterator[
             yield WordMatch(row=row, word_masks=words, weight=FINISHED if row["found_over"] else UNFINISHED)
 
 
-def _score_match(match: WordMatch, words: Sequence[str]) -> SearchHit:
-    max_score = WEIGHTS[0] * UNFINISHED * len(words)
+def _score_match(match: WordMatch, words: Sequence[str], wanted_count: int) -> SearchHit:
+    max_score = WEIGHTS[0] * UNFINISHED * wanted_count
     matched = tuple(word for index, word in enumerate(words) if match.word_mask >> index & 1)
     return build_hit(match.row, score=match.score / max_score, matched=matched)
 

@@ -7,8 +7,11 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.lookups import GreaterThan
 
+from core.stop_words import STOP_WORDS
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.services.search.matching import WordsIn
+
+_PUNCTUATION = "?!.,"
 
 
 def split_required_words(query: str) -> list[str]:
@@ -21,8 +24,14 @@ def split_required_words(query: str) -> list[str]:
 
 
 def split_words(query: str) -> list[str]:
-    """Return the distinct words of a query in order."""
-    return list({word.casefold(): word for word in query.split()}.values())
+    """Return the distinct words of a query in order, without the punctuation after them."""
+    stripped = [word.rstrip(_PUNCTUATION) or word for word in query.split()]
+    return list({word.casefold(): word for word in stripped}.values())
+
+
+def leave_out_stop_words(query_words: list[str]) -> list[str]:
+    """Return the words without those that any text has, such as "the"; all if there are no others."""
+    return [word for word in query_words if word.casefold() not in STOP_WORDS] or query_words
 
 
 def match_all_words(query_words: list[str], *, columns: tuple[str, ...]) -> Q:

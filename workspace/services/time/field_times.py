@@ -13,7 +13,6 @@ from workspace.services.access import profiles
 from workspace.services.time import times
 
 LAST_MINUTE = time(23, 59)
-_DATE_LENGTH = len("2026-03-01")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,8 @@ def complete_times(sent: Mapping[str, Any], *, kind: EntityType, subject: str) -
             continue
         fields[name] = times.format_time(moment)
         part = " the start of that day" if name.startswith("start") else " the end of that day"
-        is_day = len(text) == _DATE_LENGTH
-        warnings.append(
-            f"Read {name} as {times.format_time(moment, zone=zone)},{part if is_day else ''} in {zone.key}."
-        )
+        part = part if times.is_date(text) else ""
+        warnings.append(f"Read {name} as {times.format_time(moment, zone=zone)},{part} in {zone.key}.")
     return CompletedFields(fields, tuple(warnings))
 
 
@@ -62,6 +59,6 @@ def _is_local(text: Any) -> bool:
 
 def _parse_local(text: str, zone: ZoneInfo, *, is_start: bool) -> datetime:
     """Return the moment in UTC. Raises ValueError if no database can store it."""
-    if len(text) > _DATE_LENGTH:
+    if not times.is_date(text):
         return times.parse_time(text, zone=zone)
     return times.localize(datetime.combine(date.fromisoformat(text), time.min if is_start else LAST_MINUTE), zone)

@@ -9,6 +9,8 @@ EXPECTED_LOCAL = "a date-time in the years 1 to 9999, such as 2026-03-01T09:00 i
 
 EXPECTED_DATE = "a date of the years 1 to 9999, such as 2026-03-01"
 
+_DATE_LENGTH = len("2026-03-01")
+
 
 def parse_time(text: str, *, zone: ZoneInfo | None = None) -> datetime:
     """Return the moment in UTC, truncated to microseconds. Text without an offset is local time of the zone.
@@ -22,6 +24,11 @@ def parse_time(text: str, *, zone: ZoneInfo | None = None) -> datetime:
     if zone is None:
         raise ValueError("A date-time needs an offset.")
     return localize(moment, zone)
+
+
+def is_date(text: object) -> bool:
+    """Return whether a valid time or date is only a date."""
+    return isinstance(text, str) and len(text) == _DATE_LENGTH
 
 
 def localize(local_time: datetime, zone: ZoneInfo) -> datetime:

@@ -61,8 +61,8 @@ def test_list_covers_the_next_seven_local_days(db: None) -> None:
             "time_max": "2026-04-03T13:00:00+02:00",  # one hour less than 168, because the clocks change
             "time_zone": "Europe/Berlin",
         },
-        "message": "0 of 0 events in the user's own calendar and projects, earliest first. "
-        "cal.event.get returns the complete event.",
+        "message": "No events in the user's own calendar and projects in time_range; for another time, send time_min"
+        " and time_max.",
     }
 
 

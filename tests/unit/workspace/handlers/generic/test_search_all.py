@@ -141,6 +141,21 @@ def test_search_falls_back_to_any_word_when_no_row_has_all(project: Project) -> 
     assert result["message"].startswith("No row has every word. 2 of 2 rows with any of them, best first")
 
 
+def test_words_that_any_text_has_do_not_count(project: Project) -> None:
+    TaskFactory(project=project, title="Ask the customers", description="about the prices")
+    TaskFactory(project=project, title="What did the printer say")
+    TaskFactory(project=project, title="Who we are")
+
+    result = find("what did the customers say about prices?")
+
+    assert [(row["title"], row["matched"]) for row in result["results"]] == [
+        ("Ask the customers", ["customers", "prices"]),
+        ("What did the printer say", ["say"]),
+    ]
+    assert [row["title"] for row in find("the customers")["results"]] == ["Ask the customers"]
+    assert [row["title"] for row in find("who we are")["results"]] == ["Who we are"]
+
+
 def test_project_name_in_the_query_does_not_hide_its_rows(project: Project) -> None:
     TaskFactory(project=project, title="Order flyers")  # requiring all words, with the project's name, found nothing
 

@@ -242,7 +242,7 @@ def test_update_adds_to_the_description_and_reports_it(project: Project) -> None
     outcome = call_handler("update_onto_task", task_id=str(task.pk), description="new", update_strategy="merge_llm")
 
     assert Task.objects.get().description == "old\n\nnew"
-    assert outcome.result["message"] == f"Changed “{task.title}”: description (3 → 8 characters)."
+    assert outcome.result["message"] == f"Changed “{task.title}”: description (3 → 8 characters, old text kept)."
     assert outcome.warnings == ("No model is configured to merge texts, so description was appended.",)
 
 
