@@ -355,6 +355,8 @@ def _shorten(error: FieldError) -> FieldError:
     message = error.message
     if error.code == "unknown_argument" and error.expected:
         message = f"{message.partition(': ')[0]}."
+    if error.code == "title":
+        message = message.replace("send the id", "retry_with has the id")
     return replace(error, message=message, expected=None, got=None)
 
 

@@ -56,7 +56,8 @@ def find_id(
         rows, is_exact = lookups.find_rows(entity, text, caller.subject, preferred_project)
     path = f"/{name}"
     if is_exact and len(rows) == 1:
-        return rows[0].id, FieldError(path, "title", f"{name} is a title; retry_with has the id of its {entity}.")
+        message = f"{name} is a title; send the id of its {entity}."
+        return rows[0].id, FieldError(path, "title", message, expected=rows[0].id)
     if not rows:
         source = list_ops[op.connection, entity]
         search = f"{source.rpartition('.')[0]}.search"

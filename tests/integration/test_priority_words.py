@@ -32,7 +32,7 @@ def test_every_priority_argument_accepts_words(live_catalog: Any) -> None:
 
 @pytest.mark.parametrize(("word", "number"), WORDS)
 def test_priority_word_is_stored_as_its_number_with_a_warning(api: Api, word: str, number: int) -> None:
-    task = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": word})
+    task = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": word, "fields": ["priority"]})
     requirement = api.exec(
         "onto.requirement.create", {"project_id": DEMO_PROJECT_ID, "text": "Words are read", "priority": word}
     )

@@ -251,6 +251,18 @@ def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
     assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
 
 
+def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
+    title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
+    args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    assert "retry_with" not in details
+    [error] = [each for each in details["field_errors"] if each["path"] == "/task_id"]
+    assert error["message"] == "task_id is a title; send the id of its task."
+    assert error["expected"] == DEMO_TASK_ID
+
+
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:
     for _ in range(2):
         api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"})
