@@ -89,8 +89,9 @@ def _serialize_slot(start: datetime, end: datetime, *, zone: ZoneInfo) -> dict[s
 def _build_message(shown: int, total: int, request: OpRequest) -> str:
     minutes = request.args.get("duration_minutes", DEFAULT_MINUTES)
     if not total:
+        hours = "these hours" if request.args.get("preferred_hours") else "the user's working hours"
         return (
-            f"No {minutes} minutes are free within these hours; send a later time_max, a shorter "
+            f"No {minutes} minutes are free within {hours}; send a later time_max, a shorter "
             "duration_minutes or other preferred_hours."
         )
     summary = f"{shown} of {total} free slots of at least {minutes} minutes, earliest first, each in its full length."

@@ -18,6 +18,7 @@ from workspace.services.search import title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 ENDS = ("src", "dst")
+CIRCLE = "These rows now wait for each other in a circle; remove one of the links with onto.edge.unlink."
 
 
 def link_rows(request: OpRequest) -> OpOutcome:
@@ -46,8 +47,10 @@ def link_rows(request: OpRequest) -> OpOutcome:
     edge = edges.build_edge(relation, src, dst, by=request.subject, at=request.at, props=props)
     source, destination = (dst, src) if relation.swapped else (src, dst)
     sentence = f"{quote_name(str(source))} {relation.rel} {quote_name(str(destination))}"
-    outcome = _build_link_outcome(request, relation, *edges.link_edge(edge), sentence=sentence)
-    return replace(outcome, warnings=(*title_warnings, *outcome.warnings))
+    stored, is_new = edges.link_edge(edge)
+    outcome = _build_link_outcome(request, relation, stored, is_new, sentence=sentence)
+    circle_warnings = (CIRCLE,) if is_new and edges.has_circle(stored) else ()
+    return replace(outcome, warnings=(*title_warnings, *outcome.warnings, *circle_warnings))
 
 
 def unlink_edge(request: OpRequest) -> OpOutcome:

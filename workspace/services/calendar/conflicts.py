@@ -66,7 +66,8 @@ def _is_overlapping(one: Occurrence, other: Occurrence) -> bool:
 
 
 def _format_warning(conflicts: Sequence[Occurrence], span: TimeRange) -> str:
-    first = conflicts[0]
+    """Return the warning. It names the first with times, if any: an event of whole days is often only a reminder."""
+    first = next((each for each in conflicts if not each.days), conflicts[0])
     title = CalendarEvent.objects.values_list("title", flat=True).get(pk=first.id)
     if first.days:
         when = " to ".join(dict.fromkeys(day.isoformat() for day in first.days))

@@ -4,6 +4,7 @@ An edge is visible only if the rows at both ends are. Edges of a deleted row sta
 again when the row is restored.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
@@ -14,10 +15,11 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Entity, Project
-from workspace.relations import Relation
+from workspace.relations import Rel, Relation
 from workspace.services.time import times
 
 ORIGINAL_REL = "original_rel"  # the prop with the relation name that was sent but does not exist
+_WAITING = (Rel.DEPENDS_ON, Rel.BLOCKS)  # one end waits for the other
 IS_PRIMARY = "is_primary"  # the prop that marks the primary parent
 
 EdgeIdentity = tuple[UUID, str, UUID]  # source, relation, destination; unique among living edges
@@ -59,6 +61,26 @@ def link_edge(edge: Edge) -> tuple[Edge, bool]:
         return existing, False
     edge.save(force_insert=True)
     return edge, True
+
+
+def has_circle(edge: Edge) -> bool:
+    """Return whether the rows that an edge puts in an order now wait for each other. One query."""
+    if edge.rel not in _WAITING:
+        return False
+    rows = Edge.objects.filter(project=edge.project_id, rel__in=_WAITING, deleted_at=None)
+    waits_for: defaultdict[UUID, list[UUID]] = defaultdict(list)
+    for rel, src, dst in rows.values_list("rel", "src_id", "dst_id"):
+        waiting, awaited = (src, dst) if rel == Rel.DEPENDS_ON else (dst, src)
+        waits_for[waiting].append(awaited)
+    seen, open_ids = set[UUID](), list(waits_for[edge.src_id])
+    while open_ids:
+        id = open_ids.pop()
+        if id == edge.src_id:
+            return True
+        if id not in seen:
+            seen.add(id)
+            open_ids += waits_for[id]
+    return False
 
 
 def delete_edges(queryset: QuerySet[Edge], *, at: datetime) -> int:

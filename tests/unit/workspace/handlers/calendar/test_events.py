@@ -90,6 +90,15 @@ def test_overlaps_of_a_recurring_event_are_told_for_the_next_weeks(db: None) -> 
     assert warning.startswith("Overlaps with “Dentist” (2026-03-18T12:00:00Z")
 
 
+def test_overlap_with_a_time_is_named_before_one_of_a_whole_day(db: None) -> None:
+    create(title="Rent is due", start_at="2026-03-04", end_at="2026-03-04")
+    make_own_event(title="Dentist")
+
+    [warning] = create(title="Lunch", start_at="2026-03-04T12:30:00Z").warnings
+
+    assert warning.startswith("Overlaps with “Dentist” (2026-03-04T12:00:00Z to 2026-03-04T13:00:00Z) and 1 more;")
+
+
 def test_whole_day_event_is_created_without_a_warning(db: None) -> None:
     make_own_event()
 

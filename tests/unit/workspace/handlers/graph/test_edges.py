@@ -111,6 +111,16 @@ def test_every_kind_can_be_linked(project: Project, kind: str) -> None:
     assert project_graph.list_edges() == [f"{kind} references document"]
 
 
+def test_rows_that_wait_for_each_other_are_warned_about(project: Project) -> None:
+    first, second, third = (TaskFactory(project=project) for _ in range(3))
+
+    assert link(first, "depends_on", second).warnings == ()
+    assert link(second, "depends_on", third).warnings == ()
+    assert link(third, "references", first).warnings == ()
+    [warning] = link(third, "depends_on", first).warnings
+    assert warning.startswith("These rows now wait for each other in a circle")
+
+
 def test_second_link_creates_no_edge(project: Project) -> None:
     plan, task = project_graph.create_row("plan", project), project_graph.create_row("task", project)
     first = link(plan, "has_task", task, props={"a": 1})
@@ -288,7 +298,7 @@ def test_link_costs_one_query_per_kind_and_two_more(
 
     with django_assert_num_queries(4):
         link(plan, "has_task", task)
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(4):  # one more, for a circle
         link(other, "depends_on", task)
 
 
