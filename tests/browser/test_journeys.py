@@ -1,5 +1,6 @@
 """A day at the admin's desk, in a real browser: an editor edits, an admin publishes and takes it back."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -36,7 +37,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     editor = ed.page
     editor.goto(page_of_op())
     preview, summary = editor.locator(PREVIEW), editor.get_by_label("Summary", exact=False).first
-    expect(preview).to_contain_text("180 tokens (same as live)")
+    expect(preview).to_contain_text(re.compile(r"\d+ tokens \(same as live\)"))
     summary.fill(WRITTEN)
     expect(preview).to_contain_text(WRITTEN)
     expect(preview).to_contain_text("compared to live")
