@@ -203,9 +203,10 @@ class _Work:
         """Add a note to the text that a row has. Return False if the op can only replace the text."""
         if self.op.action != "update" or suggestions.to_snake_case(name) not in synonyms.ADDING_NAMES:
             return True
-        strategy = self.op.arguments.get(STRATEGY, {})
-        if APPEND in strategy.get("enum", ()):
-            self.args.setdefault(STRATEGY, APPEND)
+        # The strategy is that of all texts of a call.
+        is_alone = synonyms.LONG_TEXTS.isdisjoint(self.args) and self.args.get(STRATEGY) in (None, APPEND)
+        if is_alone and APPEND in self.op.arguments.get(STRATEGY, {}).get("enum", ()):
+            self.args[STRATEGY] = APPEND
             return True
         self._errors[path] = replace(self._errors[path], message=f"{self._errors[path].message} It replaces the text.")
         return False

@@ -15,6 +15,8 @@ LABELS = ("title", "name", "text")  # the arguments that name a row, for people
 # Names that say to add a text to those that are there.
 ADDING_NAMES = frozenset(("note", "notes", "add_note", "comment", "comments", "remark", "remarks", "annotation", "log"))
 
+LONG_TEXTS = frozenset(("description", "details", "content", "context", "plan", "executive_summary"))
+
 # Names of arguments. If an op has several of a set, the first in this order is meant.
 NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("state_key", "state", "status", "stage", "phase", "current_state", "current_status"),

@@ -222,6 +222,12 @@ def test_note_is_added_to_the_text(api: Api) -> None:
     assert (after.startswith(before.rstrip()), after.endswith("\n\nAsked again.")) == (True, True)
 
 
+def test_note_beside_another_text_is_left_to_the_model(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "description": "All of it.", "note": "A"}
+
+    assert "retry_with" not in api.exec("onto.task.update", args)["error"]["details"]
+
+
 def test_note_does_not_replace_a_text_unasked(api: Api) -> None:
     details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), "note": "A"})["error"][
         "details"

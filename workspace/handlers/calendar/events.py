@@ -106,11 +106,12 @@ def delete_event(request: OpRequest) -> OpOutcome:
     clock = local_time.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
     if part := series.parse_part(event, request.args, clock, at=request.at):
+        is_left = True
         if task:
-            task_series.remove_part(task, event, part, by=request.subject, at=request.at)
+            is_left = task_series.remove_part(task, event, part, by=request.subject, at=request.at)
         else:
             series.remove_part(event, part, at=request.at)
-        message = f"Deleted {part.describe(event.title, clock.zone)}; the others stay."
+        message = part.describe_removal(event.title, clock.zone, is_left=is_left)
     elif task:
         dates = task_events.DATES_BY_KIND[TaskEventKind(event.task_event_kind)]
         _set_task_dates(task, dict.fromkeys(dates), request)
@@ -149,7 +150,8 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
         *clock.warnings,
         *conflicts.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
     )
-    return _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
+    outcome = _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
+    return replace(outcome, changed_ids=(str(event.pk), str(new.pk)))
 
 
 def _update_task_part(
@@ -157,15 +159,20 @@ def _update_task_part(
 ) -> OpOutcome:
     """Make a part of a recurring task a task of its own, and update its event."""
     with transaction.atomic():
-        new = task_series.split_off(task, event, part, by=request.subject, at=request.at)
-        new_event = task_events.filter_task_events(new).get(task_event_kind=event.task_event_kind)
+        new, is_left = task_series.split_off(task, event, part, by=request.subject, at=request.at)
+        new_events = {each.task_event_kind: each for each in task_events.filter_task_events(new).order_by("-start_at")}
+        # Where a month lacks the days, the start and the due date may be one event.
+        new_event = new_events.get(event.task_event_kind) or next(iter(new_events.values()))
         args = {name: value for name, value in request.args.items() if name not in series.ARGUMENTS}
         outcome = update_event(replace(request, args=args | {"event_id": str(new_event.pk)}))
         if UNCHANGED in outcome.warnings:
             transaction.set_rollback(True)
-            return outcome
-    split = part.describe_split(task.title, clock.zone, f"the task {new.pk}")
-    return replace(outcome, result=outcome.result | {"message": f"{split} {outcome.result['message']}"})
+    message, warnings = outcome.result["message"], outcome.warnings
+    if UNCHANGED in warnings:
+        return _build_change_outcome(event, request, clock, changed=(), message=message, warnings=warnings)
+    split = part.describe_split(task.title, clock.zone, f"the task {new.pk}", is_left=is_left)
+    ids = (str(event.pk), str(new_event.pk))
+    return replace(outcome, result=outcome.result | {"message": f"{split} {message}"}, changed_ids=ids)
 
 
 def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...]:

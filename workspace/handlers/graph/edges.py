@@ -49,7 +49,7 @@ def link_rows(request: OpRequest) -> OpOutcome:
     sentence = f"{quote_name(str(source))} {relation.rel} {quote_name(str(destination))}"
     stored, is_new = edges.link_edge(edge)
     outcome = _build_link_outcome(request, relation, stored, is_new, sentence=sentence)
-    circle_warnings = (CIRCLE,) if is_new and edges.has_circle(stored) else ()
+    circle_warnings = (CIRCLE,) if is_new and edges.has_circle(stored, subject=request.subject) else ()
     return replace(outcome, warnings=(*title_warnings, *outcome.warnings, *circle_warnings))
 
 

@@ -1,5 +1,6 @@
 """Moving a task with its subtasks and events to another project."""
 
+from dataclasses import replace
 from typing import Any, cast
 from uuid import UUID
 
@@ -40,7 +41,8 @@ def move_task(request: OpRequest) -> OpOutcome:
     # A deleted subtask stays behind. If restored, it must not become a subtask of a task in another project.
     Task.objects.filter(parent_task__in=task_ids).exclude(pk__in=task_ids).update(parent_task=None)
     Edge.objects.filter(project=source, src_id__in=task_ids, dst_id__in=task_ids).update(project=project)
-    return _build_outcome(request, subtasks=len(task_ids) - 1, warnings=tuple(warnings))
+    outcome = _build_outcome(request, subtasks=len(task_ids) - 1, warnings=tuple(warnings))
+    return replace(outcome, changed_ids=tuple(map(str, task_ids)))
 
 
 def _detach_from_parent(task: Task) -> list[str]:

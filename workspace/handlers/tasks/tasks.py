@@ -13,7 +13,7 @@ from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import PROJECT, TASK
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic import generic_reads, generic_writes
-from workspace.handlers.generic.row_outcomes import build_cut_note
+from workspace.handlers.generic.row_outcomes import build_change_outcome, build_cut_note
 from workspace.models import CalendarEvent, Entity, Task
 from workspace.services.access import access
 from workspace.services.calendar import series, task_events, task_series
@@ -74,13 +74,17 @@ def update_task(request: OpRequest) -> OpOutcome:
     if not part.following:
         series.refuse_recurrence(args)
     with transaction.atomic():
-        new = task_series.split_off(task, event, part, by=request.subject, at=request.at)
+        new, is_left = task_series.split_off(task, event, part, by=request.subject, at=request.at)
         outcome = update(replace(request, args=args | {"task_id": str(new.pk)}))
         if generic_writes.UNCHANGED in outcome.warnings:
             transaction.set_rollback(True)
-            return replace(outcome, result=outcome.result | {"task": {"id": str(task.pk), "title": task.title}})
-    split = part.describe_split(task.title, zone, f"the task {new.pk}")
-    return replace(outcome, result=outcome.result | {"message": f"{split} {outcome.result['message']}"})
+    if generic_writes.UNCHANGED in outcome.warnings:
+        row = access.get_visible_row(TASK, subject=request.subject, id=str(task.pk))
+        message, warnings = outcome.result["message"], outcome.warnings
+        return build_change_outcome(row, kind=TASK, request=request, changed=(), message=message, warnings=warnings)
+    split = part.describe_split(task.title, zone, f"the task {new.pk}", is_left=is_left)
+    result = outcome.result | {"message": f"{split} {outcome.result['message']}"}
+    return replace(outcome, result=result, changed_ids=(str(task.pk), str(new.pk)))
 
 
 def delete_task(request: OpRequest) -> OpOutcome:
@@ -92,8 +96,8 @@ def delete_task(request: OpRequest) -> OpOutcome:
     if found is None:
         return generic_writes.delete_row(request, kind=TASK)
     task, event, part, zone = found
-    task_series.remove_part(task, event, part, by=request.subject, at=request.at)
-    id, message = str(task.pk), f"Deleted {part.describe(task.title, zone)}; the others stay."
+    is_left = task_series.remove_part(task, event, part, by=request.subject, at=request.at)
+    id, message = str(task.pk), part.describe_removal(task.title, zone, is_left=is_left)
     return OpOutcome(result={"task": {"id": id}, "message": message}, entity_id=id, entity_name=task.title)
 
 
@@ -112,6 +116,8 @@ def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, Zon
     event = task_series.find_event(task) if task.recurrence else None
     if task.recurrence and event is None:
         message = "The task has no start or due date, so it has no occurrences; leave scope out."
+        if task.completed_at:
+            message = "The task is done, so it has no occurrences; set its state back first, or leave scope out."
         raise build_invalid_args([ArgumentError(path="/scope", code="no_dates", message=message)])
     clock = local_time.from_request(request)
     part = series.parse_part(event, request.args, clock, at=request.at) if event else None

@@ -21,6 +21,7 @@ from workspace.services.time.local_time import LocalTimeParser
 THIS, FOLLOWING, ALL = "this", "following", "all"
 ARGUMENT = "occurrence_start"
 ARGUMENTS = ("scope", ARGUMENT)
+OTHERS_STAY, NONE_LEFT = "the others stay.", "it was the last one, so the series is deleted."
 RECURRENCE_FIELDS = ("recurrence", "recurrence_until")
 SHOWN = 3  # occurrences that an error lists
 _SEARCHED = timedelta(days=62)  # from where an error lists them: two occurrences of any rule
@@ -43,10 +44,14 @@ class SeriesPart:
         what = "and all later occurrences" if self.following else "only"
         return f"the occurrence {self.format_start(zone)} {what} of {quote_name(title)}"
 
-    def describe_split(self, title: str, zone: ZoneInfo, row: str) -> str:
+    def describe_removal(self, title: str, zone: ZoneInfo, *, is_left: bool = True) -> str:
+        """Return the sentence that the part was deleted."""
+        return f"Deleted {self.describe(title, zone)}; {OTHERS_STAY if is_left else NONE_LEFT}"
+
+    def describe_split(self, title: str, zone: ZoneInfo, row: str, *, is_left: bool = True) -> str:
         """Return a sentence that the part has become a row of its own, such as "the task <id>"."""
         they_are = "are" if self.following else "is"
-        return f"T{self.describe(title, zone)[1:]} {they_are} now {row}; the others stay."
+        return f"T{self.describe(title, zone)[1:]} {they_are} now {row}; {OTHERS_STAY if is_left else NONE_LEFT}"
 
 
 def parse_part(
@@ -68,8 +73,7 @@ def parse_part(
     if start is None:
         message = f"It has no occurrence at that {ARGUMENT}."
         _raise_with_occurrences(event, clock, message, code="no_occurrence", near=when)
-    is_first = start == (event.start_at or event.start_date)
-    return None if scope == FOLLOWING and is_first else SeriesPart(start, scope == FOLLOWING)
+    return None if scope == FOLLOWING and _is_first(event, start, clock.zone) else SeriesPart(start, scope == FOLLOWING)
 
 
 def _refuse_occurrence_of_all(args: Mapping[str, Any]) -> None:
@@ -162,14 +166,18 @@ def _find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> 
     """
     if isinstance(when, datetime) and event.is_all_day:
         when = when.astimezone(zone).date()
-    times_meant = {when}
-    if isinstance(when, datetime) and event.task_event_kind == TaskEventKind.DUE:
-        times_meant.add(when - (cast("datetime", event.end_at) - cast("datetime", event.start_at)))
+    to_due = timedelta()
+    if event.task_event_kind == TaskEventKind.DUE:
+        to_due = cast("datetime", event.end_at) - cast("datetime", event.start_at)
     return next(
         (
             start
             for start in _list_starts(event, after=_get_moment(when, zone) - _DAY, length=2 * _DAY)
-            if start in times_meant or (not isinstance(when, datetime) and _get_day(start, zone) == when)
+            if (
+                when in (start, start + to_due)
+                if isinstance(when, datetime)
+                else _get_day(start + to_due, zone) == when
+            )
         ),
         None,
     )
@@ -181,6 +189,12 @@ def _get_moment(when: datetime | date, zone: ZoneInfo) -> datetime:
 
 def _get_day(start: datetime | date, zone: ZoneInfo) -> date:
     return start.astimezone(zone).date() if isinstance(start, datetime) else start
+
+
+def _is_first(event: CalendarEvent, start: datetime | date, zone: ZoneInfo) -> bool:
+    """Return whether no occurrence before this one is left."""
+    first = _get_moment(cast("datetime | date", event.start_at or event.start_date), zone) - _DAY
+    return _list_starts(event, after=first, length=_get_moment(start, zone) - first + 2 * _DAY)[0] == start
 
 
 def _list_starts(event: CalendarEvent, *, after: datetime, length: timedelta) -> list[datetime | date]:

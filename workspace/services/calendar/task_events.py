@@ -111,7 +111,8 @@ def sync_events(rows: Sequence[Entity], *, by: str, at: datetime, zone: ZoneInfo
     changed: list[CalendarEvent] = []
     for task in tasks:
         required_events = build_required_events(task)
-        if any(not required_events or event.recurrence != task.recurrence for event in stored[task.pk].values()):
+        has_no_dates = task.start_at is None and task.due_at is None
+        if has_no_dates or any(event.recurrence != task.recurrence for event in stored[task.pk].values()):
             _forget_skipped_occurrences(task)
         for required, row in _pair_events(required_events, stored[task.pk]):
             if row is None:
@@ -184,7 +185,7 @@ def _build_columns(task: Task, required: TaskDateEvent, zone: ZoneInfo) -> dict[
         "start_at": required.start_at,
         "end_at": required.end_at,
         "recurrence": task.recurrence or "",
-        "recurrence_until": _get_recurrence_end(task, required),
+        "recurrence_until": _get_recurrence_end(task, required, zone),
         "excluded_starts": sorted(
             times.format_time(recurrence.get_start(task.recurrence, first=required.start_at, zone=zone, number=number))
             for number in task.skipped_occurrences
@@ -194,17 +195,19 @@ def _build_columns(task: Task, required: TaskDateEvent, zone: ZoneInfo) -> dict[
     }
 
 
-def _get_recurrence_end(task: Task, required: TaskDateEvent) -> datetime | None:
+def _get_recurrence_end(task: Task, required: TaskDateEvent, zone: ZoneInfo) -> datetime | None:
     """Return the event's recurrence end: that of the task, or when it was done.
 
-    The task's end limits its start, so the event of the due date gets a correspondingly later end.
+    The task's end limits its start, so the event of the due date ends with the due date of the last start.
     """
     if not task.recurrence:
         return None
     last = task.recurrence_until
     if last and task.start_at and required.start_at > task.start_at:
         with suppress(OverflowError):  # the year 9999
-            last += required.start_at - task.start_at
+            after = last + timedelta(microseconds=1)
+            number = recurrence.find_number(task.recurrence, first=task.start_at, zone=zone, start=after) - 1
+            last = recurrence.get_start(task.recurrence, first=required.start_at, zone=zone, number=max(number, 0))
     return min(filter(None, (last, task.completed_at)), default=None)
 
 

@@ -63,11 +63,11 @@ def link_edge(edge: Edge) -> tuple[Edge, bool]:
     return edge, True
 
 
-def has_circle(edge: Edge) -> bool:
-    """Return whether the rows that an edge puts in an order now wait for each other. One query."""
+def has_circle(edge: Edge, *, subject: str) -> bool:
+    """Return whether the rows that an edge puts in an order now wait for each other, as the subject sees it."""
     if edge.rel not in _WAITING:
         return False
-    rows = Edge.objects.filter(project=edge.project_id, rel__in=_WAITING, deleted_at=None)
+    rows = filter_visible(subject).filter(project=edge.project_id, rel__in=_WAITING)
     waits_for: defaultdict[UUID, list[UUID]] = defaultdict(list)
     for rel, src, dst in rows.values_list("rel", "src_id", "dst_id"):
         waiting, awaited = (src, dst) if rel == Rel.DEPENDS_ON else (dst, src)

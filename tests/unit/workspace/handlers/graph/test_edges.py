@@ -119,6 +119,10 @@ def test_rows_that_wait_for_each_other_are_warned_about(project: Project) -> Non
     assert link(third, "references", first).warnings == ()
     [warning] = link(third, "depends_on", first).warnings
     assert warning.startswith("These rows now wait for each other in a circle")
+    second.deleted_at = AT
+    second.save()
+    Edge.objects.filter(src_id=third.pk).delete()
+    assert link(third, "depends_on", first).warnings == ()
 
 
 def test_second_link_creates_no_edge(project: Project) -> None:

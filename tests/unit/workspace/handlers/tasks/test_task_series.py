@@ -9,7 +9,7 @@ from tests.support.factories import ProfileFactory, TaskFactory
 from tests.support.handler_calls import call_handler
 from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Edge, Task
-from workspace.services.calendar import task_events
+from workspace.services.calendar import task_events, task_series
 
 MADE_AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 MONDAY = datetime(2026, 3, 2, 8, tzinfo=UTC)  # nine in Berlin
@@ -123,6 +123,114 @@ def test_month_keeps_its_day_when_the_first_occurrence_is_skipped(db: None) -> N
     assert [row["start_at"][:10] for row in rows] == ["2026-02-28", "2026-03-31", "2026-04-30"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "start", "due", "occurrence"),
+    [
+        ("monthly", "2026-01-29T11:00:00Z", "2026-01-31T08:00:00Z", "2026-02-28"),  # February lacks both days
+        ("monthly", "2026-01-30T08:00:00Z", "2026-01-31T11:00:00Z", "2026-02-28"),  # two events become one
+        ("weekdays", "2026-03-06T16:00:00Z", "2026-03-07T11:00:00Z", "2026-03-09"),  # no due date on a weekend
+    ],
+)
+@pytest.mark.parametrize("scope", ["this", "following"])
+def test_any_occurrence_can_be_changed(db: None, rule: str, start: str, due: str, occurrence: str, scope: str) -> None:
+    dates = {"start_at": datetime.fromisoformat(start), "due_at": datetime.fromisoformat(due)}
+    task = make_task(**dates, recurrence=rule)
+    event = task_series.find_event(task)
+    assert event is not None
+
+    update(task, scope=scope, occurrence_start=occurrence, priority=1)
+    call_handler(
+        *("update_calendar_event",),
+        event_id=str(event.pk),
+        scope="this",
+        occurrence_start=start[:10],
+        start_at=f"{start[:11]}09:30",
+    )
+
+    assert all(each.due_at and each.start_at and each.due_at >= each.start_at for each in Task.objects.all())
+
+
+def test_month_keeps_its_due_day_when_the_first_occurrence_is_skipped(db: None) -> None:
+    dates = {"start_at": datetime(2026, 1, 28, 8, tzinfo=UTC), "due_at": datetime(2026, 1, 31, 16, tzinfo=UTC)}
+    task = make_task(**dates, recurrence="monthly")
+
+    delete(task, scope="this", occurrence_start="2026-01-28")
+
+    task.refresh_from_db()
+    assert (task.start_at, task.due_at) == (dates["start_at"], dates["due_at"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "start", "due", "occurrence", "last"),
+    [
+        ("weekdays", "2026-03-06T08:00:00Z", "2026-03-09T08:00:00Z", "2026-03-09", "09 08:30 Due: Report"),
+        ("weekly", "2026-03-13T08:00:00Z", "2026-03-16T08:00:00Z", "2026-03-27", "23 08:30 Due: Report"),
+    ],
+)
+def test_no_due_date_is_left_of_cancelled_occurrences(
+    db: None, rule: str, start: str, due: str, occurrence: str, last: str
+) -> None:
+    dates = {"start_at": datetime.fromisoformat(start), "due_at": datetime.fromisoformat(due)}
+    task = make_task(**dates, recurrence=rule)
+
+    delete(task, scope="following", occurrence_start=occurrence)
+
+    assert list_events("2026-04-20")[-1] == last
+
+
+def test_skipped_occurrences_survive_a_task_that_was_finished_too_early(db: None) -> None:
+    task = make_task(due_at=MONDAY + timedelta(days=4), recurrence="daily")
+    delete(task, scope="this", occurrence_start="2026-03-08")
+
+    update(task, state_key="done")
+    assert get_error(task, scope="this", occurrence_start="2026-03-07", title="N") == ("/scope", "no_dates")
+    update(task, state_key="todo")
+
+    assert list_events() == ["06 08:30 Due: Report", "07 08:30 Due: Report", "09 08:30 Due: Report"]
+
+
+def test_day_of_a_due_date_just_after_midnight(db: None) -> None:
+    task = make_task(due_at=datetime(2026, 3, 2, 23, tzinfo=UTC), recurrence="daily")  # 3 March, 0:00 in Berlin
+
+    delete(task, scope="this", occurrence_start="2026-03-04")
+
+    assert [each[:2] for each in list_events("2026-03-06")] == ["02", "04", "05", "06"]
+
+
+def test_changed_occurrence_keeps_what_only_its_event_has(task: Task) -> None:
+    CalendarEvent.objects.update(location="Room 2", attendees=["Ines"], description="Agenda")
+
+    id = update(task, scope="following", occurrence_start=THURSDAY, title="Long").result["task"]["id"]
+
+    event = CalendarEvent.objects.get(task=id)
+    assert (event.location, event.attendees, event.description) == ("Room 2", ["Ines"], "Agenda")
+
+
+def test_series_without_an_occurrence_is_deleted(db: None) -> None:
+    task = make_task(due_at=MONDAY, recurrence_until=MONDAY + timedelta(days=1), recurrence="daily")
+
+    delete(task, scope="this", occurrence_start="2026-03-02")
+    last = delete(task, scope="this", occurrence_start="2026-03-03")
+
+    assert last.result["message"].endswith("it was the last one, so the series is deleted.")
+    assert (list_events(), Task.objects.alive().count()) == ([], 0)
+
+
+def test_following_the_first_that_is_left_means_all(db: None) -> None:
+    task = make_task(due_at=datetime(2026, 1, 31, 8, tzinfo=UTC), recurrence="monthly")
+    delete(task, scope="this", occurrence_start="2026-01-31")
+
+    delete(task, scope="following", occurrence_start="2026-02-28")
+
+    assert Task.objects.alive().count() == 0
+
+
+def test_both_rows_of_a_split_are_told_to_the_history(task: Task) -> None:
+    outcome = update(task, scope="this", occurrence_start=THURSDAY, title="Long")
+
+    assert outcome.changed_ids == (str(task.pk), outcome.entity_id)
+
+
 def test_finished_series_is_warned_about(task: Task) -> None:
     assert update(task, state_key="done").warnings[-1].startswith("The task recurs, and no later occurrence remains.")
     assert update(task, state_key="done", title="New").warnings == ()
@@ -201,6 +309,7 @@ def test_occurrence_stays_in_the_series_if_nothing_changes(task: Task, tool: str
     outcome = call_handler(tool, scope="this", occurrence_start=THURSDAY, start_at=THURSDAY, **same)
 
     assert "unchanged" in outcome.warnings
+    assert outcome.entity_id == next(iter(same.values()))
     assert Task.objects.count() == 1
     task.refresh_from_db()
     assert task.skipped_occurrences == []
