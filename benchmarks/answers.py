@@ -8,12 +8,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import orjson
-
 from benchmarks import demo_calls
 from benchmarks.figures import BenchmarkFigure, compute_percentile
-from core import tokens
 from registry.catalog import cache
+from registry.help.token_budget import count_tokens
 from workspace.demo.rows import get_demo_id
 
 FETCHES_PAGES = "util.web."  # ops that read pages of others
@@ -70,15 +68,11 @@ def count_examples() -> Iterator[tuple[str, int]]:
         for example in op.examples:
             envelope = demo_calls.send_call({"op": op.op, "args": example["args"]})
             if envelope["ok"]:
-                yield f"{op.op}: {example['title']}", _count(envelope["result"])
+                yield f"{op.op}: {example['title']}", count_tokens(envelope["result"])
 
 
 def _count_result(op: str, args: dict[str, Any]) -> int:
     envelope = demo_calls.send_call({"op": op, "args": args})
     if not envelope["ok"]:
         raise CallFailed(f"{op}: {envelope['error']['message']}")
-    return _count(envelope["result"])
-
-
-def _count(result: Any) -> int:
-    return tokens.count(orjson.dumps(result).decode())
+    return count_tokens(envelope["result"])

@@ -176,7 +176,7 @@ def _send_texts(texts: Mapping[str, str]) -> set[str]:
     Raises EmbeddingsFailed.
     """
     sent: set[str] = set()
-    for keys in _split(list(texts), BATCH_SIZE):
+    for keys in _split_into_batches(list(texts), BATCH_SIZE):
         at = timezone.now()
         claimed = _claim(keys, at)
         try:
@@ -198,7 +198,7 @@ def _send_batch(batch: Mapping[str, str]) -> set[str]:
         if len(keys) == 1:
             _mark_refused(keys[0], error)
             return set()
-        halves = _split(keys, (len(keys) + 1) // 2)
+        halves = _split_into_batches(keys, (len(keys) + 1) // 2)
         return set().union(*(_send_batch({key: batch[key] for key in half}) for half in halves))
     rows = [
         OpEmbedding(text_hash=key, text="", vector=vector.astype(STORED).tobytes())
@@ -232,8 +232,8 @@ def _claim(keys: Sequence[str], at: datetime) -> list[str]:
 
 def _read_rows(keys: Sequence[str]) -> dict[str, _Row]:
     rows: dict[str, _Row] = {}
-    for some in _split(keys, QUERY_SIZE):
-        stored = _select(some).annotate(bytes=Length("vector"))
+    for some in _split_into_batches(keys, QUERY_SIZE):
+        stored = _filter_keys(some).annotate(bytes=Length("vector"))
         for key, length, claimed_at, refused_at in stored.values_list("pk", "bytes", "claimed_at", "refused_at"):
             rows[key] = _Row(length and length // STORED.itemsize, claimed_at, refused_at)
     return rows
@@ -251,16 +251,16 @@ def _delete_other_sizes(rows: Mapping[str, _Row], size: int) -> None:
     if not keys:
         return
     log.warning("embeddings.size_changed size=%d deleted=%d", size, len(keys))
-    for some in _split(keys, QUERY_SIZE):
-        _select(some).alias(bytes=Length("vector")).exclude(bytes=size * STORED.itemsize).delete()
+    for some in _split_into_batches(keys, QUERY_SIZE):
+        _filter_keys(some).alias(bytes=Length("vector")).exclude(bytes=size * STORED.itemsize).delete()
 
 
 def _load_vectors(keys: Sequence[str]) -> dict[str, Floats]:
     """Return the stored vectors by key, and remember that they are in use."""
     found: dict[str, Floats] = {}
     today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
-    for some in _split(keys, QUERY_SIZE):
-        rows = _select(some)
+    for some in _split_into_batches(keys, QUERY_SIZE):
+        rows = _filter_keys(some)
         for key, vector in rows.exclude(vector=None).values_list("pk", "vector"):
             found[key] = np.frombuffer(cast("bytes", vector), dtype=STORED).astype(np.float32)
         rows.filter(used_at__lt=today).update(used_at=today)
@@ -280,16 +280,16 @@ def _arrange_vectors(keys: Sequence[str], stored: Mapping[str, Floats]) -> Float
 
 def _insert_absent(texts: Mapping[str, str]) -> None:
     now = timezone.now()
-    for some in _split(list(texts), QUERY_SIZE):
-        present = set(_select(some).values_list("pk", flat=True))
+    for some in _split_into_batches(list(texts), QUERY_SIZE):
+        present = set(_filter_keys(some).values_list("pk", flat=True))
         rows = [OpEmbedding(text_hash=key, text=texts[key], used_at=now) for key in some if key not in present]
         OpEmbedding.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _select(keys: Sequence[str]) -> QuerySet[OpEmbedding]:
+def _filter_keys(keys: Sequence[str]) -> QuerySet[OpEmbedding]:
     return OpEmbedding.objects.filter(pk__in=keys)
 
 
-def _split(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def _split_into_batches(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
     for start in range(0, len(keys), size):
         yield keys[start : start + size]

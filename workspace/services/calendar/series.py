@@ -39,19 +39,19 @@ class SeriesPart:
         """Return the start as text."""
         return times.format_time(self.start, zone=zone) if isinstance(self.start, datetime) else self.start.isoformat()
 
-    def describe(self, title: str, zone: ZoneInfo) -> str:
+    def describe_part(self, title: str, zone: ZoneInfo) -> str:
         """Return the part in words, for messages."""
         what = "and all later occurrences" if self.following else "only"
         return f"the occurrence {self.format_start(zone)} {what} of {quote_name(title)}"
 
     def describe_removal(self, title: str, zone: ZoneInfo, *, is_left: bool = True) -> str:
         """Return the sentence that the part was deleted."""
-        return f"Deleted {self.describe(title, zone)}; {OTHERS_STAY if is_left else NONE_LEFT}"
+        return f"Deleted {self.describe_part(title, zone)}; {OTHERS_STAY if is_left else NONE_LEFT}"
 
     def describe_split(self, title: str, zone: ZoneInfo, row: str, *, is_left: bool = True) -> str:
         """Return a sentence that the part has become a row of its own, such as "the task <id>"."""
         they_are = "are" if self.following else "is"
-        return f"T{self.describe(title, zone)[1:]} {they_are} now {row}; {OTHERS_STAY if is_left else NONE_LEFT}"
+        return f"T{self.describe_part(title, zone)[1:]} {they_are} now {row}; {OTHERS_STAY if is_left else NONE_LEFT}"
 
 
 def parse_part(
