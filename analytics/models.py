@@ -30,6 +30,8 @@ class AuditEntry(models.Model):
         OP = "op", "op"
         GROUP = "group", "group"
         SECTION = "section", "prompt section"
+        AGENT = "agent", "agent"
+        PIN = "pin", "pin"
         CONNECTION = "connection", "connection"
         SWITCH = "switch", "switch"
         RELEASE = "release", "release"

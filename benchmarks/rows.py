@@ -16,6 +16,7 @@ from gateway.models import Client
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from registry.releases import publishing
 from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import OP_FIELDS
 from workspace.models import Project, Task
 
 TASK_COUNT = 500
@@ -75,7 +76,7 @@ def create_admin_session() -> str:
 
 
 def _build_op(entry: dict[str, Any], connection: Connection) -> Op:
-    return Op(connection=connection, **{name: entry[name] for name in snapshot.OP_FIELDS if name in entry})
+    return Op(connection=connection, **{name: entry[name] for name in OP_FIELDS if name in entry})
 
 
 def _build_children(op: Op, entry: dict[str, Any]) -> list[Any]:

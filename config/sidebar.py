@@ -36,7 +36,7 @@ class SidebarSection(NamedTuple):
     is_folded: bool = False
 
 
-COPY_MODELS = ("op", "group", "promptsection")
+COPY_MODELS = ("op", "group", "promptsection", "agent", "pin")
 WRITE_COPY = [f"registry.{verb}_{model}" for verb in ("add", "change") for model in COPY_MODELS]
 SEE_COPY = [f"registry.view_{model}" for model in COPY_MODELS]
 
@@ -49,6 +49,8 @@ SECTIONS = [
             SidebarList("Ops", "terminal", "registry.Op"),
             SidebarList("Groups", "account_tree", "registry.Group"),
             SidebarList("Prompt sections", "article", "registry.PromptSection"),
+            SidebarList("Agents", "smart_toy", "registry.Agent"),
+            SidebarList("Pins", "keep", "registry.Pin"),
             SidebarPage("Copy as files", "folder_zip", "registry_op_files", WRITE_COPY),
         ],
     ),

@@ -14,10 +14,13 @@ class FlagKey(StrEnum):
 
 
 class Surface(StrEnum):
-    """What the model is shown: the three gateway tools, or every tool of the context."""
+    """What the model is shown."""
 
-    GATEWAY = "gateway"
-    LEGACY = "legacy"
+    GATEWAY = "gateway"  # the three gateway tools
+    HYBRID = "hybrid"  # these, and a few pinned ops as typed tools
+    NATIVE = "native"  # typed tools behind the provider's own tool search, which asks ours
+    DISCOVERY = "discovery"  # a discovery tool for each domain, and tool_exec
+    LEGACY = "legacy"  # the tools of the context
 
 
 LIVE = "live"  # not pinned: follow the live release

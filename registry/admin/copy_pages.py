@@ -1,4 +1,4 @@
-"""The admin of groups and prompt sections, and the base of all admin pages of copy."""
+"""The admin of groups, prompt sections, agents and pins, and the base of all admin pages of copy."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.utils.html import format_html
 from registry.admin.history import TrackedChangesMixin
 from registry.admin.previews import TextPreviewMixin
 from registry.admin.switches import SwitchableMixin
-from registry.models import Group, PromptSection, Switch
+from registry.models import Agent, Group, Pin, PromptSection, Switch
 
 
 class CopyAdmin(TrackedChangesMixin):
@@ -45,8 +45,9 @@ class GroupAdmin(CopyAdmin, SwitchableMixin, TextPreviewMixin):
     empty = "Groups contain ops. Load the shipped ones with manage.py load_catalog, import files, or add one."
     is_gone_to = True
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
-    list_display = ["path", "summary", "off", "updated_at"]
-    search_fields = ["path", "summary"]
+    list_display = ["path", "summary", "discovery_name", "off", "updated_at"]
+    list_filter = [("discovery_name", admin.EmptyFieldListFilter)]
+    search_fields = ["path", "summary", "discovery_name"]
 
 
 @admin.register(PromptSection)
@@ -58,4 +59,32 @@ class PromptSectionAdmin(CopyAdmin, TextPreviewMixin):
     fieldsets = [
         ("What the model reads", {"fields": ["title", "text"]}),
         ("Placement", {"fields": ["prompt", "position", "name", "status"]}),
+    ]
+
+
+@admin.register(Agent)
+class AgentAdmin(CopyAdmin, TextPreviewMixin):
+    empty = (
+        "Agents are roles for one task. Load the shipped ones with manage.py load_catalog, import files, or add one."
+    )
+    list_display = ["name", "summary", "is_read_only", "status", "updated_at"]
+    list_filter = ["status", "is_read_only"]
+    search_fields = ["name", "summary", "description", "when_to_use", "system_prompt"]
+    fieldsets = [
+        ("What the main model reads", {"fields": ["name", "summary", "description", "when_to_use", "constraints"]}),
+        ("What the agent may do", {"fields": ["ops", "is_read_only", "status"]}),
+        ("What the agent reads", {"fields": ["system_prompt", "examples", "edge_cases"]}),
+    ]
+
+
+@admin.register(Pin)
+class PinAdmin(CopyAdmin, TextPreviewMixin):
+    empty = "Pins are ops that a surface shows as tools of their own. Import files, or add one."
+    list_display = ["surface", "context", "model_family", "ops", "max_tokens", "updated_at"]
+    list_display_links = ["surface", "context"]
+    list_filter = ["surface", "context", "model_family"]
+    search_fields = ["ops"]
+    fieldsets = [
+        ("Where", {"fields": ["surface", "context", "model_family"]}),
+        ("What", {"fields": ["ops", "max_tokens"]}),
     ]

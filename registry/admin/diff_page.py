@@ -12,15 +12,10 @@ from django.utils.text import get_text_list
 from analytics import reports
 from core.templatetags.admin_format import signed
 from registry.checks import Finding
-from registry.models import Group, Op, PromptSection, Release
+from registry.models import Release
 from registry.releases.help_diff import EntryDifference
-from registry.snapshot.diff import CopyChange, Kind
-
-KIND_NOUNS = {
-    Kind.OP: ("op", "ops"),
-    Kind.GROUP: ("group", "groups"),
-    Kind.SECTION: ("prompt section", "prompt sections"),
-}
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import CopyChange
 
 PAGE_SIZE = 50  # differences
 MAX_LISTED = 200  # findings; an import of thousands of functions can have thousands
@@ -43,9 +38,8 @@ class LinkedFinding(NamedTuple):
 
 def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryDifference]) -> dict[str, Any]:
     """Return the context of registry/diff_list.html: one page of changes."""
-    changes = [each.change for each in page_differences]
-    has_sections = any(change.kind == Kind.SECTION for change in changes)
-    links = dict(_iterate_links([change.name for change in changes], has_sections=has_sections))
+    names = {kind: [each.change.name for each in page_differences if each.change.kind == kind] for kind in COPY_KINDS}
+    links = {(kind, name): link for kind in COPY_KINDS for name, link in _iterate_links(kind, names[kind])}
     linked = [LinkedDifference(each, links.get((each.change.kind, each.change.name), "")) for each in page_differences]
     return {"page": page, "differences": linked, "unchanged": (0, 0)}
 
@@ -54,14 +48,14 @@ def build_findings_context(all_findings: Sequence[Finding]) -> dict[str, Any]:
     """Return the context of registry/findings.html."""
     shown = all_findings[:MAX_LISTED]
     names = {finding.op for finding in shown}
-    links = {name: link for (_, name), link in _iterate_links(names, has_sections=any("/" in name for name in names))}
+    links = {name: link for kind in COPY_KINDS for name, link in _iterate_links(kind, names)}
     linked = [LinkedFinding(finding, _link_to_input(finding, links)) for finding in shown]
     return {"findings": linked, "findings_count": len(all_findings)}
 
 
 def can_write_draft(request: HttpRequest) -> bool:
     """Return whether the user may write entries of every kind into the draft."""
-    models = ("op", "group", "promptsection")
+    models = [copy_kind.model._meta.model_name for copy_kind in COPY_KINDS.values()]
     return request.user.has_perms([f"registry.{verb}_{model}" for verb in ("add", "change") for model in models])
 
 
@@ -80,7 +74,12 @@ def format_change_counts(changes: Sequence[CopyChange]) -> str:
 
 def format_counts(counts: Mapping[Kind, int]) -> str:
     """Return the counts by kind in words, such as "3 ops and 1 group"."""
-    parts = [f"{counts[kind]:,} {KIND_NOUNS[kind][counts[kind] != 1]}" for kind in KIND_NOUNS if counts.get(kind)]
+    kinds_by_importance = sorted(COPY_KINDS.values(), key=lambda each: each.kind != Kind.OP)
+    parts = [
+        f"{counts[each.kind]:,} {each.singular if counts[each.kind] == 1 else each.plural}"
+        for each in kinds_by_importance
+        if counts.get(each.kind)
+    ]
     return get_text_list(parts, "and")
 
 
@@ -100,12 +99,12 @@ def _link_to_input(finding: Finding, links: Mapping[str, str]) -> str:
     return f"{link}#id_{finding.field.partition('/')[0]}" if link else ""
 
 
-def _iterate_links(names: Collection[str], *, has_sections: bool) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield ((kind, name), URL) of the draft's rows with these names."""
-    for path, pk in Op.objects.filter(op__in=names).values_list("op", "pk"):
-        yield (Kind.OP, path), reverse("admin:registry_op_change", args=[pk])
-    for path, pk in Group.objects.filter(path__in=names).values_list("path", "pk"):
-        yield (Kind.GROUP, path), reverse("admin:registry_group_change", args=[pk])
-    if has_sections:
-        for prompt, name, pk in PromptSection.objects.values_list("prompt", "name", "pk"):
-            yield (Kind.SECTION, f"{prompt}/{name}"), reverse("admin:registry_promptsection_change", args=[pk])
+def _iterate_links(kind: Kind, names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield (name, URL) of the draft's rows of one kind with these names."""
+    if not names:
+        return
+    copy_kind = COPY_KINDS[kind]
+    page = f"admin:registry_{copy_kind.model._meta.model_name}_change"
+    rows = copy_kind.filter_names(copy_kind.model._default_manager.all(), names)
+    for fields in rows.values("pk", *copy_kind.name_fields):
+        yield copy_kind.get_name(fields), reverse(page, args=[fields["pk"]])

@@ -1,4 +1,4 @@
-"""Read the entry of a group, prompt section or op from bound admin forms, for the live preview.
+"""Read the entry of a row of copy from bound admin forms, for the live preview.
 
 Only single fields are validated, and nothing is saved. A value that its column cannot take is reported, and the entry
 keeps the saved value, so that an editor sees the effect of an unfinished form.
@@ -14,7 +14,6 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import InlineForeignKeyField
 
-from registry.drafts import draft
 from registry.models import Example, Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
 
@@ -54,10 +53,10 @@ class FormEntry:
 
 
 def read_text_form(form: Any) -> FormEntry:
-    """Return the entry of a bound form of a group or a prompt section. Changes the form's instance."""
+    """Return the entry of a bound form of a row of copy that is no op. Changes the form's instance."""
     form_entry = FormEntry()
     _fill_instance(form, form_entry)
-    form_entry.entry = draft.row_to_entry(form.instance)
+    form_entry.entry = snapshot.row_to_entry(form.instance)
     form_entry.inputs = {name: form.add_prefix(name) for name in form.fields}
     return form_entry
 

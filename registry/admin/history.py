@@ -15,8 +15,9 @@ from analytics.admin import AuditEntryAdmin, AuditHistoryAdmin
 from analytics.models import AuditEntry
 from registry.admin import diff_page
 from registry.drafts import change_tracking, draft, revert
-from registry.drafts.change_tracking import ChangeTracker, CopyRow
+from registry.drafts.change_tracking import ChangeTracker
 from registry.releases import help_diff
+from registry.snapshot.copy_kinds import CopyRow
 from registry.snapshot.diff import Action
 
 SEEN_FIELD = "seen"

@@ -21,9 +21,10 @@ from registry.admin import form_entry, op_list, preview_parts
 from registry.admin.form_entry import FormEntry
 from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
-from registry.drafts import change_tracking, draft
-from registry.models import Group, Op, PromptSection
+from registry.drafts import change_tracking
+from registry.models import Op
 from registry.releases import preview
+from registry.snapshot.copy_kinds import KIND_BY_MODEL, CopyRow
 
 
 class PreviewMixin(LivePreviewAdmin):
@@ -105,17 +106,17 @@ class OpPreviewMixin(PreviewMixin):
 
 
 class TextPreviewMixin(PreviewMixin):
-    """Adds a preview to the page of a group or prompt section: its text, tokens and problems."""
+    """Adds a preview to the page of a row of copy that is no op: its text, tokens and problems."""
 
     change_form_template = "registry/text_form.html"
     preview_template = "registry/text_preview.html"
 
     def build_preview_context(
-        self, request: HttpRequest, row: Group | PromptSection | None, *, live: Catalog | None, at: datetime
+        self, request: HttpRequest, row: CopyRow | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
         was = change_tracking.get_history_key(row)[1] if row else ""
         typed_row = form_entry.read_text_form(self.bind_form(request, row))
-        text_preview = preview.preview_text(draft.KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
+        text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
         return preview_parts.build_text_context(text_preview, typed_row, at=at)
 
 

@@ -12,7 +12,7 @@ from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema import dialect
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
-from registry.models import ROOT, Op, PromptSection, get_parent_path
+from registry.models import ROOT, Agent, Op, PromptSection, get_parent_path
 
 T = TypeVar("T")
 
@@ -97,11 +97,43 @@ class CatalogSection:
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogAgent:
+    """One agent of a release (see registry.models.agent)."""
+
+    name: str
+    summary: str
+    ops: tuple[str, ...]  # path patterns
+    is_read_only: bool
+    system_prompt: str
+    description: str = ""
+    when_to_use: str = ""
+    constraints: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+    edge_cases: tuple[str, ...] = ()
+
+    def allows(self, op: CatalogOp) -> bool:
+        """Return whether the agent may run the op."""
+        return not (self.is_read_only and op.is_write) and _matches_any(op.op, self.ops)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogPin:
+    """The ops that a surface shows as tools of their own (see registry.models.pin)."""
+
+    surface: str
+    context: str
+    model_family: str
+    ops: tuple[str, ...]
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
 class Visibility:
     """The ops that a caller may run and therefore see: by path pattern and kind, minus what is off or cannot run."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
+    agent: CatalogAgent | None = None  # as which the caller runs
     switches: Switches = ALL_ON
     connections: Connections | None = None  # None: also ops that cannot run
 
@@ -118,7 +150,13 @@ class Visibility:
 
     def allows(self, op: CatalogOp) -> bool:
         """Return whether this caller may run the op, ignoring switches."""
-        return op.kind in self.kinds and any(fnmatchcase(op.op, pattern) for pattern in self.patterns)
+        if self.agent is not None and not self.agent.allows(op):
+            return False
+        return op.kind in self.kinds and _matches_any(op.op, self.patterns)
+
+
+def _matches_any(path: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(path, pattern) for pattern in patterns)
 
 
 FULL_VISIBILITY = Visibility()
@@ -153,6 +191,9 @@ class Catalog:
     groups: dict[str, str]  # path -> summary
     names: dict[str, str]  # path, tool name, alias or unambiguous upstream name -> path
     prompts: dict[str, tuple[CatalogSection, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
+    agents: dict[str, CatalogAgent] = field(default_factory=dict)  # by name, only active ones
+    pins: tuple[CatalogPin, ...] = ()
+    domains: dict[str, str] = field(default_factory=dict)  # discovery name -> path of its group
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
@@ -175,7 +216,8 @@ class Catalog:
     def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
         """Return a copy of this catalog, under another version, with the op added or replaced by path."""
         ops = self.ops | {op.op: op}
-        return Catalog(version, ops, self.groups, _map_names_to_paths(ops, self.groups), self.prompts)
+        names = _map_names_to_paths(ops, self.groups)
+        return Catalog(version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains)
 
     def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
         """Return a value derived from this catalog, such as its search index; made on first use, then cached."""
@@ -194,8 +236,17 @@ def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[
     ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
     groups = {group["path"]: group["summary"] for group in content["groups"]}
     groups.setdefault(ROOT, "Groups of ops.")
-    prompts = _build_prompts(content.get("sections", []))
-    return Catalog(version, ops, groups, _map_names_to_paths(ops, groups), prompts, tokens or {})
+    return Catalog(
+        version,
+        ops,
+        groups,
+        names=_map_names_to_paths(ops, groups),
+        prompts=_build_prompts(content.get("sections", [])),
+        agents=_build_agents(content.get("agents", [])),
+        pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
+        domains={each["discovery_name"]: each["path"] for each in content["groups"] if each.get("discovery_name")},
+        tokens=tokens or {},
+    )
 
 
 def build_op(entry: dict[str, Any]) -> CatalogOp:
@@ -225,6 +276,17 @@ def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSect
             section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
             sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
     return sections_by_prompt
+
+
+def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:
+    agents: dict[str, CatalogAgent] = {}
+    for entry in entries:
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+        }
+        if fields.pop("status") == Agent.Status.ACTIVE:
+            agents[entry["name"]] = CatalogAgent(**fields)
+    return agents
 
 
 def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:

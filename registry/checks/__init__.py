@@ -17,23 +17,20 @@ from registry.checks import (
     prompt_injection,
     providers,
     summaries,
+    surface_copy,
     units_and_formats,
     waivers,
 )
 from registry.checks.context import CheckContext, get_current_context, get_imported_paths
-from registry.checks.errors import (
-    find_errors,
-    find_names_in_text,
-    find_off_surface_names,
-    find_op_errors,
-    list_op_names,
-)
+from registry.checks.errors import find_errors, find_op_errors, list_op_names
 from registry.checks.execution import find_unrunnable_ops
 from registry.checks.finding import CheckRule, Finding, Severity, select_new_findings
+from registry.checks.surface_copy import find_names_in_text, find_off_surface_names
 from registry.checks.text_locations import CheckedOp
 from registry.help import token_counts
 from registry.models import Op
 from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 __all__ = [
     "RULES",
@@ -58,7 +55,7 @@ __all__ = [
 ]
 
 FAMILIES = (
-    *(errors, execution, defaults, names, units_and_formats, summaries, policies, budgets, providers),
+    *(errors, surface_copy, execution, defaults, names, units_and_formats, summaries, policies, budgets, providers),
     prompt_injection,
 )
 RULES: dict[str, CheckRule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
@@ -121,7 +118,7 @@ def find_warnings(
     for op in content["ops"]:
         if only is None or op["op"] in only:
             findings += _iter_warnings(op, context, counts)
-    for name, entry in _iter_groups_and_sections(content):
+    for name, entry in _iter_other_entries(content):
         if only is None or name in only:
             findings += prompt_injection.find_hidden_characters(name, entry)
             findings += summaries.check_length(name, entry["summary"]) if "summary" in entry else ()
@@ -145,11 +142,11 @@ def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCo
         yield from budgets.check(op.op, counts[op.op])
 
 
-def _iter_groups_and_sections(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (name, entry) of all groups and prompt sections."""
-    yield from ((group["path"], group) for group in content["groups"])
-    for section in content.get("sections", []):
-        yield f"{section['prompt']}/{section['name']}", section
+def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (name, entry) of everything but ops."""
+    for kind, copy_kind in COPY_KINDS.items():
+        if kind != Kind.OP:
+            yield from ((copy_kind.get_name(entry), entry) for entry in content.get(copy_kind.key, []))
 
 
 def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:

@@ -1,21 +1,15 @@
 """Find what would break serving, in files before they are loaded and in the draft before it is published."""
 
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from analytics.rollout.flags import Surface
 from core import canonical_json
+from registry.checks import surface_copy
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.jsonschema import schema_check
 from registry.models import ROOT, get_parent_path
-from registry.snapshot.snapshot import get_section_name
-
-SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
-# A test compares these with gateway.contracts.tool_definitions.
-GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
-_WORD = re.compile(r"[\w.-]+")
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 
 def _make_blocking_rule(name: str, what: str, fix: str) -> CheckRule:
@@ -59,23 +53,13 @@ WITHOUT_ID_WRONG = _make_blocking_rule(
     "An op to run if the id is missing that does not exist, writes, or has required arguments.",
     "Name an existing read op without required arguments.",
 )
-SECTION_REPEATED = _make_blocking_rule(
-    "section_repeated", "Two sections of a prompt with the same name.", "Give each section its own name."
-)
-OFF_SURFACE = _make_blocking_rule(
-    "names_what_is_not_shown",
-    "A section of a surface's prompt that names something the model does not have there: raw tools on the gateway "
-    "surface, gateway tools or op paths on the legacy surface.",
-    "Remove the name.",
-)
 FILE_INVALID = _make_blocking_rule(
     "file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files."
 )
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
-    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, SECTION_REPEATED, OFF_SURFACE),
-    FILE_INVALID,
+    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, FILE_INVALID),
 )
 
 
@@ -93,7 +77,20 @@ def find_errors(
     for op in content["ops"]:
         findings += find_op_errors(op, is_sendable=is_sendable) if op["op"] not in valid_paths else ()
         findings += find_without_id_errors(op, ops)
-    return findings + list(_find_section_errors(content.get("sections", []), content["ops"]))
+    return findings + list(_find_other_errors(content))
+
+
+def _find_other_errors(content: dict[str, Any]) -> Iterator[Finding]:
+    """Yield the findings of everything but ops, which need sendable text to be looked at further."""
+    unsendable = [
+        finding
+        for kind, copy_kind in COPY_KINDS.items()
+        if kind != Kind.OP
+        for entry in content.get(copy_kind.key, [])
+        if (finding := _find_unsendable(copy_kind.get_name(entry), "content", entry))
+    ]
+    names = {name for op in content["ops"] for name in list_op_names(op)}
+    yield from unsendable or surface_copy.find_errors(content, names=names)
 
 
 def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
@@ -168,43 +165,6 @@ def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]
     if len(_list_required_arguments(op)) != 1 or not _list_required_arguments(op)[0].endswith("_id"):
         message = "This field is only for ops whose one required argument is an id."
         yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Leave it empty.")
-
-
-def _find_section_errors(sections: list[dict[str, Any]], ops: list[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield findings about prompt sections: unique names, sendable text, and no names missing on their surface."""
-    counts = Counter((section["prompt"], section["name"]) for section in sections)
-    for (prompt, name), count in counts.items():
-        if count > 1:
-            message = f"{count} sections of this prompt have this name."
-            yield SECTION_REPEATED.make_finding(prompt, name, message, "Give each section its own name.")
-    for section in sections:
-        if unsendable := _find_unsendable(section["prompt"], section["name"], section):
-            yield unsendable
-        else:
-            yield from find_off_surface_names(section, ops)
-
-
-def find_off_surface_names(section: dict[str, Any], ops: Iterable[dict[str, Any]]) -> Iterator[Finding]:
-    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name."""
-    if not section["prompt"].endswith(SURFACE_PROMPT_SUFFIX):
-        return
-    surface = section["prompt"].removesuffix(SURFACE_PROMPT_SUFFIX)
-    if surface == Surface.GATEWAY:
-        hidden_names = {op["tool_name"] for op in ops if op["tool_name"] != op["op"]}
-    elif surface == Surface.LEGACY:
-        hidden_names = {op["op"] for op in ops} | GATEWAY_TOOLS
-    else:
-        return
-    for field in ("title", "text"):
-        for name in sorted(find_names_in_text(section[field], hidden_names)):
-            message = f"{name} is not available on the {surface} surface."
-            yield OFF_SURFACE.make_finding(get_section_name(section), field, message)
-
-
-def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
-    """Return which of the tool and op names a text mentions. A plain lower-case word (search, fetch) does not count."""
-    words = {word.strip(".") for word in _WORD.findall(text)}  # a sentence may end with a name
-    return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
 
 
 def _find_all_name_errors(content: dict[str, Any]) -> Iterator[Finding]:

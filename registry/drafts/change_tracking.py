@@ -9,13 +9,13 @@ from django.db import transaction
 
 from analytics.models import AuditEntry
 from core import canonical_json
-from registry.drafts import draft, history
+from registry.drafts import history
 from registry.drafts.bulk_writes import BATCH_SIZE
-from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
-from registry.snapshot import diff
-from registry.snapshot.diff import CopyChange, Kind
+from registry.models import Example, Op, OpAlias, PolicyRule
+from registry.snapshot import diff, snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_MODEL, CopyRow, Kind
+from registry.snapshot.diff import CopyChange
 
-CopyRow = Group | Op | PromptSection
 EntriesByKey = dict[Any, dict[str, Any]]  # primary key -> entry
 
 
@@ -45,7 +45,7 @@ class ChangeTracker:
             before = self._before.get(model, {})
             after = _read_entries(model, {*before, *self._new.get(model, ())})
             for key in {*before, *after}:
-                if change := diff.diff_entries(draft.KIND_BY_MODEL[model], before.get(key), after.get(key)):
+                if change := diff.diff_entries(KIND_BY_MODEL[model], before.get(key), after.get(key)):
                     recorded_changes.append(change)
         history.record_changes(recorded_changes, by=by, at=at, note=note)
         self._before, self._new = {}, {}
@@ -70,7 +70,7 @@ def get_copy_row(row: Any) -> CopyRow:
 def make_stamp(row: CopyRow) -> str:
     """Return a stamp that changes whenever the row changes: `<hash of its entry>.<id of its last change>`."""
     last = _query_changes(row).order_by("-id").values_list("id", flat=True).first()
-    return f"{canonical_json.digest(draft.row_to_entry(row))}.{last or 0}"
+    return f"{canonical_json.digest(snapshot.row_to_entry(row))}.{last or 0}"
 
 
 def list_changes_since(row: CopyRow, seen: str) -> list[AuditEntry]:
@@ -83,8 +83,8 @@ def list_changes_since(row: CopyRow, seen: str) -> list[AuditEntry]:
 
 def get_history_key(row: CopyRow) -> tuple[Kind, str]:
     """Return the kind and name of a row in the history."""
-    kind = draft.KIND_BY_MODEL[type(row)]
-    return kind, diff.get_entry_name(kind, draft.row_to_entry(row))
+    kind = KIND_BY_MODEL[type(row)]
+    return kind, COPY_KINDS[kind].get_row_name(row)
 
 
 def _query_changes(row: CopyRow) -> Any:
@@ -98,5 +98,6 @@ def _read_entries(model: type[CopyRow], keys: Iterable[Any]) -> EntriesByKey:
     if model is Op:
         rows = rows.select_related("connection").prefetch_related("rules", "examples", "aliases")
     for start in range(0, len(row_keys), BATCH_SIZE):
-        entries |= {row.pk: draft.row_to_entry(row) for row in rows.filter(pk__in=row_keys[start : start + BATCH_SIZE])}
+        batch = rows.filter(pk__in=row_keys[start : start + BATCH_SIZE])
+        entries |= {row.pk: snapshot.row_to_entry(row) for row in batch}
     return entries

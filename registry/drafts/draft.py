@@ -12,9 +12,10 @@ from django.db import IntegrityError, transaction
 
 from registry import checks
 from registry.drafts import bulk_writes, history
-from registry.models import Group, Op, PromptSection
+from registry.models import Op
 from registry.snapshot import diff, snapshot
-from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import Action, CopyChange
 
 # Fields of an op that other ops depend on: names that must be unique, and ops that run in place of another.
 _SHARED_FIELDS = {"op", "tool_name", "upstream_name", "aliases", "kind", "successor", "without_id", "parameters_schema"}
@@ -39,14 +40,7 @@ class DraftChanged(Exception):
 def read_entry(kind: Kind, name: str) -> dict[str, Any] | None:
     """Return the draft's entry with this name, or None."""
     draft_row = get_row(kind, name)
-    return None if draft_row is None else row_to_entry(draft_row)
-
-
-def row_to_entry(row: Group | Op | PromptSection) -> dict[str, Any]:
-    """Return a row as an entry (see registry.snapshot.snapshot)."""
-    if isinstance(row, Group):
-        return {"path": row.path, "summary": row.summary}
-    return snapshot.op_to_entry(row) if isinstance(row, Op) else snapshot.section_to_entry(row)
+    return None if draft_row is None else snapshot.row_to_entry(draft_row)
 
 
 def preview_write(content: dict[str, Any], *, whole: bool = False) -> list[CopyChange]:
@@ -76,17 +70,18 @@ def write_snapshot(
 
 
 def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str, at: datetime, note: str) -> CopyChange:
-    """Replace one group, op or prompt section with an entry, under the entry's name. None removes it.
+    """Replace one entry of the draft with another one, under its name. None removes it.
 
     Raises NothingToChange, DraftRefused.
     """
     with transaction.atomic():
         current_row = get_row(kind, name)
-        change = diff.diff_entries(kind, row_to_entry(current_row) if current_row else None, entry)
+        change = diff.diff_entries(kind, snapshot.row_to_entry(current_row) if current_row else None, entry)
         if change is None:
             raise NothingToChange("The draft has this content already.")
         if entry is not None and _affects_only_itself(change):
-            _refuse_new_problems(checks.find_op_errors(row_to_entry(current_row)), checks.find_op_errors(entry))
+            current_entry = snapshot.row_to_entry(current_row)
+            _refuse_new_problems(checks.find_op_errors(current_entry), checks.find_op_errors(entry))
         else:
             before = snapshot.snapshot_draft()
             _refuse_new_problems(
@@ -107,14 +102,12 @@ def get_row(kind: Kind, name: str) -> Any:
 
 def get_rows(kind: Kind, names: Iterable[str]) -> dict[str, Any]:
     """Return {name: row} for the names that exist in the draft."""
-    if kind == Kind.GROUP:
-        return dict(Group.objects.in_bulk(list(names), field_name="path"))
-    if kind == Kind.OP:
-        ops = Op.objects.select_related("connection").prefetch_related("rules", "examples", "aliases")
-        return dict(ops.in_bulk(list(names), field_name="op"))
-    chosen_names = set(names)
-    rows = {snapshot.get_section_name(snapshot.section_to_entry(row)): row for row in PromptSection.objects.all()}
-    return {name: row for name, row in rows.items() if name in chosen_names}
+    copy_kind, chosen_names = COPY_KINDS[kind], set(names)
+    rows: Any = copy_kind.model._default_manager.all()
+    if copy_kind.model is Op:
+        rows = rows.select_related("connection").prefetch_related("rules", "examples", "aliases")
+    rows_by_name = {copy_kind.get_row_name(row): row for row in copy_kind.filter_names(rows, chosen_names)}
+    return {name: row for name, row in rows_by_name.items() if name in chosen_names}
 
 
 def _filter_changes(changes: list[CopyChange], *, whole: bool) -> list[CopyChange]:
@@ -123,26 +116,21 @@ def _filter_changes(changes: list[CopyChange], *, whole: bool) -> list[CopyChang
 
 def _apply_changes(before: dict[str, Any], content: dict[str, Any], changes: list[CopyChange]) -> dict[str, Any]:
     """Return the draft's content after the changes."""
-    after: dict[str, dict[str, Any]] = {}
+    after: dict[Kind, dict[str, Any]] = {}
     for kind in COPY_KINDS:
         new = diff.index_entries(content, kind)
         removed = {change.name for change in changes if change.kind == kind and change.action == Action.REMOVED}
         old = {name: entry for name, entry in diff.index_entries(before, kind).items() if name not in removed}
         after[kind] = old | new
-    return _to_snapshot(after)
+    return snapshot.build_snapshot({kind: list(entries.values()) for kind, entries in after.items()})
 
 
 def _replace_entry(before: dict[str, Any], kind: Kind, name: str, entry: dict[str, Any] | None) -> dict[str, Any]:
     after = {each: diff.index_entries(before, each) for each in COPY_KINDS}
     after[kind].pop(name, None)
     if entry is not None:
-        after[kind][diff.get_entry_name(kind, entry)] = entry
-    return _to_snapshot(after)
-
-
-def _to_snapshot(entries: dict[Any, dict[str, Any]]) -> dict[str, Any]:
-    groups, ops, sections = (list(entries[kind].values()) for kind in COPY_KINDS)
-    return {"format": 1, "groups": groups, "ops": ops, "sections": sections}
+        after[kind][COPY_KINDS[kind].get_name(entry)] = entry
+    return snapshot.build_snapshot({kind: list(entries.values()) for kind, entries in after.items()})
 
 
 def _affects_only_itself(change: CopyChange) -> bool:
@@ -159,7 +147,7 @@ def _refuse_new_problems(before: Sequence[Any], after: Sequence[Any]) -> None:
 
 def _refuse_duplicates(content: dict[str, Any]) -> None:
     """Raise DraftRefused if an entry appears twice: it is unclear which one is meant."""
-    names = [(kind, diff.get_entry_name(kind, entry)) for kind in COPY_KINDS for entry in content.get(f"{kind}s", [])]
+    names = [(kind, each.get_name(entry)) for kind, each in COPY_KINDS.items() for entry in content.get(each.key, [])]
     duplicates = [(kind, name) for (kind, name), times in Counter(names).items() if times > 1]
     if duplicates:
         raise DraftRefused(
@@ -186,7 +174,8 @@ def _save_rows(
     kind: Kind, rows: dict[str, Any], entries: dict[str, dict[str, Any]], changes: dict[str, CopyChange]
 ) -> None:
     """Write entries of one kind into rows. New rows belong to the admins, not to an import."""
-    model, fields = _MODELS_BY_KIND[kind]
+    model: type[Any] = COPY_KINDS[kind].model
+    fields = COPY_KINDS[kind].fields
     connections = bulk_writes.get_or_create_connections(entry.get("connection", "") for entry in entries.values())
     added: list[Any] = []
     changed: list[Any] = []
@@ -208,12 +197,3 @@ def _save_rows(
     except IntegrityError:
         message = "Two entries swap names, or someone else changed the draft just now. Try again, one entry at a time."
         raise DraftChanged(message) from None
-
-
-_MODELS_BY_KIND: dict[Kind, tuple[type[Any], tuple[str, ...]]] = {
-    Kind.GROUP: (Group, ("path", "summary")),
-    Kind.OP: (Op, snapshot.OP_FIELDS),
-    Kind.SECTION: (PromptSection, snapshot.SECTION_FIELDS),
-}
-
-KIND_BY_MODEL: dict[type[Any], Kind] = {model: kind for kind, (model, _) in _MODELS_BY_KIND.items()}

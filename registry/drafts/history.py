@@ -35,7 +35,7 @@ def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note
 
 
 def list_changes(kind: Kind, name: str) -> list[AuditEntry]:
-    """Return the recorded changes of one group, op or prompt section, newest first."""
+    """Return the recorded changes of one entry, newest first."""
     return list(AuditEntry.objects.filter(kind=kind, name=name).order_by("-id"))
 
 

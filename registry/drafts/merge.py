@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from registry.drafts import bulk_writes
-from registry.models import Group, Op, PromptSection
+from registry.models import Group, Op
 from registry.snapshot import snapshot
-from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, CopyKind, Kind
+from registry.snapshot.diff import Action, CopyChange
 
 
 @dataclass
@@ -59,31 +60,33 @@ def merge_groups(entries: Iterable[dict[str, Any]], *, source: str, report: Merg
             added.append(Group(**entry, source=source, shipped=entry))
             report.record_added(Kind.GROUP, entry["path"], entry["path"])
         elif row.source == source:
-            ours = {"path": row.path, "summary": row.summary}
+            ours = snapshot.row_to_entry(row)
             changes = _merge_fields(entry["path"], row.shipped, ours, entry, report)
             report.record_existing(Kind.GROUP, entry["path"], entry["path"], ours, changes)
             if _update_row(row, changes, entry):
                 changed.append(row)
-    bulk_writes.save_rows(Group, added, changed, ["summary"])
+    bulk_writes.save_rows(Group, added, changed, COPY_KINDS[Kind.GROUP].fields)
 
 
-def merge_sections(entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:
-    """Merge prompt sections. They only come from the shipped catalog."""
-    rows = {(section.prompt, section.name): section for section in PromptSection.objects.all()}
+def merge_shipped(copy_kind: CopyKind, entries: Iterable[dict[str, Any]], *, report: MergeReport) -> None:
+    """Merge entries of a kind that only comes from the shipped catalog: prompt sections, agents, pins."""
+    model: type[Any] = copy_kind.model
+    rows = {copy_kind.get_row_name(row): row for row in model.objects.all()}
     added, changed = [], []
     for entry in entries:
-        row = rows.pop((entry["prompt"], entry["name"]), None)
-        label = f"{entry['prompt']}, {entry['name']}"
+        name = copy_kind.get_name(entry)
+        row = rows.pop(name, None)
         if row is None:
-            added.append(PromptSection(**entry, shipped=entry))
-            report.record_added(Kind.SECTION, snapshot.get_section_name(entry), label)
+            row = model(**entry, shipped=entry)
+            added.append(row)
+            report.record_added(copy_kind.kind, name, str(row))
             continue
-        ours = snapshot.section_to_entry(row)
-        changes = _merge_fields(label, row.shipped, ours, entry, report)
-        report.record_existing(Kind.SECTION, snapshot.get_section_name(entry), label, ours, changes)
+        ours = snapshot.row_to_entry(row)
+        changes = _merge_fields(str(row), row.shipped, ours, entry, report)
+        report.record_existing(copy_kind.kind, name, str(row), ours, changes)
         if _update_row(row, changes, entry):
             changed.append(row)
-    bulk_writes.save_rows(PromptSection, added, changed, snapshot.SECTION_FIELDS)
+    bulk_writes.save_rows(model, added, changed, copy_kind.fields)
     report.no_longer_shipped += sorted(str(row) for row in rows.values() if row.shipped)
 
 
@@ -117,9 +120,9 @@ def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeRe
             changed.append(row)
         if "connection" in changes:
             row.connection = connections.get(changes["connection"] or "")
-        _update_row(row, {name: changes[name] for name in snapshot.OP_FIELDS if name in changes}, entry)
+        _update_row(row, {name: changes[name] for name in OP_FIELDS if name in changes}, entry)
         children.append((row, changes))
-    bulk_writes.save_rows(Op, added, changed, [*snapshot.OP_FIELDS, "connection"])
+    bulk_writes.save_rows(Op, added, changed, [*OP_FIELDS, "connection"])
     report.kept_edits += [f"{name}, an alias of another op" for name in bulk_writes.replace_children(children)]
 
 

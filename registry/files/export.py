@@ -15,11 +15,13 @@ import yaml
 from core import safe_csv
 from registry.models import get_parent_path
 from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
 
 LINE_WIDTH = 120  # characters of a line
 
 _HEADER = "# Written by manage.py catalog export."
-_FIELDS_IN_ORDER = (*snapshot.OP_FIELDS, "connection", "policy", "examples", "aliases")
+_FILES = {Kind.GROUP: "groups", Kind.SECTION: "prompts", Kind.AGENT: "agents", Kind.PIN: "pins"}
+_FIELDS_IN_ORDER = (*OP_FIELDS, "connection", "policy", "examples", "aliases")
 # Characters that a YAML block scalar would treat as a line end, or lose.
 _UNSAFE_IN_BLOCK = re.compile(r"[\r\x85\u2028\u2029\ufeff]|[ \t]\n|\A\s|[^\S\n]\Z")
 
@@ -57,12 +59,12 @@ def to_zip(content: dict[str, Any]) -> bytes:
 
 
 def to_files(content: dict[str, Any]) -> dict[str, str]:
-    """Return {file name: YAML text}: one file for groups, one for prompts, and one for the ops of each group."""
+    """Return {file name: YAML text}: one file for the ops of each group, and one for each other kind of entry."""
     documents: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for group in content["groups"]:
-        _get_list(documents, "groups", "groups").append(_order_fields(group, ("path", "summary")))
-    for section in content.get("sections", []):
-        _get_list(documents, "prompts", "sections").append(_order_fields(section, snapshot.SECTION_FIELDS))
+    for kind, file in _FILES.items():
+        copy_kind = COPY_KINDS[kind]
+        for entry in content.get(copy_kind.key, []):
+            _get_list(documents, file, copy_kind.key).append(_order_fields(entry, copy_kind.fields))
     for op in content["ops"]:
         _get_list(documents, get_parent_path(op["op"]), "ops").append(_order_op(op))
     return {f"{name}.yaml": f"{_HEADER}\n{dump_yaml(document)}" for name, document in sorted(documents.items())}

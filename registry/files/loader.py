@@ -9,6 +9,7 @@ from registry.drafts import merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format
 from registry.models import Op
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 CATALOG_FOLDER = Path(__file__).parent.parent / "shipped"
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
@@ -28,5 +29,7 @@ def load_into_draft(content: dict[str, Any]) -> MergeReport:
     paths = {entry["op"] for entry in content["ops"]}
     shipped = Op.objects.filter(source=SHIPPED_SOURCE, shipped__isnull=False).values_list("op", flat=True)
     report.no_longer_shipped = sorted(path for path in shipped if path not in paths)
-    merge.merge_sections(content.get("sections", []), report=report)
+    for kind in (Kind.SECTION, Kind.AGENT, Kind.PIN):
+        copy_kind = COPY_KINDS[kind]
+        merge.merge_shipped(copy_kind, content.get(copy_kind.key, []), report=report)
     return report

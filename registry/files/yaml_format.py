@@ -1,4 +1,4 @@
-"""Read groups, ops and prompt sections from YAML files, validating them against a schema first."""
+"""Read copy from YAML files, validating its entries against a schema first."""
 
 import json
 from collections.abc import Mapping
@@ -6,22 +6,27 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from django.utils.text import get_text_list
 
 from core import strict_json
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
 from registry.jsonschema.validator import SchemaValidator
+from registry.models import Pin
+from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_KEY, Kind
 
 MAX_DEPTH = 64  # levels of nested objects and lists; the API has the same limit
 
 _TEXT_SCHEMA: dict[str, Any] = {"type": "string"}
 _TEXT_LIST_SCHEMA: dict[str, Any] = {"type": "array", "items": {"type": "string", "minLength": 1}}
 _NAME_SCHEMA: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": 200}
+_DISCOVERY_NAME_SCHEMA: dict[str, Any] = {"type": "string", "pattern": "^discover_[a-z0-9_]{1,54}$"}
 
 _GROUP_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"path": _NAME_SCHEMA, "summary": _NAME_SCHEMA},
+    "properties": {"path": _NAME_SCHEMA, "summary": _NAME_SCHEMA, "discovery_name": _DISCOVERY_NAME_SCHEMA},
     "required": ["path", "summary"],
     "additionalProperties": False,
 }
@@ -70,6 +75,40 @@ _SECTION_SCHEMA: dict[str, Any] = {
     "required": ["prompt", "name", "position", "title", "text"],
     "additionalProperties": False,
 }
+_LONG_TEXT_SCHEMA: dict[str, Any] = {"type": "string", "maxLength": 2000}
+_AGENT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "name": _WORD_SCHEMA,
+        "summary": _NAME_SCHEMA,
+        **dict.fromkeys(("description", "when_to_use"), _LONG_TEXT_SCHEMA),
+        **dict.fromkeys(("ops", "constraints", "examples", "edge_cases"), _TEXT_LIST_SCHEMA),
+        "is_read_only": {"type": "boolean"},
+        "system_prompt": {"type": "string", "minLength": 1, "maxLength": 8000},
+        "status": {"enum": ["active", "retired"]},
+    },
+    "required": ["name", "summary", "ops", "is_read_only", "system_prompt"],
+    "additionalProperties": False,
+}
+_WORD_OR_ANY_SCHEMA: dict[str, Any] = {"type": "string", "pattern": r"^(\*|[a-z][a-z0-9_]*)$", "maxLength": 40}
+_PIN_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "surface": {"enum": Pin.Surface.values},
+        **dict.fromkeys(("context", "model_family"), _WORD_OR_ANY_SCHEMA),
+        "ops": _TEXT_LIST_SCHEMA,
+        "max_tokens": {"type": "integer", "minimum": 50, "maximum": 100_000},
+    },
+    "required": ["surface", "context", "model_family", "ops", "max_tokens"],
+    "additionalProperties": False,
+}
+_SCHEMAS: dict[Kind, dict[str, Any]] = {
+    Kind.GROUP: _GROUP_SCHEMA,
+    Kind.OP: _OP_SCHEMA,
+    Kind.SECTION: _SECTION_SCHEMA,
+    Kind.AGENT: _AGENT_SCHEMA,
+    Kind.PIN: _PIN_SCHEMA,
+}
 
 
 class InvalidCatalogFiles(Exception):
@@ -93,25 +132,22 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, 
     With `alone`, the files must form a complete catalog. Without it they join existing entries, so missing ones are
     not reported.
     """
-    groups: list[dict[str, Any]] = []
-    ops: list[dict[str, Any]] = []
-    sections: list[dict[str, Any]] = []
+    entries: dict[Kind, list[dict[str, Any]]] = {kind: [] for kind in COPY_KINDS}
     problems: list[Finding] = []
-    kinds = [("groups", _GROUP_SCHEMA, groups), ("ops", _OP_SCHEMA, ops), ("sections", _SECTION_SCHEMA, sections)]
-    validators = [(key, SchemaValidator(schema), entries) for key, schema, entries in kinds]
+    validators = {kind: SchemaValidator(schema) for kind, schema in _SCHEMAS.items()}
     for file, text in texts.items():
         document = _parse_document(file, text)
-        for key, validator, entries in validators:
-            for index, entry in enumerate(document.get(key) or []):
+        for kind, validator in validators.items():
+            for index, entry in enumerate(document.get(COPY_KINDS[kind].key) or []):
                 name = _get_entry_name(entry) or str(index)
                 messages = validator.find_problems(entry)
                 problems += [FILE_INVALID.make_finding(name, file, message) for message in messages]
-                entries.append(entry)
+                entries[kind].append(entry)
     if problems:
         raise InvalidCatalogFiles(problems)
-    content = {"format": 1, "groups": groups, "ops": [_normalise_op(op) for op in ops]}
-    if sections:
-        content["sections"] = [{"status": "active", **section} for section in sections]
+    content = snapshot.build_snapshot(
+        {kind: [_normalise_entry(kind, entry) for entry in entries[kind]] for kind in COPY_KINDS}
+    )
     if alone and (problems := errors.find_errors(content)):
         raise InvalidCatalogFiles(problems)
     return content
@@ -133,15 +169,12 @@ def _parse_document(name: str, text: bytes) -> dict[str, Any]:
     lists = document.values() if isinstance(document, dict) else [None]
     if (
         not isinstance(document, dict)
-        or set(document) - _TOP_LEVEL_KEYS
+        or set(document) - set(KIND_BY_KEY)
         or not all(isinstance(each, list) for each in lists)
     ):
-        message = "A file may only contain lists named groups, ops and sections."
+        message = f"A file may only contain lists named {get_text_list(list(KIND_BY_KEY), 'and')}."
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", message)])
     return document
-
-
-_TOP_LEVEL_KEYS = {"groups", "ops", "sections"}
 
 
 class _JSONTypesLoader(yaml.CSafeLoader):
@@ -167,9 +200,12 @@ def _refuse_non_json(text: bytes) -> None:
             raise ValueError(f"The tag {tag} is not a JSON type. Remove it.")
 
 
-def _normalise_op(op: dict[str, Any]) -> dict[str, Any]:
-    """Return an op's entry in the form that `snapshot.entry` gives, so that the two can be compared."""
-    normalised = {**op, "aliases": sorted(op.get("aliases", []))}
-    normalised["examples"] = [{"args": {}, **example} for example in op.get("examples", [])]
-    keep = ("needs_subject", "parameters_schema")
-    return {name: value for name, value in normalised.items() if name in keep or value not in ("", [], {}, None, False)}
+def _normalise_entry(kind: Kind, entry: dict[str, Any]) -> dict[str, Any]:
+    """Return an entry in the form that `snapshot.row_to_entry` gives, so that the two can be compared."""
+    if kind == Kind.OP:
+        entry = {**entry, "aliases": sorted(entry.get("aliases", []))}
+        entry["examples"] = [{"args": {}, **example} for example in entry.get("examples", [])]
+    elif kind in (Kind.SECTION, Kind.AGENT):
+        entry = {"status": "active", **entry}
+    keep = COPY_KINDS[kind].kept_fields
+    return {name: value for name, value in entry.items() if name in keep or value not in ("", [], {}, None, False)}

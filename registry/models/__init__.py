@@ -3,12 +3,14 @@
 Code that serves a model reads a release, never the draft's rows.
 """
 
+from registry.models.agent import Agent
 from registry.models.connection import Connection
 from registry.models.fields import name_validator, path_validator, word_validator
 from registry.models.op import Group, Op, OpAlias
 from registry.models.op_copy import Example, PolicyRule
 from registry.models.op_embedding import OpEmbedding
 from registry.models.paths import ROOT, get_parent_path
+from registry.models.pin import Pin
 from registry.models.prompt_section import PromptSection
 from registry.models.release import Activation, Release
 from registry.models.switch import Switch, SwitchQuerySet
@@ -16,12 +18,14 @@ from registry.models.switch import Switch, SwitchQuerySet
 __all__ = [
     "ROOT",
     "Activation",
+    "Agent",
     "Connection",
     "Example",
     "Group",
     "Op",
     "OpAlias",
     "OpEmbedding",
+    "Pin",
     "PolicyRule",
     "PromptSection",
     "Release",

@@ -16,6 +16,9 @@ path_validator = RegexValidator(
 name_validator = RegexValidator(
     r"\A[A-Za-z0-9_.-]{1,128}\Z", "A name has letters, digits, dots, dashes and underscores; at most 128."
 )
+discovery_name_validator = RegexValidator(
+    r"\Adiscover_[a-z0-9_]{1,54}\Z", "discover_ and lower-case letters, digits and underscores: discover_crm_tools."
+)
 word_validator = RegexValidator(r"\A[a-z][a-z0-9_]*\Z", "Lower-case letters, digits and underscores, such as overview.")
 
 

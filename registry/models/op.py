@@ -9,6 +9,7 @@ from registry.jsonschema import dialect, schema_check
 from registry.models.connection import Connection
 from registry.models.fields import (
     build_source_field,
+    discovery_name_validator,
     name_validator,
     path_validator,
     validate_text_list,
@@ -22,6 +23,16 @@ class Group(models.Model):
 
     path = models.CharField(max_length=200, unique=True, validators=[path_validator])
     summary = models.CharField(max_length=200, help_text="One line, at most 12 words, read when the parent is listed.")
+    # A database default, because processes of the previous version insert rows without this column.
+    discovery_name = models.CharField(
+        max_length=64,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[discovery_name_validator],
+        help_text="Makes the group a domain of the discovery surface: the tool that lists its ops, such as "
+        "discover_crm_tools.",
+    )
     source = build_source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
@@ -31,6 +42,10 @@ class Group(models.Model):
         constraints = [
             # A list item without a summary tells a model nothing.
             models.CheckConstraint(condition=Q(summary__length__gt=0), name="group_summary_not_empty"),
+            # A discovery tool lists one domain.
+            models.UniqueConstraint(
+                fields=["discovery_name"], condition=~Q(discovery_name=""), name="group_discovery_name_unique"
+            ),
         ]
 
     def __str__(self) -> str:

@@ -15,12 +15,9 @@ from registry.catalog import model
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 from registry.snapshot import diff
-from registry.snapshot.diff import COPY_KINDS, Action, CopyChange, Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import Action, CopyChange
 
-# The passages show changes of these fields.
-_HELP_FIELDS = frozenset(
-    ["kind", "summary", "description", "notes", "parameters_schema", "policy", "examples", "title", "text"]
-)
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 Content = Mapping[str, Any]
@@ -45,7 +42,7 @@ class ChangedPassage:
 
 @dataclass(frozen=True, slots=True)
 class EntryDifference:
-    """One changed group, op or prompt section: its fields, changed passages, tokens and editors."""
+    """One changed entry: its fields, changed passages, tokens and editors."""
 
     change: CopyChange
     passages: tuple[ChangedPassage, ...]
@@ -58,7 +55,7 @@ class EntryDifference:
         """The changed fields that are not part of help, such as keywords or the connection."""
         if self.change.action != Action.CHANGED:
             return ()
-        help_fields = _HELP_FIELDS if self.passages else frozenset[str]()
+        help_fields = COPY_KINDS[self.change.kind].read_fields if self.passages else ()
         return diff_fields({name: pair for name, pair in self.change.fields.items() if name not in help_fields})
 
     @property
@@ -71,7 +68,7 @@ class EntryDifference:
 def compare_snapshots(
     before: Content, after: Content, *, editors: Mapping[tuple[str, str], Sequence[str]] | None = None
 ) -> list[EntryDifference]:
-    """Return the groups, ops and prompt sections that changed between two snapshots (see registry.snapshot.snapshot).
+    """Return the entries that changed between two snapshots (see registry.snapshot.snapshot).
 
     `editors` is {(kind, name): users}, as registry.drafts.history.editors returns it.
     """
@@ -164,7 +161,8 @@ class _SnapshotHelp:
         if change.kind == Kind.OP:
             return dict(_iter_help_parts(self.bodies.get(change.name, {})))
         entry = self.entries[change.kind].get(change.name, {})
-        return {name: entry[name] for name in ("summary", "title", "text") if name in entry}
+        read_fields = COPY_KINDS[change.kind].read_fields
+        return {name: _format_value(entry[name]) for name in read_fields if entry.get(name)}
 
 
 _HELP_FORMS: tuple[Literal["short", "full"], ...] = ("short", "full")

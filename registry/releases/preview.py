@@ -18,8 +18,7 @@ from registry.jsonschema import dialect, schema_check
 from registry.models import PromptSection
 from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
-from registry.snapshot import diff
-from registry.snapshot.diff import Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
 
@@ -90,7 +89,7 @@ def preview_op(
 
 @dataclass(frozen=True, slots=True)
 class TextPreview:
-    """A group as it appears in its parent's list, or a prompt section as it is sent."""
+    """An entry of copy that is no op, with what a model reads of it."""
 
     entry: dict[str, Any]
     answer: AnswerPreview
@@ -99,13 +98,12 @@ class TextPreview:
 
 
 def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
-    """Return the preview of a group's or prompt section's entry. `was` is its name in the draft."""
-    draft_text, live_text = (
-        _render_text(kind, entry),
-        _render_live_text(kind, was or diff.get_entry_name(kind, entry), live),
-    )
+    """Return the preview of an entry that is no op's. `was` is its name in the draft."""
+    copy_kind = COPY_KINDS[kind]
+    draft_text = _render_text(kind, entry)
+    live_text = _render_live_text(kind, was or copy_kind.get_name(entry), live)
     is_active = entry.get("status", PromptSection.Status.ACTIVE) == PromptSection.Status.ACTIVE
-    content = {"groups": [entry], "ops": []} if kind == Kind.GROUP else {"groups": [], "ops": [], "sections": [entry]}
+    content = {"groups": [], "ops": [], copy_kind.key: [entry]}
     return TextPreview(
         entry=entry,
         answer=AnswerPreview(
@@ -129,19 +127,28 @@ def _find_off_surface_names(kind: Kind, entry: dict[str, Any], live: Catalog | N
 
 
 def _render_text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
-    fields = ("path", "summary") if kind == Kind.GROUP else ("name", "title", "text")
-    return orjson.dumps({name: entry[name] for name in fields})
+    return orjson.dumps({name: entry[name] for name in COPY_KINDS[kind].read_fields if entry.get(name)})
 
 
 def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
-    """Return the live text of a group or prompt section, or None."""
+    """Return the live text of an entry, or None."""
     if live is None:
         return None
+    entry = next((entry for entry in _iter_live_entries(kind, live) if COPY_KINDS[kind].get_name(entry) == name), None)
+    return None if entry is None else _render_text(kind, entry)
+
+
+def _iter_live_entries(kind: Kind, live: Catalog) -> Iterator[dict[str, Any]]:
+    """Yield what is live of the entries of one kind, which is not the one of ops."""
     if kind == Kind.GROUP:
-        return _render_text(kind, {"path": name, "summary": live.groups[name]}) if name in live.groups else None
-    prompt, _, section_name = name.partition("/")
-    sections = (section for section in live.prompts.get(prompt, ()) if section.name == section_name)
-    return next((_render_text(kind, asdict(section)) for section in sections), None)
+        names = {path: name for name, path in live.domains.items()}
+        for path, summary in live.groups.items():
+            yield {"path": path, "summary": summary, "discovery_name": names.get(path, "")}
+    elif kind == Kind.SECTION:
+        for prompt, sections in live.prompts.items():
+            yield from ({"prompt": prompt, **asdict(section)} for section in sections)
+    else:
+        yield from map(asdict, live.agents.values() if kind == Kind.AGENT else live.pins)
 
 
 def _build_queries(argument: str) -> dict[str, HelpQuery]:

@@ -16,7 +16,8 @@ from registry.drafts import draft, history
 from registry.help import token_counts
 from registry.models import Activation, Op, Release
 from registry.snapshot import diff, snapshot
-from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import Action, CopyChange
 
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
 LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
@@ -154,7 +155,7 @@ def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[s
     entries are checked. Two summaries that became similar are reported at the one that changed.
     """
     names = set[str]()
-    for kind in diff.COPY_KINDS:
+    for kind in COPY_KINDS:
         old_entries, new_entries = diff.index_entries(before, kind), diff.index_entries(after, kind)
         if kind == Kind.OP and (_collect_active_names(old_entries) - _collect_active_names(new_entries)):
             return None

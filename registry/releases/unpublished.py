@@ -14,10 +14,10 @@ from django.db.models import Max
 from analytics.models import AuditEntry
 from core import canonical_json
 from registry.drafts import draft
-from registry.models import Activation, Group, Op, PromptSection, Release
+from registry.models import Activation, Release
 from registry.releases import publishing
-from registry.snapshot import diff
-from registry.snapshot.diff import COPY_KINDS, Kind
+from registry.snapshot import diff, snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 NamesByKind = dict[Kind, frozenset[str]]
 UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
@@ -27,7 +27,7 @@ CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was froze
 
 
 def find_unpublished_names() -> NamesByKind:
-    """Return the names of all groups, ops and prompt sections that publishing would add, change or remove."""
+    """Return the names of all entries that publishing would add, change or remove, by kind."""
     global _cached
     rows = {kind: dict(_iterate_update_times(kind)) for kind in COPY_KINDS}
     live = Activation.objects.filter(is_live=True).values_list("release_id", "release__created_at").first()
@@ -51,13 +51,9 @@ _cached: tuple[tuple[Any, ...], NamesByKind] | None = None
 
 
 def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
-    if kind == Kind.GROUP:
-        yield from Group.objects.values_list("path", "updated_at")
-    elif kind == Kind.OP:
-        yield from Op.objects.values_list("op", "updated_at")
-    else:
-        for prompt, name, at in PromptSection.objects.values_list("prompt", "name", "updated_at"):
-            yield f"{prompt}/{name}", at
+    copy_kind = COPY_KINDS[kind]
+    for fields in copy_kind.model._default_manager.values(*copy_kind.name_fields, "updated_at"):
+        yield copy_kind.get_name(fields), fields["updated_at"]
 
 
 def _find_differing(version: str, rows: UpdateTimes, touched: dict[Kind, set[str]]) -> NamesByKind:
@@ -74,7 +70,7 @@ def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]
     sorted_names = sorted(names)
     for start in range(0, len(sorted_names), ROWS_PER_BATCH):
         for name, row in draft.get_rows(kind, sorted_names[start : start + ROWS_PER_BATCH]).items():
-            yield name, _hash_entry(draft.row_to_entry(row))
+            yield name, _hash_entry(snapshot.row_to_entry(row))
 
 
 def _hash_entry(entry: dict[str, Any]) -> str:

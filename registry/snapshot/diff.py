@@ -9,18 +9,18 @@ import orjson
 from analytics.models import AuditEntry
 from core import canonical_json
 from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
-Kind = AuditEntry.Kind
+__all__ = ["COPY_KINDS", "Action", "CopyChange", "Kind"]
+
 Action = AuditEntry.Action
 CHANGE_ACTIONS = (Action.ADDED, Action.CHANGED, Action.REMOVED)
 EntriesByName = Mapping[str, dict[str, Any]]  # by name
 
-COPY_KINDS = (Kind.GROUP, Kind.OP, Kind.SECTION)  # groups first, because ops belong to them
-
 
 @dataclass(frozen=True, slots=True)
 class CopyChange:
-    """One group, op or prompt section that was added, removed or changed. Added and removed entries list all fields."""
+    """One entry that was added, removed or changed. Added and removed entries list all fields."""
 
     kind: Kind
     name: str
@@ -29,16 +29,13 @@ class CopyChange:
 
 
 def index_entries(content: Mapping[str, Any], kind: Kind) -> dict[str, dict[str, Any]]:
-    """Return a snapshot's entries of one kind, by name (a path, or prompt/name for a section)."""
-    if kind == Kind.GROUP:
-        return {entry["path"]: entry for entry in content["groups"]}
-    if kind == Kind.OP:
-        return {entry["op"]: entry for entry in content["ops"]}
-    return {snapshot.get_section_name(entry): entry for entry in content.get("sections", [])}
+    """Return a snapshot's entries of one kind, by name."""
+    copy_kind = COPY_KINDS[kind]
+    return {copy_kind.get_name(entry): entry for entry in content.get(copy_kind.key, [])}
 
 
 def diff_snapshots(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[CopyChange]:
-    """Return all changes between two snapshots: groups, ops, prompt sections, each sorted by name."""
+    """Return all changes between two snapshots: in the order of COPY_KINDS, each kind sorted by name."""
     return [
         change
         for kind in COPY_KINDS
@@ -51,21 +48,14 @@ def diff_entries(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any
     if before is None and after is None:
         return None
     fields = {}
-    for name in _order_field_names(before or {}, after or {}):
+    for name in _order_field_names(kind, before or {}, after or {}):
         was, now = (None if entry is None else snapshot.get_value(entry, name) for entry in (before, after))
         if not is_same_json(was, now):
             fields[name] = (was, now)
     if before is not None and after is not None and not fields:
         return None
     action = Action.ADDED if before is None else Action.REMOVED if after is None else Action.CHANGED
-    return CopyChange(kind, get_entry_name(kind, after or before or {}), action, fields)
-
-
-def get_entry_name(kind: Kind, entry: Mapping[str, Any]) -> str:
-    """Return the name that identifies an entry: its path, or prompt/name for a section."""
-    if kind == Kind.SECTION:
-        return snapshot.get_section_name(dict(entry))
-    return str(entry["path" if kind == Kind.GROUP else "op"])
+    return CopyChange(kind, COPY_KINDS[kind].get_name(after or before or {}), action, fields)
 
 
 def is_same_json(one: Any, other: Any) -> bool:
@@ -96,8 +86,8 @@ def _is_certainly_same(one: Any, other: Any) -> bool:
         return False
 
 
-def _order_field_names(*entries: Mapping[str, Any]) -> Iterable[str]:
+def _order_field_names(kind: Kind, *entries: Mapping[str, Any]) -> Iterable[str]:
     """Return the field names of some entries in reading order."""
     names = {name for entry in entries for name in entry}
-    known = [name for name in (*snapshot.OP_FIELDS, *snapshot.SECTION_FIELDS) if name in names]
+    known = [name for name in COPY_KINDS[kind].fields if name in names]
     return dict.fromkeys([*known, *sorted(names)])

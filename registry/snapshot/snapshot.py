@@ -1,37 +1,21 @@
 """Snapshots: the draft as one JSON value, which a release freezes and the checks read."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from core import canonical_json
-from registry.models import Example, Group, Op, OpAlias, PolicyRule, PromptSection
+from registry.models import Example, Group, Op, OpAlias, PolicyRule
+from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_MODEL, OP_FIELDS, CopyKind, CopyRow, Kind
 
 POLICY_KINDS = (PolicyRule.Kind.DO, PolicyRule.Kind.DONT, PolicyRule.Kind.EDGE_CASE)
 POLICY_KEYS = {"do": "do", "dont": "dont", "edge_case": "edge_cases"}
-
-# The fields of an op that are copied unchanged, in reading order.
-OP_FIELDS = (
-    *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
-    *("description", "notes"),
-    *(
-        "keywords",
-        "parameters_schema",
-        "argument_aliases",
-        "display_only",
-        "needs_subject",
-        "confirm",
-        "without_id",
-        "timeout_ms",
-        "status",
-    ),
-    "successor",
-)
 
 # The values of fields that an entry leaves out.
 FIELD_DEFAULTS: dict[str, Any] = {"policy": {}, "argument_aliases": {}, "needs_subject": True}
 FIELD_DEFAULTS |= {"timeout_ms": 30_000, "status": Op.Status.ACTIVE, "confirm": False}
 FIELD_DEFAULTS |= {name: [] for name in ("contexts", "keywords", "display_only", "examples", "aliases")}
+FIELD_DEFAULTS |= {name: [] for name in ("constraints", "edge_cases")}
 
 # The fields of an op that checks of other ops need: names, purpose and arguments.
 OUTLINE_FIELDS = (
@@ -40,26 +24,38 @@ OUTLINE_FIELDS = (
 )
 
 EXAMPLE_FIELDS = ("title", "args", "note")
-SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
 
 
 def snapshot_draft() -> dict[str, Any]:
-    """Return the draft as {format, groups, ops, sections}, sorted, without empty fields. Takes six queries."""
-    groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
-    sections = sorted(
-        map(section_to_entry, PromptSection.objects.all()), key=lambda each: (each["prompt"], each["name"])
-    )
-    content: dict[str, Any] = {
-        "format": 1,
-        "groups": sorted(groups, key=lambda group: group["path"]),
-        "ops": sorted(_iterate_op_entries(), key=lambda op: str(op["op"])),
-    }
-    # Left out if empty, so that drafts from before prompt sections existed keep their version.
-    return content | ({"sections": sections} if sections else {})
+    """Return the draft as {format, groups, ops, sections, agents, pins}, sorted, without empty fields.
+
+    Takes eight queries.
+    """
+    entries = {kind: _list_entries(copy_kind) for kind, copy_kind in COPY_KINDS.items()}
+    return build_snapshot(entries)
+
+
+def build_snapshot(entries: Mapping[Kind, list[dict[str, Any]]]) -> dict[str, Any]:
+    """Return entries by kind as a snapshot. Kinds without entries are left out, except groups and ops.
+
+    A draft from before a kind of copy existed therefore keeps its version.
+    """
+    always = (Kind.GROUP, Kind.OP)
+    lists = {COPY_KINDS[kind].key: listed for kind, listed in entries.items() if listed or kind in always}
+    return {"format": 1, **lists}
+
+
+def _list_entries(copy_kind: CopyKind) -> list[dict[str, Any]]:
+    if copy_kind.kind == Kind.OP:
+        entries = list(_iterate_op_entries())
+    else:
+        rows = copy_kind.model._default_manager.values(*copy_kind.fields)
+        entries = [_drop_empty(fields, keep=copy_kind.kept_fields) for fields in rows]
+    return sorted(entries, key=lambda entry: [str(entry[field]) for field in copy_kind.name_fields])
 
 
 def outline_draft() -> dict[str, Any]:
-    """Return the draft like `draft`, but only OUTLINE_FIELDS and aliases of ops, and no sections. Takes three queries.
+    """Return the draft like `draft`, but only groups and OUTLINE_FIELDS and aliases of ops. Takes three queries.
 
     It needs a third of the time and half of the memory, which matters when checking one op against thousands.
     """
@@ -71,6 +67,14 @@ def outline_draft() -> dict[str, Any]:
     ops = [entry | ({"aliases": aliases[pk]} if pk in aliases else {}) for pk, entry in entries]
     groups = [{"path": path, "summary": summary} for path, summary in Group.objects.values_list("path", "summary")]
     return {"format": 1, "groups": groups, "ops": ops}
+
+
+def row_to_entry(row: CopyRow) -> dict[str, Any]:
+    """Return a row as an entry, the form it has in a release and in the shipped YAML."""
+    if isinstance(row, Op):
+        return op_to_entry(row)
+    copy_kind = COPY_KINDS[KIND_BY_MODEL[type(row)]]
+    return _drop_empty({field: getattr(row, field) for field in copy_kind.fields}, keep=copy_kind.kept_fields)
 
 
 def op_to_entry(op: Op) -> dict[str, Any]:
@@ -112,12 +116,7 @@ def _build_op_entry(
     fields["policy"] = policy
     fields["examples"] = [_drop_empty(example, keep=("args",)) for example in examples]
     fields["aliases"] = sorted(aliases)
-    return _drop_empty(fields, keep=("needs_subject", "parameters_schema"))
-
-
-def section_to_entry(section: PromptSection) -> dict[str, Any]:
-    """Return one prompt section as an entry, the form it has in a release and in the shipped YAML."""
-    return {field: getattr(section, field) for field in SECTION_FIELDS}
+    return _drop_empty(fields, keep=COPY_KINDS[Kind.OP].kept_fields)
 
 
 def compute_version(content: dict[str, Any]) -> str:
@@ -128,11 +127,6 @@ def compute_version(content: dict[str, Any]) -> str:
 def get_value(entry: dict[str, Any], name: str) -> Any:
     """Return the value of an entry's field, or the default if the entry leaves it out."""
     return entry.get(name, FIELD_DEFAULTS.get(name, ""))
-
-
-def get_section_name(section: dict[str, Any]) -> str:
-    """Return the name that identifies a prompt section: prompt/name."""
-    return f"{section['prompt']}/{section['name']}"
 
 
 def _drop_empty(fields: dict[str, Any], keep: tuple[str, ...]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def ship(*sections: dict[str, Any]) -> loader.MergeReport:
 
 
 def get_stored_entry() -> dict[str, Any]:
-    return snapshot.section_to_entry(PromptSection.objects.get())
+    return snapshot.row_to_entry(PromptSection.objects.get())
 
 
 def test_section_files_are_read(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
 def test_unsendable_section_text_is_found_before_publishing() -> None:
     problems = checks.find_errors(build_content() | {"sections": [IDS | {"text": "a\x00b"}]})
 
-    assert [str(problem) for problem in problems] == ["guide, ids: The text has a NUL character. Delete it."]
+    assert [str(problem) for problem in problems] == ["guide/ids, content: The text has a NUL character. Delete it."]
 
 
 @pytest.mark.parametrize("name", ["", "My ids", "ids.more", "Ids", "1st"])

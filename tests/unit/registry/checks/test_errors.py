@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateway.contracts import tool_definitions
 from registry import checks
-from registry.checks import errors
 from tests.support.op_entries import build_content, build_op_entry, build_schema
 
 A = build_schema(("a",), a={"type": "integer"})
@@ -188,30 +186,3 @@ def test_find_errors_reports_all_errors_in_the_order_of_the_ops() -> None:
 
 def test_op_with_a_without_id_op_is_valid() -> None:
     assert find_messages(build_content(GET, build_op_entry("a.list"))) == []
-
-
-@pytest.mark.parametrize(
-    ("surface", "text", "named"),
-    [
-        ("gateway", "Call update_onto_task at once.", ["update_onto_task"]),
-        ("gateway", "Call tool_exec with onto.task.update.", []),
-        ("gateway", "Send help a query, then fetch with crm.find. Never getUser.", ["getUser"]),
-        ("legacy", "Read tool_help. Then onto.task.update.", ["onto.task.update", "tool_help"]),
-        ("legacy", "Call update_onto_task.", []),
-        ("overview", "Read tool_help, update_onto_task, onto.task.update.", []),
-    ],
-)
-def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str, named: list[str]) -> None:
-    section = {"prompt": f"{surface}_surface", "name": "working", "title": "How to act", "text": text}
-    named_as = {"onto.task.update": "update_onto_task", "crm.fetch": "fetch", "crm.user.get": "getUser"}
-    # A tool name may equal its path, which a model sends on the gateway surface.
-    ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
-
-    findings = list(errors.find_off_surface_names(section, ops))
-
-    assert [finding.message.split(" is not available on ")[0] for finding in findings] == named
-    assert all(finding.is_blocking and finding.field == "text" for finding in findings)
-
-
-def test_gateway_tool_names_match_the_toolset() -> None:
-    assert {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS} == errors.GATEWAY_TOOLS

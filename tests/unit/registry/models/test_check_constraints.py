@@ -7,13 +7,16 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from registry.models import Activation, Group, Op, OpAlias, PolicyRule, PromptSection, Release
+from registry.models import Activation, Agent, Group, Op, OpAlias, Pin, PolicyRule, PromptSection, Release
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 VIOLATIONS: dict[str, Any] = {
     "group_summary_not_empty": lambda: Group.objects.create(path="a", summary=""),
+    "group_discovery_name_unique": lambda: [
+        Group.objects.create(path=path, summary="x", discovery_name="discover_x") for path in "ab"
+    ],
     "op_summary_not_empty": lambda: make_op(summary=""),
     "op_kind_known": lambda: make_op(kind="delete"),
     "op_status_known": lambda: make_op(status="draft"),
@@ -24,6 +27,11 @@ VIOLATIONS: dict[str, Any] = {
     "section_name_unique_in_prompt": lambda: [section(), section(title="Other")],
     "section_not_empty": lambda: section(text=""),
     "section_status_known": lambda: section(status="draft"),
+    "agent_not_empty": lambda: agent(system_prompt=""),
+    "agent_status_known": lambda: agent(status="draft"),
+    "pin_place_unique": lambda: [pin(), pin(ops=["a.b"])],
+    "pin_surface_known": lambda: pin(surface="gateway"),
+    "pin_budget_in_range": lambda: pin(max_tokens=49),
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
 
@@ -31,12 +39,22 @@ VIOLATIONS: dict[str, Any] = {
 # SQLite names a unique index by its columns.
 COLUMNS = {
     "activation_one_live": "registry_activation.is_live",
+    "group_discovery_name_unique": "registry_group.discovery_name",
+    "pin_place_unique": "registry_pin.surface, registry_pin.context, registry_pin.model_family",
     "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
 }
 
 
 def section(**fields: Any) -> PromptSection:
     return PromptSection.objects.create(**{"prompt": "guide", "name": "ids", "title": "Ids", "text": "Whole."} | fields)
+
+
+def agent(**fields: Any) -> Agent:
+    return Agent.objects.create(**{"name": "explorer", "summary": "Finds", "system_prompt": "You find."} | fields)
+
+
+def pin(**fields: Any) -> Pin:
+    return Pin.objects.create(**{"surface": "hybrid", "ops": []} | fields)
 
 
 def activation(version: str, *, is_live: bool = True) -> Activation:

@@ -1,0 +1,150 @@
+"""Find what would break serving in copy that is no op: prompt sections, agents, pins and discovery names."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from analytics.rollout.flags import Surface
+from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
+from registry.snapshot.copy_kinds import AGENT_PREFIX, COPY_KINDS, Kind
+
+SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
+AGENTS_PATH = AGENT_PREFIX.rstrip(".")  # where help lists the agents
+DISCOVER_AGENTS = "discover_agents"  # the discovery tool that lists the agents
+# A test compares these with gateway.contracts.tool_definitions.
+GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
+_WORD = re.compile(r"[\w.-]+")
+
+SECTION_REPEATED = CheckRule(
+    "section_repeated",
+    "Two sections of a prompt with the same name.",
+    "Give each section its own name.",
+    Severity.BLOCKS,
+)
+OFF_SURFACE = CheckRule(
+    "names_what_is_not_shown",
+    "A section of a surface's prompt that names something the model does not have there: raw tools on the gateway "
+    "surface, op paths on the legacy, discovery and native surfaces, gateway tools on legacy and native.",
+    "Remove the name.",
+    Severity.BLOCKS,
+)
+ENTRY_REPEATED = CheckRule(
+    "entry_repeated", "Two agents or pins with the same name.", "Delete one of them.", Severity.BLOCKS
+)
+RESERVED_PATH = CheckRule(
+    "path_reserved",
+    f"An op or group at or below {AGENTS_PATH}, where help lists the agents.",
+    "Choose another path.",
+    Severity.BLOCKS,
+)
+OPS_UNKNOWN = CheckRule(
+    "ops_unknown",
+    "An agent or pin that names no active op.",
+    "Write the path of an op; for an agent, * stands for any characters.",
+    Severity.BLOCKS,
+)
+DISCOVERY_NAME_TAKEN = CheckRule(
+    "discovery_name_taken",
+    "A discovery name that another group, an op or the discovery of agents has already.",
+    "Choose another discovery name.",
+    Severity.BLOCKS,
+)
+RULES = (SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, OPS_UNKNOWN, DISCOVERY_NAME_TAKEN)
+
+
+def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
+    """Yield the blocking findings of a snapshot's entries that are no ops. `names` are all names of its ops."""
+    active_paths = [op["op"] for op in content["ops"] if op.get("status", "active") == "active"]
+    yield from _find_repeated_entries(content)
+    for section in content.get("sections", []):
+        yield from find_off_surface_names(section, content["ops"], content.get("pins", []))
+    for kind in (Kind.AGENT, Kind.PIN):
+        for entry in content.get(COPY_KINDS[kind].key, []):
+            yield from _find_unknown_ops(kind, entry, active_paths)
+    yield from _find_reserved_paths(content)
+    yield from _find_taken_discovery_names(content["groups"], names)
+
+
+def find_off_surface_names(
+    section: dict[str, Any], ops: Iterable[dict[str, Any]], pins: Iterable[dict[str, Any]] = ()
+) -> Iterator[Finding]:
+    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name."""
+    if not section["prompt"].endswith(SURFACE_PROMPT_SUFFIX):
+        return
+    surface = section["prompt"].removesuffix(SURFACE_PROMPT_SUFFIX)
+    hidden_names = _list_hidden_names(surface, list(ops), pins)
+    for field in ("title", "text"):
+        for name in sorted(find_names_in_text(section[field], hidden_names)):
+            message = f"{name} is not available on the {surface} surface."
+            yield OFF_SURFACE.make_finding(COPY_KINDS[Kind.SECTION].get_name(section), field, message)
+
+
+def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
+    """Return which of the tool and op names a text mentions. A plain lower-case word (search, fetch) does not count."""
+    words = {word.strip(".") for word in _WORD.findall(text)}  # a sentence may end with a name
+    return {word for word in words if word in names and not (word.isalpha() and word == word.lower())}
+
+
+def _list_hidden_names(surface: str, ops: list[dict[str, Any]], pins: Iterable[dict[str, Any]]) -> set[str]:
+    """Return the names of ops and gateway tools that a model is never shown on a surface."""
+    paths = {op["op"] for op in ops}
+    tool_names = {op["op"]: op["tool_name"] for op in ops if op["tool_name"] != op["op"]}
+    pinned_paths = {path for pin in pins if pin["surface"] == surface for path in pin["ops"]}
+    hidden_names: dict[str, set[str]] = {
+        Surface.GATEWAY: set(tool_names.values()),
+        Surface.HYBRID: {name for path, name in tool_names.items() if path not in pinned_paths},
+        Surface.NATIVE: paths | GATEWAY_TOOLS,
+        Surface.DISCOVERY: paths | (GATEWAY_TOOLS - {"tool_exec"}),
+        Surface.LEGACY: paths | GATEWAY_TOOLS,
+    }
+    return hidden_names.get(surface, set())
+
+
+def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
+    sections = content.get("sections", [])
+    for (prompt, section_name), count in Counter((each["prompt"], each["name"]) for each in sections).items():
+        if count > 1:
+            message = f"{count} sections of this prompt have this name."
+            yield SECTION_REPEATED.make_finding(prompt, section_name, message, "Give each section its own name.")
+    for kind in (Kind.AGENT, Kind.PIN):
+        copy_kind = COPY_KINDS[kind]
+        for name, count in Counter(copy_kind.get_name(entry) for entry in content.get(copy_kind.key, [])).items():
+            if count > 1:
+                message = f"{count} {copy_kind.plural} have this name."
+                yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message)
+
+
+def _find_unknown_ops(kind: Kind, entry: dict[str, Any], active_paths: list[str]) -> Iterator[Finding]:
+    if entry.get("status", "active") != "active":
+        return
+    for index, pattern in enumerate(entry["ops"]):
+        is_known = (
+            any(fnmatchcase(path, pattern) for path in active_paths)
+            if kind == Kind.AGENT
+            else (pattern in active_paths)
+        )
+        if not is_known:
+            message = f"There is no active op {pattern}."
+            yield OPS_UNKNOWN.make_finding(COPY_KINDS[kind].get_name(entry), join_pointer("ops", index), message)
+
+
+def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
+    for kind in (Kind.GROUP, Kind.OP):
+        copy_kind = COPY_KINDS[kind]
+        for entry in content[copy_kind.key]:
+            path = copy_kind.get_name(entry)
+            if path == AGENTS_PATH or path.startswith(AGENT_PREFIX):
+                message = f"{AGENTS_PATH} is where help lists the agents."
+                yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message)
+
+
+def _find_taken_discovery_names(groups: list[dict[str, Any]], names: Collection[str]) -> Iterator[Finding]:
+    seen = {DISCOVER_AGENTS}
+    for group in groups:
+        if name := group.get("discovery_name"):
+            if name in seen or name in names:
+                message = f"{name} is already a name of something else."
+                yield DISCOVERY_NAME_TAKEN.make_finding(group["path"], "discovery_name", message)
+            seen.add(name)

@@ -1,0 +1,134 @@
+"""The table of copy: each kind of entry in a snapshot, its model, fields and name. A new kind of copy is one line here.
+
+Ops are the exception: an op's entry also holds its rules, examples and aliases (see registry.snapshot.snapshot).
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Model
+
+from analytics.models import AuditEntry
+from registry.models import Agent, Group, Op, Pin, PromptSection
+
+Kind = AuditEntry.Kind
+CopyRow = Group | Op | PromptSection | Agent | Pin
+
+AGENT_PREFIX = "agents."  # agents have paths in help
+
+# The fields of an op that are copied unchanged, in reading order.
+OP_FIELDS = (
+    *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
+    *("description", "notes"),
+    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "confirm", "without_id"),
+    *("timeout_ms", "status", "successor"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyKind:
+    """One kind of entry.
+
+    `key` is the list that holds such entries in a snapshot and in YAML files. An entry's name is `name_prefix` and the
+    values of `name_fields`, joined by slashes; no two entries of a snapshot have the same. `kept_fields` stand in an
+    entry even if they are empty. A model reads `read_fields`.
+    """
+
+    kind: Kind
+    model: type[Model]
+    key: str
+    fields: tuple[str, ...]
+    name_fields: tuple[str, ...]
+    kept_fields: tuple[str, ...]
+    read_fields: tuple[str, ...]
+    singular: str
+    plural: str
+    name_prefix: str = ""
+
+    def get_name(self, entry: Mapping[str, Any]) -> str:
+        """Return the name that identifies an entry of this kind."""
+        return self.name_prefix + "/".join(str(entry[field]) for field in self.name_fields)
+
+    def get_row_name(self, row: Model) -> str:
+        """Return the name of a row's entry."""
+        return self.get_name({field: getattr(row, field) for field in self.name_fields})
+
+    def filter_names(self, rows: Any, names: Iterable[str]) -> Any:
+        """Return a queryset without most of the rows that have none of these names."""
+        if len(self.name_fields) > 1:
+            return rows  # of kinds with few rows
+        return rows.filter(**{f"{self.name_fields[0]}__in": [name.removeprefix(self.name_prefix) for name in names]})
+
+
+_SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
+_AGENT_FIELDS = (
+    *("name", "summary", "description", "when_to_use", "ops", "is_read_only", "constraints", "system_prompt"),
+    *("examples", "edge_cases", "status"),
+)
+_PIN_FIELDS = ("surface", "context", "model_family", "ops", "max_tokens")
+
+# Groups come first, because ops belong to them.
+COPY_KINDS: dict[Kind, CopyKind] = {
+    each.kind: each
+    for each in (
+        CopyKind(
+            Kind.GROUP,
+            Group,
+            key="groups",
+            fields=("path", "summary", "discovery_name"),
+            name_fields=("path",),
+            kept_fields=("path", "summary"),
+            read_fields=("path", "summary", "discovery_name"),
+            singular="group",
+            plural="groups",
+        ),
+        CopyKind(
+            Kind.OP,
+            Op,
+            key="ops",
+            fields=OP_FIELDS,
+            name_fields=("op",),
+            kept_fields=("needs_subject", "parameters_schema"),
+            read_fields=("kind", "summary", "description", "notes", "parameters_schema", "policy", "examples"),
+            singular="op",
+            plural="ops",
+        ),
+        CopyKind(
+            Kind.SECTION,
+            PromptSection,
+            key="sections",
+            fields=_SECTION_FIELDS,
+            name_fields=("prompt", "name"),
+            kept_fields=_SECTION_FIELDS,
+            read_fields=("name", "title", "text"),
+            singular="prompt section",
+            plural="prompt sections",
+        ),
+        CopyKind(
+            Kind.AGENT,
+            Agent,
+            key="agents",
+            fields=_AGENT_FIELDS,
+            name_fields=("name",),
+            kept_fields=("name", "summary", "ops", "is_read_only", "system_prompt", "status"),
+            read_fields=tuple(field for field in _AGENT_FIELDS if field not in ("is_read_only", "status")),
+            singular="agent",
+            plural="agents",
+            name_prefix=AGENT_PREFIX,
+        ),
+        CopyKind(
+            Kind.PIN,
+            Pin,
+            key="pins",
+            fields=_PIN_FIELDS,
+            name_fields=("surface", "context", "model_family"),
+            kept_fields=_PIN_FIELDS,
+            read_fields=("ops",),
+            singular="pin",
+            plural="pins",
+        ),
+    )
+}
+KIND_BY_MODEL: dict[type[Any], Kind] = {each.model: kind for kind, each in COPY_KINDS.items()}
+KIND_BY_KEY: dict[str, Kind] = {each.key: kind for kind, each in COPY_KINDS.items()}

@@ -1,0 +1,114 @@
+"""Errors in prompt sections, agents, pins and discovery names."""
+
+from typing import Any
+
+import pytest
+
+from gateway.contracts import tool_definitions
+from registry import checks
+from registry.checks import surface_copy
+from tests.support.op_entries import build_content, build_op_entry
+
+AGENT = {
+    "name": "explorer",
+    "summary": "Finds things",
+    "ops": ["a.*"],
+    "is_read_only": True,
+    "system_prompt": "You find things.",
+    "status": "active",
+}
+PIN = {"surface": "hybrid", "context": "*", "model_family": "*", "ops": ["a.b"], "max_tokens": 500}
+
+
+def find_messages(*ops: dict[str, Any], **lists: list[dict[str, Any]]) -> list[str]:
+    content = build_content(*ops or [build_op_entry("a.b")])
+    return [str(problem) for problem in checks.find_errors(content | lists)]
+
+
+@pytest.mark.parametrize(
+    ("surface", "text", "named"),
+    [
+        ("gateway", "Call update_onto_task at once.", ["update_onto_task"]),
+        ("gateway", "Call tool_exec with onto.task.update.", []),
+        ("gateway", "Send help a query, then fetch with crm.find. Never getUser.", ["getUser"]),
+        ("legacy", "Read tool_help. Then onto.task.update.", ["onto.task.update", "tool_help"]),
+        ("legacy", "Call update_onto_task.", []),
+        ("hybrid", "Call update_onto_task, or fetch_it and getUser.", ["getUser"]),
+        ("discovery", "Call discover_agents, tool_exec and tool_help.", ["tool_help"]),
+        ("discovery", "Call tool_exec with onto.task.update.", ["onto.task.update"]),
+        ("native", "Call update_onto_task, not tool_exec.", ["tool_exec"]),
+        ("overview", "Read tool_help, update_onto_task, onto.task.update.", []),
+    ],
+)
+def test_surface_prompt_names_only_tools_of_its_surface(surface: str, text: str, named: list[str]) -> None:
+    section = {"prompt": f"{surface}_surface", "name": "working", "title": "How to act", "text": text}
+    named_as = {"onto.task.update": "update_onto_task", "crm.fetch": "fetch", "crm.user.get": "getUser"}
+    # A tool name may equal its path, which a model sends on the gateway surface.
+    ops = [{"op": path, "tool_name": name} for path, name in (named_as | {"crm.find": "crm.find"}).items()]
+    pins = [{"surface": "hybrid", "context": "*", "model_family": "*", "ops": ["onto.task.update"], "max_tokens": 500}]
+
+    findings = list(surface_copy.find_off_surface_names(section, ops, pins))
+
+    assert [finding.message.split(" is not available on ")[0] for finding in findings] == named
+    assert all(finding.is_blocking and finding.field == "text" for finding in findings)
+
+
+def test_gateway_tool_names_match_the_toolset() -> None:
+    assert {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS} == surface_copy.GATEWAY_TOOLS
+
+
+def test_agents_and_pins_of_active_ops_are_valid() -> None:
+    assert find_messages(agents=[AGENT], pins=[PIN]) == []
+
+
+@pytest.mark.parametrize(
+    ("lists", "messages"),
+    [
+        (
+            {"agents": [AGENT | {"ops": ["a.b", "b.*"]}]},
+            [
+                "agents.explorer, ops/1: There is no active op b.*. Write the path of an op; for an agent, * stands "
+                "for any characters."
+            ],
+        ),
+        ({"agents": [AGENT | {"ops": ["b.*"], "status": "retired"}]}, []),
+        ({"agents": [AGENT, AGENT]}, ["agents.explorer, name: 2 agents have this name. Delete one of them."]),
+        (
+            {"pins": [PIN | {"ops": ["a.*"]}]},
+            [
+                "hybrid/*/*, ops/0: There is no active op a.*. Write the path of an op; for an agent, * stands for any "
+                "characters."
+            ],
+        ),
+        ({"pins": [PIN, PIN]}, ["hybrid/*/*, surface: 2 pins have this name. Delete one of them."]),
+        (
+            {"agents": [AGENT | {"summary": "a\x00b"}]},
+            ["agents.explorer, content: The text has a NUL character. Delete it."],
+        ),
+    ],
+)
+def test_problem_of_agents_and_pins_is_found(lists: dict[str, Any], messages: list[str]) -> None:
+    assert find_messages(**lists) == messages
+
+
+def test_pin_of_a_retired_op_is_found() -> None:
+    assert find_messages(build_op_entry("a.b", status="retired"), pins=[PIN])[0].startswith("hybrid/*/*, ops/0")
+
+
+def test_paths_of_agents_are_reserved() -> None:
+    assert find_messages(build_op_entry("agents.find")) == [
+        f"{path}, {field}: agents is where help lists the agents. Choose another path."
+        for path, field in (("agents", "path"), ("agents.find", "op"))
+    ]
+
+
+@pytest.mark.parametrize("name", ["discover_agents", "discover_x", "a_b"])
+def test_discovery_name_that_something_else_has_is_found(name: str) -> None:
+    groups = [{"path": path, "summary": "x", "discovery_name": name} for path in ("a", "b")]
+    first, second = groups
+    groups = [first | {"discovery_name": "discover_x"}, second]
+    content = build_content(build_op_entry("a.b"))
+
+    assert [str(problem) for problem in checks.find_errors(content | {"groups": groups})] == [
+        f"b, discovery_name: {name} is already a name of something else. Choose another discovery name."
+    ]

@@ -1,0 +1,90 @@
+"""Agents, pins and discovery names are copy: read from files, merged with edits, frozen, served and exported."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from registry.catalog.model import build_catalog
+from registry.drafts import draft
+from registry.files import export, loader, yaml_format
+from registry.models import Agent, Group, Pin
+from registry.releases import publishing
+from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import Kind
+from tests.support.op_entries import build_content, build_op_entry
+
+pytestmark = pytest.mark.django_db
+
+AGENT = {
+    "name": "explorer",
+    "summary": "Finds things",
+    "when_to_use": "When you look for something.",
+    "ops": ["a.*"],
+    "is_read_only": True,
+    "constraints": ["Changes nothing."],
+    "system_prompt": "You find things.",
+    "status": "active",
+}
+PIN = {"surface": "hybrid", "context": "project", "model_family": "*", "ops": ["a.b"], "max_tokens": 500}
+READ = build_op_entry("a.b", tool_name="list_onto_tasks", connection="workspace")
+WRITE = build_op_entry("a.c", tool_name="create_onto_task", kind="write", connection="workspace")
+CONTENT: dict[str, Any] = build_content(READ, WRITE)
+CONTENT |= {
+    "groups": [{"path": "a", "summary": "Things", "discovery_name": "discover_things"}],
+    "agents": [AGENT],
+    "pins": [PIN],
+}
+
+
+def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None:
+    export.write_to_folder(CONTENT, tmp_path)
+    loader.load_into_draft(yaml_format.read_folder(tmp_path))
+    released = publishing.publish_draft(note="Test", by="tests", at=timezone.now())
+
+    files, sent = (export.to_files(content) for content in (publishing.load_content(released), CONTENT))
+
+    for name in ("groups.yaml", "agents.yaml", "pins.yaml"):
+        assert files[name] == sent[name]
+
+
+def test_edit_of_a_shipped_agent_is_kept() -> None:
+    loader.load_into_draft(CONTENT)
+    Agent.objects.update(summary="Mine")
+
+    report = loader.load_into_draft(CONTENT | {"agents": [AGENT | {"summary": "Newer", "ops": ["a.b"]}]})
+
+    assert (report.updated, report.kept_edits) == (["explorer"], ["explorer summary"])
+    assert snapshot.row_to_entry(Agent.objects.get()) == AGENT | {"summary": "Mine", "ops": ["a.b"]}
+
+
+def test_draft_is_replaced_by_a_snapshot_whole() -> None:
+    loader.load_into_draft(CONTENT)
+
+    changes = draft.write_snapshot(
+        build_content(*CONTENT["ops"], groups=("a",)), by="ann", at=timezone.now(), note="", whole=True
+    )
+
+    assert {(change.kind, change.name, change.action) for change in changes} == {
+        (Kind.GROUP, "a", "changed"),
+        (Kind.AGENT, "agents.explorer", "removed"),
+        (Kind.PIN, "hybrid/project/*", "removed"),
+    }
+    assert (Agent.objects.count(), Pin.objects.count()) == (0, 0)
+    assert Group.objects.get(path="a").discovery_name == ""
+
+
+def test_catalog_has_active_agents_pins_and_domains() -> None:
+    catalog = build_catalog("v" * 64, CONTENT | {"agents": [AGENT, AGENT | {"name": "old", "status": "retired"}]})
+
+    assert list(catalog.agents) == ["explorer"]
+    assert catalog.domains == {"discover_things": "a"}
+    assert [(pin.context, pin.ops) for pin in catalog.pins] == [("project", ("a.b",))]
+
+
+def test_read_only_agent_allows_only_reads_of_its_ops() -> None:
+    catalog = build_catalog("v" * 64, CONTENT)
+    explorer = catalog.agents["explorer"]
+
+    assert [op.op for op in catalog.ops.values() if explorer.allows(op)] == ["a.b"]
