@@ -5,7 +5,7 @@ The headers are trusted because the client's API key authenticates the request.
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -14,13 +14,14 @@ from typing import Any
 import http_sf
 
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
+from core import suggestions
 from core.server.environ import REPEATED_HEADERS
 from gateway.clients.key_verification import VerifiedKey
-from gateway.contracts.errors import GatewayError, InvalidRequestError, PermissionDeniedError
+from gateway.contracts.errors import GatewayError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.routing import release_routing, toolset_token
 from gateway.routing.release_routing import Routing
 from registry.catalog import connections, switches
-from registry.catalog.model import Visibility
+from registry.catalog.model import Catalog, CatalogAgent, Visibility
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
@@ -29,9 +30,7 @@ _VISIBLE = re.compile(r"[\x21-\x7e]{1,200}")
 MAX_TRAITS = 50
 MAX_TRAIT_LENGTH = 100  # characters
 
-# Headers that will change what a call may do, but are not supported yet. They are refused and not ignored: otherwise a
-# caller would believe that they take effect.
-_UNSUPPORTED_HEADERS = ("HTTP_GATEWAY_AGENT",)
+_AGENT = "HTTP_GATEWAY_AGENT"
 # Headers of ours, of which a request has one each. Two values could mean two things, and neither is to be guessed.
 _OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY")
 
@@ -61,6 +60,7 @@ class Caller:
     model: str = ""
     traits: Mapping[str, Trait] = field(default_factory=dict)
     routing: Routing = release_routing.DEFAULT_ROUTING
+    agent: CatalogAgent | None = None  # as which the calls run, which limits their ops
 
     @property
     def evaluation_context(self) -> EvaluationContext:
@@ -77,8 +77,9 @@ class Caller:
 
     @property
     def visibility(self) -> Visibility:
-        """The ops this caller may see now: those the key allows, minus those that are switched off or cannot run."""
-        return self.key.visibility.limit_to_available(switches.get_switches(), connections.get_connections())
+        """The ops this caller may see now: those that key and agent allow, minus those that are off or cannot run."""
+        allowed = self.key.visibility if self.agent is None else replace(self.key.visibility, agent=self.agent)
+        return allowed.limit_to_available(switches.get_switches(), connections.get_connections())
 
 
 def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
@@ -93,14 +94,9 @@ def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
 def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
     """Return the caller for a key and a request's headers (WSGI names).
 
-    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed,
-    repeated or unsupported header.
+    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed or
+    repeated header.
     """
-    for name in _UNSUPPORTED_HEADERS:
-        if name in meta:
-            raise InvalidRequestError(
-                f"{_format_header(name)} is not supported here. Leave it out.", reason="unsupported_header"
-            )
     return Caller(
         key=key,
         subject=_read_subject(key, meta),
@@ -126,6 +122,38 @@ def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Call
     else:
         routing = release_routing.route_by_flags(caller.subject, lambda: caller.evaluation_context, at)
     return caller if routing is caller.routing else replace(caller, routing=routing)
+
+
+def refuse_agent(meta: Mapping[str, Any]) -> None:
+    """Raise InvalidRequestError if a request to an endpoint that runs no ops names an agent.
+
+    It is refused and not ignored: otherwise a caller would believe that it takes effect.
+    """
+    if _AGENT in meta:
+        raise InvalidRequestError(
+            f"{_format_header(_AGENT)} is not supported here. Leave it out.", reason="unsupported_header"
+        )
+
+
+def apply_agent(caller: Caller, meta: Mapping[str, Any], get_catalog: Callable[[Routing], Catalog]) -> Caller:
+    """Return the caller as the agent of Gateway-Agent, if it was sent. Raises NotFoundError for an unknown agent."""
+    if not (name := _read_text(meta, _AGENT)):
+        return caller
+    return replace(caller, agent=find_agent(get_catalog(caller.routing), name))
+
+
+def find_agent(catalog: Catalog, name: str) -> CatalogAgent:
+    """Return an agent of the release that serves a call. Raises NotFoundError, which does not repeat the name."""
+    agent = catalog.agents.get(name)
+    if agent is None:
+        close_names = suggestions.find_similar(name, catalog.agents) or sorted(catalog.agents)[:5]
+        hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
+        raise NotFoundError(
+            f"{_format_header(_AGENT)} names no agent of this release.{hint}",
+            reason="unknown_agent",
+            details={"did_you_mean": close_names} if close_names else None,
+        )
+    return agent
 
 
 def read_trace_id(meta: Mapping[str, Any]) -> str:

@@ -15,17 +15,17 @@ from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 # Reasons of calls that were deferred, not run: they wait for another call, a user's confirmation or an admin.
 DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")
 
+HELP_TYPES = (OperationEvent.Type.HELP, OperationEvent.Type.DISCOVER)  # what a model reads before it calls
+
 NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)  # what a user tries in the admin is never counted
 CALL = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
 CALL &= ~Q(reason__in=DEFERRED_REASONS)
 FAILED_CALL = CALL & Q(ok=False)
 REPAIRED_CALL = FAILED_CALL & Q(Exists(OperationEvent.objects.filter(repairs=OuterRef("pk"))))
-HELP_READ = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.HELP, ok=True)
+HELP_READ = NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, ok=True)
 SEARCH = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.SEARCH, ok=True)
 MISS = SEARCH & Q(result_count=0)
-UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | (
-    NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.HELP, reason=UNKNOWN_PATH)
-)
+UNKNOWN_NAME = (CALL & Q(reason=UNKNOWN_OP)) | (NOT_TRIED_IN_ADMIN & Q(type__in=HELP_TYPES, reason=UNKNOWN_PATH))
 
 
 class CountedAs(models.TextChoices):
@@ -93,8 +93,8 @@ def is_call(event: CallFields) -> bool:
 
 
 def is_help_read(event: CallFields) -> bool:
-    """Return whether an event is a help read of a group, an op or an argument."""
-    return event.type == OperationEvent.Type.HELP and event.ok and not is_tried_in_admin(event)
+    """Return whether an event is a help read of a group, an op or an argument, also by a discovery tool."""
+    return event.type in HELP_TYPES and event.ok and not is_tried_in_admin(event)
 
 
 def is_search(event: CallFields) -> bool:
@@ -104,6 +104,6 @@ def is_search(event: CallFields) -> bool:
 
 def is_unknown_name(event: CallFields) -> bool:
     """Return whether an event is a call or a help read of an unknown name."""
-    if event.type == OperationEvent.Type.HELP:
+    if event.type in HELP_TYPES:
         return event.reason == UNKNOWN_PATH and not is_tried_in_admin(event)
     return is_call(event) and event.reason == UNKNOWN_OP

@@ -12,11 +12,12 @@ UNKNOWN_OP, UNKNOWN_PATH = "unknown_op", "unknown_path"
 
 
 class OperationEvent(models.Model):
-    """One help, search or exec call, and how it was answered."""
+    """One help, search, discover or exec call, and how it was answered."""
 
     class Type(models.TextChoices):
         HELP = "help", "help"
         SEARCH = "search", "search"
+        DISCOVER = "discover", "discover"
         EXEC = "exec", "exec"
 
     class Source(models.TextChoices):
@@ -25,6 +26,7 @@ class OperationEvent(models.Model):
         ADMIN = "admin", "admin"  # tried in the admin; its writes are undone and no figure counts it
 
     class Format(models.TextChoices):
+        LIST = "list", "list"  # of a discovery tool
         SHORT = "short", "short"
         FULL = "full", "full"
         ARG = "arg", "one argument"
@@ -62,6 +64,7 @@ class OperationEvent(models.Model):
     cohort = models.CharField(max_length=130, blank=True)
     model = models.CharField(max_length=40, blank=True, default="", db_default="")
     # the caller
+    agent = models.CharField(max_length=60, blank=True, default="", db_default="")
     client = models.CharField(max_length=100, blank=True)
     key = models.CharField(max_length=20, blank=True)
     subject = models.CharField(max_length=200, blank=True)

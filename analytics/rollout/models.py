@@ -7,6 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
+from django.utils.text import get_text_list
 
 from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
 from analytics.rollout.flags import FLAGS, FlagKey
@@ -79,7 +80,7 @@ class Cohort(models.Model):
         """Raise ValidationError for a variant that the flag does not have, or an invalid list of subjects."""
         errors: dict[str, str] = {}
         if self.flag_id in set(FlagKey) and not FLAGS[FlagKey(self.flag_id)].accepts(self.variant):
-            variants = " or ".join(FLAGS[FlagKey(self.flag_id)].variants)
+            variants = get_text_list(list(FLAGS[FlagKey(self.flag_id)].variants), "or")
             more = ", or the version of a release (64 characters)" if self.flag_id == FlagKey.RELEASE else ""
             errors["variant"] = f"Set {self.flag} to {variants}{more}."
         if problem := _find_list_problem(self.listed, MAX_LISTED):

@@ -29,10 +29,17 @@ def may_use_help(caller: Caller) -> AccessDecision:
 
 
 def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
-    """Decide by the key's scope, the client's op patterns and whether the op needs a subject, in this order."""
-    scope = SCOPES[op.kind]
-    if scope not in caller.key.scopes:
-        return AccessDecision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
+    """Decide by the key's scopes, the agent, the client's op patterns and the op's need of a subject, in this order."""
+    for scope in filter(None, (SCOPES[op.kind], op.required_scope)):
+        if scope not in caller.key.scopes:
+            return AccessDecision(
+                False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it."
+            )
+    if caller.agent is not None and not caller.agent.allows(op):
+        kind = "reads of its own" if caller.agent.is_read_only else "its own"
+        return AccessDecision(
+            False, "agent_may_not", f"The agent {caller.agent.name} may not run {op.op}. It runs only {kind} ops."
+        )
     if not caller.key.visibility.allows(op):
         return AccessDecision(False, "op_not_allowed", f"This client may not run {op.op}.")
     if op.needs_subject and not caller.subject:

@@ -22,6 +22,7 @@ from gateway.contracts.errors import GatewayError
 from gateway.models import Scope
 from gateway.recording import call_events
 from gateway.request_context import Caller
+from gateway.routing import release_routing
 
 JSON_CONTENT_TYPE = "application/json"
 
@@ -36,6 +37,7 @@ class GatewayView(APIView):
     scope: Scope | None = None
     event_type: OperationEvent.Type | None = None
     has_routing = False  # a toolset or the flags choose its surface and release
+    runs_as_agent = False  # for an endpoint without routing: it limits itself to the agent's ops
     requested_path: str = ""  # the path as sent, for the event of a failed call
     rate_limit: RateLimitDecision | None = None
     key: VerifiedKey | None = None
@@ -58,8 +60,12 @@ class GatewayView(APIView):
         self.key = key  # from here on errors are recorded as events
         self.check_permissions(request)
         self.caller = request_context.identify_caller(key, request._request.META)
+        meta = request._request.META
         if self.has_routing:
-            self.caller = request_context.apply_routing(self.caller, request._request.META, self.trace.at)
+            self.caller = request_context.apply_routing(self.caller, meta, self.trace.at)
+            self.caller = request_context.apply_agent(self.caller, meta, release_routing.get_catalog)
+        elif not self.runs_as_agent:
+            request_context.refuse_agent(meta)
 
     def perform_authentication(self, request: Request) -> None:
         request.auth  # noqa: B018 - reading it authenticates

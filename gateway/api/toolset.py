@@ -15,10 +15,11 @@ class ToolsetView(GatewayView):
     """toolset: what to show the model in this turn."""
 
     scope = Scope.TOOLSET
+    runs_as_agent = True
 
     @toolset_by_post
     def post(self, request: Request) -> HttpResponse:
         payload = service.build_toolset(
-            request_body.read_json_object(request._request), self.require_caller(), self.trace
+            request_body.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
         )
         return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)

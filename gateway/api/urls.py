@@ -1,6 +1,7 @@
 from django.urls import path
 
 from gateway.api.batches import BatchStatusView, BatchView
+from gateway.api.discover import DiscoverView
 from gateway.api.events import EventsView
 from gateway.api.exec import ExecView
 from gateway.api.help import HelpView
@@ -13,6 +14,7 @@ urlpatterns = [
     path("exec", ExecView.as_view(), name="exec"),
     path("batch", BatchView.as_view(), name="batch"),
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
+    path("discover/<str:name>", DiscoverView.as_view(), name="discover"),
     path("toolset", ToolsetView.as_view(), name="toolset"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
     path("events", EventsView.as_view(), name="events"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import suggestions
-from gateway.arguments import coercion, unwrap_args
+from gateway.arguments import coercion, strict_mode, unwrap_args
 from gateway.contracts.validation import get_subschema
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
@@ -24,12 +24,13 @@ class NormalisedArgs:
 def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext) -> NormalisedArgs:
     """Return the args of a call in canonical form, with context and schema defaults. Does not change `raw_args`.
 
-    In this order: unwrap nested objects named by dotted aliases, drop blank optional strings, rename arguments
-    (aliases, camelCase), drop display-only names, wrap single values of lists, trim ids, translate value aliases and
-    cut the time of day from dates, take `project_id` from the context if it is absent or blank and no list of ids says
-    which rows are meant, fill in schema defaults.
+    In this order: drop the nulls of strict mode, unwrap nested objects named by dotted aliases, drop blank optional
+    strings, rename arguments (aliases, camelCase), drop display-only names, wrap single values of lists, trim ids,
+    translate value aliases and cut the time of day from dates, take `project_id` from the context if it is absent or
+    blank and no list of ids says which rows are meant, fill in schema defaults.
     """
     result = NormalisedArgs(args=copy.deepcopy(raw_args))
+    strict_mode.drop_nulls(op.schema, result.args)
     result.warnings += unwrap_args.unwrap_nested(op, result.args)
     _drop_blanks(op, result)
     _rename_arguments(op, result)

@@ -32,7 +32,7 @@ from gateway.execution.exec_call import Superseded
 from gateway.help import service
 from gateway.models import Batch, BatchEntry
 from gateway.recording import call_events
-from gateway.request_context import Caller, UserContext
+from gateway.request_context import Caller, UserContext, find_agent
 from gateway.routing.release_routing import Routing
 from registry.catalog import cache
 from registry.catalog.model import Catalog
@@ -286,7 +286,7 @@ def _load_catalog(batch: Batch) -> Catalog:
 def _load_caller(batch: Batch) -> Caller:
     """Return the caller who sent the batch, with the key's current rights.
 
-    Raises PermissionDeniedError if the key is not valid.
+    Raises PermissionDeniedError if the key is not valid, InternalError if the release of its agent is gone.
     """
     key = key_verification.get_by_id(batch.api_key_id) if batch.api_key_id else None
     if key is None or (batch.subject and not key.may_act_for(batch.subject)):
@@ -295,4 +295,6 @@ def _load_caller(batch: Batch) -> Caller:
         )
     headers = dict(batch.caller)
     context, routing = UserContext(**headers.pop("context")), Routing(**headers.pop("served", {}))
-    return Caller(key=key, subject=batch.subject, context=context, routing=routing, **headers)
+    agent_name = headers.pop("agent", "")
+    agent = find_agent(_load_catalog(batch), agent_name) if agent_name else None
+    return Caller(key=key, subject=batch.subject, context=context, routing=routing, agent=agent, **headers)

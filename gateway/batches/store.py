@@ -140,6 +140,7 @@ def serialize_headers(caller: Caller) -> dict[str, Any]:
         "context": asdict(caller.context),
         "confirmation": caller.confirmation,
         "model": caller.model,
+        "agent": caller.agent.name if caller.agent else "",
         "served": asdict(caller.routing),
     }
 

@@ -200,7 +200,9 @@ def _build_verified_key(row: ApiKey) -> VerifiedKey:
         bound_subject=row.subject,
         subject_pattern=row.client.subject_pattern,
         # A key without an exec scope sees the help of all kinds; a key that may only run reads does not see writes.
-        visibility=Visibility(tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values)),
+        visibility=Visibility(
+            tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values), scopes=frozenset(row.scopes)
+        ),
         confirms=row.client.confirms,
         rate=row.rate,
         expires_at=row.expires_at,

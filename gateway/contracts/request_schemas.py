@@ -1,6 +1,6 @@
-"""Schemas of the help, exec and batch bodies.
+"""Schemas of the help, exec, batch and discover bodies.
 
-The same schemas are the parameters of the gateway tools that a model is given.
+The first three are also the parameters of the gateway tools that a model is given.
 """
 
 from functools import cache
@@ -62,6 +62,18 @@ EXEC: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+
+# The body of a discovery tool. A model is shown only its first two members, or agent instead.
+DISCOVER: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "tool": {"type": "string", "minLength": 1, "description": "A tool from the list; leave out to list the tools"},
+        "parameter": {"type": "string", "minLength": 1, "description": "One of its parameters, in full"},
+        "agent": {"type": "string", "minLength": 1, "description": "discover_agents only: an agent from the list"},
+        "level": {"type": "string", "enum": ["full"], "description": "full: all about the tool or agent"},
+    },
+    "additionalProperties": False,
+}
 
 _DEPENDS_ON_SCHEMA = {
     "type": "array",
@@ -150,6 +162,12 @@ def get_exec_validator() -> SchemaValidator:
 def get_batch_validator() -> SchemaValidator:
     """Return the compiled validator of a batch body; it checks only the type of each entry."""
     return SchemaValidator(BATCH)
+
+
+@cache
+def get_discover_validator() -> SchemaValidator:
+    """Return the compiled validator of a discover body."""
+    return SchemaValidator(DISCOVER)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""The definitions of the three gateway tools, which a model gets instead of all ops.
+"""The definitions of the gateway's own tools, which a model gets instead of all ops.
 
 They are constants, with the same bytes for every caller and release, so that prompts that start with them stay cached.
 Their parameters are the schemas that the API validates bodies with.
@@ -38,3 +38,37 @@ BATCH_TOOL: dict[str, Any] = {
 }
 
 GATEWAY_TOOLS = (HELP_TOOL, EXEC_TOOL, BATCH_TOOL)
+
+# tool_exec on the discovery surface, where a model has discovery tools instead of tool_help.
+DISCOVERY_EXEC_TOOL: dict[str, Any] = {
+    "name": "tool_exec",
+    "description": (
+        "Run one tool that a discovery tool listed: op is its name. Take ids from results, never from memory. After an "
+        "error, send its retry_with if that is what you mean, or correct what it lists."
+    ),
+    "parameters": {
+        **request_schemas.EXEC,
+        "properties": {
+            "op": {"type": "string", "minLength": 1, "description": "Name of the tool"},
+            "args": {"type": "object", "description": "Its parameters"},
+            "dry_run": request_schemas.EXEC["properties"]["dry_run"],
+        },
+    },
+}
+
+# The search of the native surface, which a provider's own tool search asks.
+SEARCH_TOOL: dict[str, Any] = {
+    "name": "search_tools",
+    "description": (
+        "Find tools by what you want to do, in the user's words; the tools that match can then be called. Search again "
+        "in other words if none fits."
+    ),
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "What you want to do"},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    },
+}

@@ -185,6 +185,7 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
     work = UpstreamCall(
         op=op,
         catalog=call.catalog,
+        visibility=call.caller.visibility,
         args=args,
         subject=call.caller.subject,
         at=call.trace.at,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.deadlines import Deadline
-from registry.catalog.model import Catalog, CatalogOp
+from registry.catalog.model import Catalog, CatalogOp, Visibility
 
 Prepared = TypeVar("Prepared")
 
@@ -17,6 +17,7 @@ class UpstreamCall:
 
     op: CatalogOp
     catalog: Catalog
+    visibility: Visibility  # what the caller may run and read about
     args: dict[str, Any]
     subject: str
     at: datetime

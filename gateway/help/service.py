@@ -9,16 +9,18 @@ from analytics.models import OperationEvent
 from core import logs
 from core.text_cache import cache_by_text
 from gateway.arguments.coercion import convert_whole_numbers
-from gateway.contracts import request_schemas
+from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import FieldError, InvalidRequestError, NotFoundError
+from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events
 from gateway.request_context import Caller
 from gateway.routing import release_routing
+from gateway.toolset import native_search
 from registry.catalog.model import Catalog
 from registry.help import help_pages
-from registry.help.help_pages import HelpAnswer, HelpQuery
+from registry.help.answers import BadHelpQuery, HelpAnswer, UnknownPath
+from registry.help.help_pages import HelpQuery
 
 _BOOLEANS = {"true": True, "false": False}
 
@@ -35,16 +37,10 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
     query = _parse_query(body)
     try:
         answer = help_pages.answer_query(catalog, query, caller.visibility)
-    except help_pages.UnknownPath as error:
-        raise NotFoundError(
-            str(error),
-            reason="unknown_path" if query.arg is None else "unknown_argument",
-            help_path=error.help_path,
-            details={"did_you_mean": error.did_you_mean} if error.did_you_mean else None,
-        ) from None
-    except help_pages.BadHelpQuery as error:
-        problem = FieldError(f"/{error.field}", "invalid", str(error))
-        raise InvalidRequestError(str(error), reason="malformed_call", field_errors=[problem]) from None
+        if caller.routing.native_format and query.query is not None:
+            answer = native_search.add_loaded_tools(answer, catalog, caller.routing.native_format)
+    except (UnknownPath, BadHelpQuery) as error:
+        raise help_errors.to_api_error(error, reason="unknown_path") from None
     op = catalog.ops.get(answer.path)
     event_log.enqueue_event(
         call_events.build_event(

@@ -56,6 +56,7 @@ def build_event(
         surface=caller.routing.surface,
         cohort=caller.routing.cohort,
         model=evaluation_context.get_model_family(caller.model)[:40],
+        agent=caller.agent.name if caller.agent else "",
         client=caller.key.client,
         key=caller.key.prefix,
         subject=caller.subject,

@@ -27,6 +27,7 @@ class Routing:
     surface: str = Surface.LEGACY
     release: str = ""  # version; empty: the live release
     cohort: str = ""  # the cohorts that decided, in the form of operation events
+    native_format: str = ""  # on the native surface: the format of the tools that a search loads
 
 
 DEFAULT_ROUTING = Routing()

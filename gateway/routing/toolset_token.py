@@ -30,6 +30,7 @@ class ToolsetToken:
 def issue(served: Routing, *, key: VerifiedKey, subject: str) -> str:
     """Return a token for a client and a subject. `served` must name a release."""
     payload = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
+    payload += [served.native_format] if served.native_format else []
     return signing.dumps(payload, salt=SALT)
 
 
@@ -68,7 +69,7 @@ def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken
     try:
         if len(token) > MAX_LENGTH:
             raise signing.BadSignature
-        name, surface, release, cohort, client, subject = signing.loads(token, salt=SALT, max_age=max_age)
+        name, surface, release, cohort, client, subject, *more = signing.loads(token, salt=SALT, max_age=max_age)
     except signing.SignatureExpired:
         raise InvalidRequestError("The toolset has expired. " + NEW_TOOLSET_HINT, reason="toolset_expired") from None
     except signing.BadSignature:
@@ -77,4 +78,4 @@ def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken
         raise PermissionDeniedError(
             "The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
         )
-    return ToolsetToken(name, Routing(surface, release, cohort), subject)
+    return ToolsetToken(name, Routing(surface, release, cohort, *more), subject)

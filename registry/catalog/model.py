@@ -40,6 +40,7 @@ class CatalogOp:
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False
+    required_scope: str = ""
     without_id: str = ""
     timeout_ms: int = 30_000
     status: str = Op.Status.ACTIVE
@@ -112,8 +113,19 @@ class CatalogAgent:
     edge_cases: tuple[str, ...] = ()
 
     def allows(self, op: CatalogOp) -> bool:
-        """Return whether the agent may run the op."""
-        return not (self.is_read_only and op.is_write) and _matches_any(op.op, self.ops)
+        """Return whether the agent may run the op: none that needs a scope of its own, so no other agent."""
+        if op.required_scope or (self.is_read_only and op.is_write):
+            return False
+        return _matches_any(op.op, self.ops)
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogDomain:
+    """A group with a discovery tool, which lists the ops below it on the discovery surface."""
+
+    name: str  # of the discovery tool
+    path: str
+    summary: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,7 @@ class Visibility:
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
+    scopes: frozenset[str] | None = None  # None: all; for ops that need one besides exec, and the prompts of agents
     agent: CatalogAgent | None = None  # as which the caller runs
     switches: Switches = ALL_ON
     connections: Connections | None = None  # None: also ops that cannot run
@@ -148,9 +161,15 @@ class Visibility:
         missing = self.connections.explain_missing(op.connection, op.tool_name) if self.connections else ""
         return f"{op.op} cannot run: {missing}." if missing else ""
 
+    def has_scope(self, scope: str) -> bool:
+        """Return whether the caller's key has a scope."""
+        return self.scopes is None or scope in self.scopes
+
     def allows(self, op: CatalogOp) -> bool:
         """Return whether this caller may run the op, ignoring switches."""
         if self.agent is not None and not self.agent.allows(op):
+            return False
+        if op.required_scope and not self.has_scope(op.required_scope):
             return False
         return op.kind in self.kinds and _matches_any(op.op, self.patterns)
 
@@ -193,7 +212,7 @@ class Catalog:
     prompts: dict[str, tuple[CatalogSection, ...]] = field(default_factory=dict)  # prompt name -> its sections in order
     agents: dict[str, CatalogAgent] = field(default_factory=dict)  # by name, only active ones
     pins: tuple[CatalogPin, ...] = ()
-    domains: dict[str, str] = field(default_factory=dict)  # discovery name -> path of its group
+    domains: dict[str, CatalogDomain] = field(default_factory=dict)  # by the name of the discovery tool
     tokens: dict[str, list[int]] = field(default_factory=dict)
     answers: dict[Any, Any] = field(default_factory=dict)  # cache of rendered help, by view and query
     _derived: dict[type, Any] = field(default_factory=dict)
@@ -244,7 +263,7 @@ def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[
         prompts=_build_prompts(content.get("sections", [])),
         agents=_build_agents(content.get("agents", [])),
         pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
-        domains={each["discovery_name"]: each["path"] for each in content["groups"] if each.get("discovery_name")},
+        domains=_build_domains(content["groups"]),
         tokens=tokens or {},
     )
 
@@ -276,6 +295,15 @@ def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSect
             section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
             sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
     return sections_by_prompt
+
+
+def _build_domains(entries: list[dict[str, Any]]) -> dict[str, CatalogDomain]:
+    domains = (
+        CatalogDomain(entry["discovery_name"], entry["path"], entry.get("discovery_summary") or entry["summary"])
+        for entry in entries
+        if entry.get("discovery_name")
+    )
+    return {domain.name: domain for domain in domains}
 
 
 def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:

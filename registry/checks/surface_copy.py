@@ -8,10 +8,9 @@ from typing import Any
 
 from analytics.rollout.flags import Surface
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
-from registry.snapshot.copy_kinds import AGENT_PREFIX, COPY_KINDS, Kind
+from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
-AGENTS_PATH = AGENT_PREFIX.rstrip(".")  # where help lists the agents
 DISCOVER_AGENTS = "discover_agents"  # the discovery tool that lists the agents
 # A test compares these with gateway.contracts.tool_definitions.
 GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
@@ -35,7 +34,7 @@ ENTRY_REPEATED = CheckRule(
 )
 RESERVED_PATH = CheckRule(
     "path_reserved",
-    f"An op or group at or below {AGENTS_PATH}, where help lists the agents.",
+    f"An op or group below {AGENTS_PATH}, where help lists the agents.",
     "Choose another path.",
     Severity.BLOCKS,
 )
@@ -135,7 +134,7 @@ def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
         copy_kind = COPY_KINDS[kind]
         for entry in content[copy_kind.key]:
             path = copy_kind.get_name(entry)
-            if path == AGENTS_PATH or path.startswith(AGENT_PREFIX):
+            if path.startswith(AGENT_PREFIX) or (path == AGENTS_PATH and kind == Kind.OP):
                 message = f"{AGENTS_PATH} is where help lists the agents."
                 yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message)
 

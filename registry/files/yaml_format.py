@@ -26,7 +26,12 @@ _DISCOVERY_NAME_SCHEMA: dict[str, Any] = {"type": "string", "pattern": "^discove
 
 _GROUP_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "properties": {"path": _NAME_SCHEMA, "summary": _NAME_SCHEMA, "discovery_name": _DISCOVERY_NAME_SCHEMA},
+    "properties": {
+        "path": _NAME_SCHEMA,
+        "summary": _NAME_SCHEMA,
+        "discovery_name": _DISCOVERY_NAME_SCHEMA,
+        "discovery_summary": {"type": "string", "maxLength": 200},
+    },
     "required": ["path", "summary"],
     "additionalProperties": False,
 }
@@ -49,6 +54,7 @@ _OP_SCHEMA: dict[str, Any] = {
         "status": {"enum": ["active", "retired"]},
         "needs_subject": {"type": "boolean"},
         "confirm": {"type": "boolean"},
+        "required_scope": {"type": "string", "maxLength": 20},
         "timeout_ms": {"type": "integer", "minimum": 100, "maximum": 120_000},
         "parameters_schema": {"type": "object"},
         "argument_aliases": {"type": "object", "additionalProperties": _TEXT_SCHEMA},

@@ -3,20 +3,26 @@
 A body has only what the model should read. It is rendered once per catalog, visibility and query, then cached.
 """
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any, Literal
-
-import orjson
 
 from core import cursors, suggestions
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
-from registry.help import token_budget
+from registry.help import agent_pages, token_budget
+from registry.help.answers import (
+    BadHelpQuery,
+    HelpAnswer,
+    UnknownArgument,
+    UnknownPath,
+    build_answer,
+    drop_empty,
+    get_or_render_answer,
+)
 from registry.jsonschema import signatures
 from registry.models import ROOT, get_parent_path
+from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
-MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
 SEARCH_LIMIT = 8
@@ -38,45 +44,15 @@ class HelpQuery:
     cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class HelpAnswer:
-    """A body as sent, its strong ETag, and the path and result count for the operation event."""
-
-    body: bytes
-    etag: str
-    path: str
-    result_count: int | None = None
-    op_kind: str = ""  # "read" or "write" for help on an op
-
-
-class UnknownPath(Exception):
-    """There is no such node, or this caller may not see it."""
-
-    def __init__(self, message: str, *, help_path: str, did_you_mean: list[str]) -> None:
-        super().__init__(message)
-        self.help_path = help_path
-        self.did_you_mean = did_you_mean
-
-
-class BadHelpQuery(Exception):
-    """A field of the query does not apply to this node."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
-
-
 def answer_query(catalog: Catalog, query: HelpQuery, visibility: Visibility = FULL_VISIBILITY) -> HelpAnswer:
     """Return the answer to a query, from the cache if possible. Raises UnknownPath and BadHelpQuery."""
-    key = (visibility, query)
-    cached: HelpAnswer | None = catalog.answers.get(key)
-    if cached is None:
-        cached = _render_answer(catalog, catalog.view_for(visibility), query)
-        if query.query is None and query.cursor is None:  # too many different searches and cursors to cache
-            if len(catalog.answers) >= MAX_CACHED_ANSWERS:
-                catalog.answers.clear()
-            catalog.answers[key] = cached
-    return cached
+
+    def render() -> HelpAnswer:
+        return _render_answer(catalog, visibility, query)
+
+    if query.query is not None or query.cursor is not None:  # too many different searches and cursors to cache
+        return render()
+    return get_or_render_answer(catalog, (visibility, query), render)
 
 
 def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
@@ -84,10 +60,10 @@ def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
     if query.cursor is not None:
         raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
-        argument_body = token_budget.fit_argument_body(_build_argument_body(op, query.arg), query.max_tokens)
-        return _build_answer(argument_body, op.op, op_kind=op.kind)
+        argument_body = token_budget.fit_argument_body(build_argument_body(op, query.arg), query.max_tokens)
+        return build_answer(argument_body, op.op, op_kind=op.kind)
     body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
-    return _build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
+    return build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
 
 
 def resolve_path(catalog: Catalog, view: CatalogView, name: str) -> str:
@@ -141,15 +117,20 @@ def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
     return list(dict.fromkeys(tool_names.get(match, match) for match in matches))
 
 
-def _render_answer(catalog: Catalog, view: CatalogView, query: HelpQuery) -> HelpAnswer:
+def _render_answer(catalog: Catalog, visibility: Visibility, query: HelpQuery) -> HelpAnswer:
+    view = catalog.view_for(visibility)
     if query.query is not None:
         return _answer_search(catalog, view, query, query.query)
+    if query.path == AGENTS_PATH or query.path.startswith(AGENT_PREFIX):
+        return _answer_about_agents(catalog, visibility, query)
     path = resolve_path(catalog, view, query.path)
     if path in catalog.ops:
         return answer_about_op(catalog.ops[path], query)
     if query.arg is not None:
         raise BadHelpQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
-    return _answer_group(catalog, view, path, query)
+    if path == ROOT and agent_pages.can_run_agents(catalog, visibility):
+        return _answer_group(catalog, path, tuple(sorted([*view.children[ROOT], AGENTS_PATH])), query)
+    return _answer_group(catalog, path, view.children.get(path, ()), query)
 
 
 def _build_short_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
@@ -157,7 +138,7 @@ def _build_short_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
     body["args"] = signatures.format_arguments(op.schema)
     if query.include_examples:
         body["examples"] = list(op.examples)
-    return _drop_empty(body | _build_schema_part(op, query))
+    return drop_empty(body | _build_schema_part(op, query))
 
 
 def _build_full_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
@@ -172,27 +153,43 @@ def _build_full_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
     body["notes"] = op.notes
     if query.include_examples is not False:
         body["examples"] = list(op.examples)
-    return _drop_empty(body | _build_schema_part(op, query))
+    return drop_empty(body | _build_schema_part(op, query))
 
 
 def _build_schema_part(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
     return {"schema": signatures.strip_annotations(op.schema)} if query.include_schemas else {}
 
 
-def _build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
+def build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
     if name not in op.arguments:
         name = op.argument_aliases.get(name, name)
     if name not in op.arguments:
         close_names = suggestions.find_similar(name, op.arguments)
         hint = f"Its arguments are {', '.join(op.arguments)}." if op.arguments else "It has no arguments."
-        raise UnknownPath(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
+        raise UnknownArgument(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
     description = signatures.describe_argument(op.schema, name)
     description["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
-    return {"path": op.op, "type": "arg", "arg": _drop_empty(description)}
+    return {"path": op.op, "type": "arg", "arg": drop_empty(description)}
 
 
-def _answer_group(catalog: Catalog, view: CatalogView, path: str, query: HelpQuery) -> HelpAnswer:
-    children = view.children.get(path, ())
+def _answer_about_agents(catalog: Catalog, visibility: Visibility, query: HelpQuery) -> HelpAnswer:
+    for field in ("arg", "cursor"):
+        if getattr(query, field) is not None:
+            raise BadHelpQuery(field, f"Help on agents takes no {field}. Remove it.")
+    if query.path == AGENTS_PATH:
+        agents = agent_pages.list_visible_agents(catalog, visibility)
+        if not agents:
+            raise UnknownPath("There are no agents here.", help_path=ROOT, did_you_mean=[])
+        items = [{"path": f"{AGENT_PREFIX}{agent.name}", "summary": agent.summary} for agent in agents]
+        body = {"path": AGENTS_PATH, "type": "group", "summary": catalog.groups.get(AGENTS_PATH, ""), "items": items}
+        return build_answer(drop_empty(body), AGENTS_PATH, len(items))
+    agent = agent_pages.find_visible_agent(catalog, visibility, query.path)
+    path = f"{AGENT_PREFIX}{agent.name}"
+    about = agent_pages.describe_agent(catalog, agent, visibility, is_full=query.format == "full")
+    return build_answer({"path": path, "type": "agent", **about}, path)
+
+
+def _answer_group(catalog: Catalog, path: str, children: tuple[str, ...], query: HelpQuery) -> HelpAnswer:
     start = _find_page_start(children, query.cursor)
     page = children[start : start + (query.limit or GROUP_LIMIT)]
     body: dict[str, Any] = {"path": path, "type": "group", "summary": catalog.groups.get(path, "")}
@@ -203,13 +200,13 @@ def _answer_group(catalog: Catalog, view: CatalogView, path: str, query: HelpQue
             body["next_cursor"] = cursors.encode(page[count - 1])
         if query.max_tokens is None or token_budget.count_tokens(body) <= query.max_tokens:
             break
-    return _build_answer(_drop_empty(body, always_kept=("items",)), path, len(body["items"]))
+    return build_answer(drop_empty(body, always_kept=("items",)), path, len(body["items"]))
 
 
 def _build_group_item(catalog: Catalog, path: str) -> dict[str, Any]:
     if op := catalog.ops.get(path):
         return {"path": path, "summary": op.summary, "kind": op.kind}
-    return _drop_empty({"path": path, "summary": catalog.groups.get(path, "")})
+    return drop_empty({"path": path, "summary": catalog.groups.get(path, "")})
 
 
 def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: str) -> HelpAnswer:
@@ -221,7 +218,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
         items = [_build_search_item(catalog.ops[path]) for path in paths]
     else:
         items = [
-            _drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
+            drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
             for path in search.find_nearest_groups(catalog, view, text)
         ]
     body: dict[str, Any] = {"query": text, "type": "search", "items": items}
@@ -232,21 +229,11 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
         token_budget.add_arguments(
             body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
         )
-    return _build_answer(body, "", len(paths))
+    return build_answer(body, "", len(paths))
 
 
 def _build_search_item(op: CatalogOp) -> dict[str, Any]:
     return {"path": op.op, "summary": op.summary, "kind": op.kind}
-
-
-def _build_answer(body: dict[str, Any], path: str, result_count: int | None = None, op_kind: str = "") -> HelpAnswer:
-    text = bytes(memoryview(orjson.dumps(body)))  # copied, because what orjson returns keeps its buffer of 4 kB or more
-    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count, op_kind)
-
-
-def _drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) -> dict[str, Any]:
-    """Return a body without None and empty strings, lists and objects. False and 0 stay."""
-    return {key: value for key, value in body.items() if key in always_kept or value not in ("", [], {}, (), None)}
 
 
 def _find_page_start(children: tuple[str, ...], cursor: str | None) -> int:

@@ -33,6 +33,13 @@ class Group(models.Model):
         help_text="Makes the group a domain of the discovery surface: the tool that lists its ops, such as "
         "discover_crm_tools.",
     )
+    discovery_summary = models.CharField(
+        max_length=200,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="What that tool says of itself, in about four words. Empty: the summary.",
+    )
     source = build_source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
@@ -102,6 +109,14 @@ class Op(models.Model):
     )
     needs_subject = models.BooleanField(default=True, help_text="Uses user data, so a call must name its subject.")
     confirm = models.BooleanField(default=False, help_text="Runs only after the end user confirms the call.")
+    # A database default, because processes of the previous version insert rows without this column.
+    required_scope = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="A scope that the API key needs besides exec, such as toolset. Agents never run such ops.",
+    )
     without_id = models.CharField(
         max_length=200, blank=True, help_text="For a get op: the op that runs instead if the call has no id."
     )

@@ -10,7 +10,7 @@ import orjson
 from core import canonical_json
 from registry import checks
 from registry.catalog import model
-from registry.catalog.model import Catalog, CatalogOp
+from registry.catalog.model import Catalog, CatalogDomain, CatalogOp
 from registry.checks import CheckContext, Finding
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -141,14 +141,20 @@ def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | No
 def _iter_live_entries(kind: Kind, live: Catalog) -> Iterator[dict[str, Any]]:
     """Yield what is live of the entries of one kind, which is not the one of ops."""
     if kind == Kind.GROUP:
-        names = {path: name for name, path in live.domains.items()}
+        domains = {domain.path: domain for domain in live.domains.values()}
         for path, summary in live.groups.items():
-            yield {"path": path, "summary": summary, "discovery_name": names.get(path, "")}
+            yield {"path": path, "summary": summary} | _describe_discovery(domains.get(path), summary)
     elif kind == Kind.SECTION:
         for prompt, sections in live.prompts.items():
             yield from ({"prompt": prompt, **asdict(section)} for section in sections)
     else:
         yield from map(asdict, live.agents.values() if kind == Kind.AGENT else live.pins)
+
+
+def _describe_discovery(domain: CatalogDomain | None, summary: str) -> dict[str, str]:
+    if domain is None:
+        return {}
+    return {"discovery_name": domain.name, "discovery_summary": domain.summary if domain.summary != summary else ""}
 
 
 def _build_queries(argument: str) -> dict[str, HelpQuery]:

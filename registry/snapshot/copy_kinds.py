@@ -15,13 +15,15 @@ from registry.models import Agent, Group, Op, Pin, PromptSection
 Kind = AuditEntry.Kind
 CopyRow = Group | Op | PromptSection | Agent | Pin
 
-AGENT_PREFIX = "agents."  # agents have paths in help
+AGENTS_PATH = "agents"  # where help lists the agents
+AGENT_PREFIX = f"{AGENTS_PATH}."
 
 # The fields of an op that are copied unchanged, in reading order.
 OP_FIELDS = (
     *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
     *("description", "notes"),
-    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "confirm", "without_id"),
+    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "confirm"),
+    *("required_scope", "without_id"),
     *("timeout_ms", "status", "successor"),
 )
 
@@ -76,10 +78,10 @@ COPY_KINDS: dict[Kind, CopyKind] = {
             Kind.GROUP,
             Group,
             key="groups",
-            fields=("path", "summary", "discovery_name"),
+            fields=("path", "summary", "discovery_name", "discovery_summary"),
             name_fields=("path",),
             kept_fields=("path", "summary"),
-            read_fields=("path", "summary", "discovery_name"),
+            read_fields=("path", "summary", "discovery_name", "discovery_summary"),
             singular="group",
             plural="groups",
         ),

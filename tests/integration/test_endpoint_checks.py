@@ -340,10 +340,17 @@ def test_unknown_host_gets_a_json_error(api: Api) -> None:
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)
-def test_endpoint_refuses_an_unsupported_header(api: Api, endpoint: str) -> None:
-    error = assert_refused(call_endpoint(api, endpoint, **{"Gateway-Agent": "x"}), 400, "unsupported_header")
+def test_endpoint_refuses_an_unknown_agent(api: Api, endpoint: str) -> None:
+    error = assert_refused(call_endpoint(api, endpoint, **{"Gateway-Agent": "x"}), 404, "unknown_agent")
 
     assert "Gateway-Agent" in error["message"]
+
+
+@pytest.mark.parametrize("address", ["events", "releases"])
+def test_endpoint_that_runs_no_ops_refuses_an_agent(api: Api, address: str) -> None:
+    response = api.get(address, **{"Gateway-Agent": "explorer"})
+
+    assert_refused(response, 400, "unsupported_header")
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS)

@@ -251,7 +251,7 @@ def test_cached_help_is_separate_for_callers_with_different_rights(
 
 
 def test_change_of_op_patterns_takes_effect_after_the_next_poll(api: Api) -> None:
-    assert [item["path"] for item in api.help("root")["items"]] == ["cal", "onto", "util"]
+    assert [item["path"] for item in api.help("root")["items"]] == ["agents", "cal", "onto", "util", "x"]
     client = Client.objects.get()
     client.op_patterns = ["util.*"]
     client.save()

@@ -281,7 +281,8 @@ def test_toolset_records_exposures_and_a_preview_does_not(api: Api, make_key: An
     [
         ({}, "/format"),
         ({"format": "gemini"}, "/format"),
-        ({"format": "mcp", "surface": "hybrid"}, "/surface"),
+        ({"format": "mcp", "surface": "raw"}, "/surface"),
+        ({"format": "mcp", "surface": "native"}, "/surface"),
         ({"format": "mcp", "x": 1}, "/x"),
     ],
 )

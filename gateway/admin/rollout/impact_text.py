@@ -10,8 +10,10 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from analytics.rollout.impact import RolloutImpact, VariantChange
 from gateway.admin.rollout.variants import shorten_variant
+from gateway.request_context import UserContext
 from gateway.routing import release_routing
 from gateway.toolset import surfaces
+from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog import cache
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
 
@@ -76,12 +78,11 @@ def _describe_release_move(move: VariantChange) -> Iterator[str]:
 
 
 def _list_runnable_ops(surface: str, catalog: Catalog, context: str) -> dict[str, CatalogOp]:
-    """Return the ops that a model can run on a surface, by path; the gateway surface can run all."""
-    if surface == Surface.GATEWAY:
+    """Return the ops that a model can run on a surface, by path: those of the context on legacy, else all."""
+    if surface != Surface.LEGACY:
         return {path: catalog.ops[path] for path in catalog.view_for(FULL_VISIBILITY).ops}
-    tool_definitions = surfaces.select_tools(surface, catalog, FULL_VISIBILITY, context).tools
-    ops = [op for tool in tool_definitions if (op := catalog.find_op(tool["name"]))]
-    return {op.op: op for op in ops}
+    tools = surfaces.select_tools(surface, catalog, ToolsetRequest(FULL_VISIBILITY, UserContext(context))).tools
+    return {tool.op.op: tool.op for tool in tools if tool.op}
 
 
 def _describe_op_difference(before: dict[str, CatalogOp], after: dict[str, CatalogOp]) -> str:

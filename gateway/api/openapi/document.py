@@ -7,12 +7,13 @@ import orjson
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
-from gateway.api.openapi import batches, envelopes, events, exec, help, releases, telemetry, toolset
+from gateway.api.openapi import batches, discover, envelopes, events, exec, help, releases, telemetry, toolset
 
 # Named components of the document, so that generated clients get named types.
 COMPONENTS: dict[str, Any] = {
     **envelopes.COMPONENTS,
     **help.COMPONENTS,
+    **discover.COMPONENTS,
     **exec.COMPONENTS,
     **batches.COMPONENTS,
     **releases.COMPONENTS,

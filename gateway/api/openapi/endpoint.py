@@ -50,6 +50,12 @@ _HEADERS = [
     ),
     OpenApiParameter("Gateway-Model", OpenApiTypes.STR, OpenApiParameter.HEADER, description="The model's name."),
     OpenApiParameter("Gateway-Environment", OpenApiTypes.STR, OpenApiParameter.HEADER, description="dev, production."),
+    OpenApiParameter(
+        "Gateway-Agent",
+        OpenApiTypes.STR,
+        OpenApiParameter.HEADER,
+        description="Run as this agent, held to its ops. Endpoints that run and show no ops refuse it.",
+    ),
     OpenApiParameter("traceparent", OpenApiTypes.STR, OpenApiParameter.HEADER, description="W3C trace context."),
 ]
 

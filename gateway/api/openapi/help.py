@@ -16,7 +16,12 @@ _OP = {"path": TEXT, "type": {"const": "op"}, "kind": build_ref("OpKind")}
 
 # Clients may try them in this order and read [] as {}: of an op without args the full format must come first, or its
 # other fields would be lost.
-_ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch")
+_ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch", "HelpAgent")
+# An agent in help and discovery. All of it stands only in the full format.
+AGENT_REQUIRED = {"name": TEXT, "summary": TEXT, "tools": TEXTS}
+AGENT_OPTIONAL = dict.fromkeys(("description", "when_to_use", "system_prompt"), TEXT)
+AGENT_OPTIONAL |= dict.fromkeys(("constraints", "examples", "edge_cases"), TEXTS)
+AGENT_NOTE = "The full format adds examples, edge cases and, for keys with the scope toolset, the system prompt."
 
 COMPONENTS: dict[str, Any] = {
     "HelpRequest": request_schemas.HELP,
@@ -24,6 +29,11 @@ COMPONENTS: dict[str, Any] = {
         "oneOf": [build_ref(name) for name in _ANSWERS],
         "description": "Exactly what the model should read.",
     },
+    "HelpAgent": build_object(
+        {"path": TEXT, "type": {"const": "agent"}, **AGENT_REQUIRED},
+        AGENT_OPTIONAL,
+        description=f"An agent. {AGENT_NOTE}",
+    ),
     "OpKind": build_enum(Op.Kind.values),
     "HelpGroup": build_object(
         {"path": TEXT, "type": {"const": "group"}, "items": build_array(build_ref("HelpGroupItem"))},
@@ -74,7 +84,13 @@ COMPONENTS: dict[str, Any] = {
             "type": {"const": "search"},
             "items": build_array(build_ref("HelpSearchItem")),
         },
-        {"omitted": TEXTS},
+        {
+            "omitted": TEXTS,
+            "tools": {
+                **build_array(OBJECT),
+                "description": "On the native surface: what the provider takes as the result of its tool search.",
+            },
+        },
         description=(
             "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
             "(default 500). Without a match, the nearest groups with their number of ops."

@@ -20,9 +20,17 @@ COMPONENTS: dict[str, Any] = {
             "prompt": {**TEXT, "description": "The part of the system prompt about them."},
             "tokens": {"type": "integer", "description": "Tokens of tools and prompt together (o200k_base)."},
         },
-        {"selection": build_ref("ToolsetSelection")},
+        {
+            "ops": {
+                "type": "object",
+                "additionalProperties": build_ref("ToolsetOp"),
+                "description": "What each tool is that stands for an op, by its name.",
+            },
+            "selection": build_ref("ToolsetSelection"),
+        },
         description="What to show the model.",
     ),
+    "ToolsetOp": build_object({"op": TEXT, "kind": build_ref("OpKind")}, {"entity": TEXT, "action": TEXT}),
     "ToolDefinition": {**OBJECT, "description": "The definition of a tool in the requested format."},
     "ToolsetSelection": build_object(
         {"kind": {"const": "static"}, "count": {"type": "integer"}},

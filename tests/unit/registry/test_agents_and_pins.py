@@ -79,7 +79,9 @@ def test_catalog_has_active_agents_pins_and_domains() -> None:
     catalog = build_catalog("v" * 64, CONTENT | {"agents": [AGENT, AGENT | {"name": "old", "status": "retired"}]})
 
     assert list(catalog.agents) == ["explorer"]
-    assert catalog.domains == {"discover_things": "a"}
+    assert [(domain.name, domain.path, domain.summary) for domain in catalog.domains.values()] == [
+        ("discover_things", "a", "Things")
+    ]
     assert [(pin.context, pin.ops) for pin in catalog.pins] == [("project", ("a.b",))]
 
 

@@ -28,8 +28,31 @@ def test_event_field_description_is_one_sentence() -> None:
 def test_api_fields_keep_their_order() -> None:
     assert (
         *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "changed_ids", "kind"),
-        *("dry_run", "ok", "status", "code", "reason", "field_errors", "replayed", "unchanged", "result_count"),
-        *("latency_ms", "release", "surface", "cohort", "model", "source", "subject", "session", "turn", "trace_id"),
+        *(
+            "format",
+            "dry_run",
+            "ok",
+            "status",
+            "code",
+            "reason",
+            "field_errors",
+            "replayed",
+            "unchanged",
+            "result_count",
+        ),
+        *(
+            "latency_ms",
+            "release",
+            "surface",
+            "cohort",
+            "model",
+            "source",
+            "subject",
+            "agent",
+            "session",
+            "turn",
+            "trace_id",
+        ),
         *("repairs", "content"),
     ) == API_FIELDS
 

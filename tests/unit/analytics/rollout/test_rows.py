@@ -89,7 +89,7 @@ def test_renamed_cohort_keeps_its_subjects() -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"variant": "worker"}, "Set Surface to gateway or legacy."),
+        ({"variant": "worker"}, "Set Surface to gateway, hybrid, native, discovery or legacy."),
         ({"flag": FlagKey.RELEASE, "variant": "abc"}, "Set Release to live, or the version of a release"),
         ({"name": "Dev Team"}, "Use lower-case letters, digits and dashes"),
         ({"percentage": 101}, "less than or equal to 100"),

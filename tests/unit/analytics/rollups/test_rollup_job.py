@@ -93,14 +93,16 @@ def test_deferred_reasons_are_documented_errors() -> None:
 
 
 def test_help_is_counted_by_format(write_event: WriteEvent) -> None:
-    for times, format in enumerate(OperationEvent.Format.values, start=1):
+    for times, format in enumerate(("short", "full", "arg"), start=1):
         write_event(NOON - MINUTE, type="help", format=format, times=times)
-    write_event(NOON - MINUTE, type="help", op="onto.task", tool_name="", times=4)
+    write_event(NOON - MINUTE, type="discover", format="short", times=5)
+    write_event(NOON - MINUTE, type="help", op="onto.task", tool_name="", times=3)
+    write_event(NOON - MINUTE, type="discover", op="onto.task", tool_name="", format="list")
     write_event(NOON - MINUTE, type="help", op="onto.taks", tool_name="", code="NOT_FOUND")
 
     run_until_done()
 
-    assert sum_op() == {"short_reads": 1, "full_reads": 2, "arg_reads": 3}
+    assert sum_op() == {"short_reads": 6, "full_reads": 2, "arg_reads": 3}
     assert sum_op("onto.task") == {"list_reads": 4}
     assert OpDaily.objects.count() == 2
 

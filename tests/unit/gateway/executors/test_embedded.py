@@ -13,6 +13,7 @@ from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
 from registry.catalog import connections, model
 from registry.catalog.connections import Connections
+from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
 from registry.models import Connection
 from tests.support.sample_ops import build_op
@@ -28,6 +29,7 @@ def build_call(**fields: Any) -> UpstreamCall:
     return UpstreamCall(
         op=op_with_connection,
         catalog=model.build_catalog("v" * 64, {"groups": [], "ops": []}),
+        visibility=FULL_VISIBILITY,
         args={"a": 1},
         subject="me",
         at=AT,

@@ -2,6 +2,7 @@
 
 from analytics.rollout.flags import Surface
 from gateway.toolset import surfaces
+from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
@@ -10,8 +11,8 @@ from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 def read_note_description(description: str) -> str:
     """Return the description that the legacy surface shows for an argument."""
     entry = build_op_entry("demo.item.get", parameters_schema=build_schema(note={"description": description}))
-    tools = surfaces.select_tools(Surface.LEGACY, build_catalog(entry), FULL_VISIBILITY, "global").tools
-    shown: str = tools[0]["parameters"]["properties"]["note"]["description"]
+    tools = surfaces.select_tools(Surface.LEGACY, build_catalog(entry), ToolsetRequest(FULL_VISIBILITY)).tools
+    shown: str = tools[0].parameters["properties"]["note"]["description"]
     return shown
 
 

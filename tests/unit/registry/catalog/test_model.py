@@ -17,6 +17,7 @@ from registry.catalog.connections import Connections
 from registry.catalog.model import FULL_VISIBILITY, Visibility
 from registry.catalog.switches import ALL_ON
 from registry.help import help_pages
+from registry.help.answers import UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
 from registry.releases import publishing
@@ -303,7 +304,7 @@ def test_view_leaves_out_ops_that_cannot_run_and_says_why() -> None:
         "b": "Every op of b is off or cannot run.",
     }
     assert search.find_ops(catalog, view, "lost", limit=5) == []
-    with pytest.raises(help_pages.UnknownPath, match=r"b\.lost cannot run: no connection is set\."):
+    with pytest.raises(UnknownPath, match=r"b\.lost cannot run: no connection is set\."):
         help_pages.resolve_path(catalog, view, "b_lost")
 
 

@@ -8,6 +8,7 @@ from registry.catalog import switches
 from registry.catalog.model import Visibility
 from registry.catalog.switches import ALL_ON, Switches
 from registry.help import help_pages
+from registry.help.answers import UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.models import Switch
 from tests.support.op_entries import build_catalog, build_op_entry
@@ -84,7 +85,7 @@ def test_switched_off_op_outside_the_visibility_is_not_mentioned() -> None:
 def test_help_reports_a_switched_off_op_under_all_its_names(name: str) -> None:
     catalog = build_catalog(*OPS)
 
-    with pytest.raises(help_pages.UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
+    with pytest.raises(UnknownPath, match=r"onto\.task\.add is switched off: Broken\.") as refused:
         help_pages.answer_query(
             catalog, HelpQuery(path=name), Visibility(switches=Switches(ops={"onto.task.add": "Broken"}))
         )

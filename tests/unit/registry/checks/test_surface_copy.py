@@ -97,8 +97,7 @@ def test_pin_of_a_retired_op_is_found() -> None:
 
 def test_paths_of_agents_are_reserved() -> None:
     assert find_messages(build_op_entry("agents.find")) == [
-        f"{path}, {field}: agents is where help lists the agents. Choose another path."
-        for path, field in (("agents", "path"), ("agents.find", "op"))
+        "agents.find, op: agents is where help lists the agents. Choose another path."
     ]
 
 

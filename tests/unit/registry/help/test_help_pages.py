@@ -7,8 +7,9 @@ import orjson
 import pytest
 
 from registry.catalog.model import Catalog, Visibility
-from registry.help import help_pages, token_budget
-from registry.help.help_pages import BadHelpQuery, HelpQuery, UnknownPath
+from registry.help import answers, help_pages, token_budget
+from registry.help.answers import BadHelpQuery, UnknownPath
+from registry.help.help_pages import HelpQuery
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -401,7 +402,7 @@ def test_etag_changes_with_the_copy(catalog: Catalog) -> None:
 
 def test_answer_cache_is_bounded_and_keyed_by_caller_and_query(monkeypatch: pytest.MonkeyPatch) -> None:
     small = build_catalog(UPDATE, GET)
-    monkeypatch.setattr(help_pages, "MAX_CACHED_ANSWERS", 5)
+    monkeypatch.setattr(answers, "MAX_CACHED_ANSWERS", 5)
     query = HelpQuery(path="onto.task.get")
 
     assert help_pages.answer_query(small, query) is help_pages.answer_query(small, query)

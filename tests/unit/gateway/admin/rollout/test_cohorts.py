@@ -103,7 +103,7 @@ def test_new_cohort_is_refused_with_a_variant_of_another_flag(admin_client: Http
 
     response = admin_client.post(reverse("admin:analytics_cohort_add"), fields)
 
-    assert "Set Surface to gateway or legacy." in response.content.decode()
+    assert "Set Surface to gateway, hybrid, native, discovery or legacy." in response.content.decode()
     assert not Cohort.objects.exists()
 
 

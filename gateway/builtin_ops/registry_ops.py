@@ -1,0 +1,39 @@
+"""x.registry.help and x.agent.run: the registry as an op, and what a caller needs to run an agent."""
+
+from typing import Any
+
+import orjson
+
+from gateway.contracts import help_errors
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from registry.help import agent_pages, help_pages
+from registry.help.answers import BadHelpQuery, UnknownPath
+from registry.help.help_pages import HelpQuery
+
+
+def answer_help(work: UpstreamCall, _: Any) -> UpstreamResponse:
+    """Return the body that help answers. Raises NotFoundError, InvalidRequestError."""
+    try:
+        answer = help_pages.answer_query(work.catalog, HelpQuery(**work.args), work.visibility)
+    except (UnknownPath, BadHelpQuery) as error:
+        raise help_errors.to_api_error(error, reason="unknown_path") from None
+    return UpstreamResponse(orjson.loads(answer.body))
+
+
+def plan_agent_run(work: UpstreamCall, _: Any) -> UpstreamResponse:
+    """Return what the caller, who runs the model, needs to run an agent. Raises NotFoundError for an unknown agent.
+
+    The caller keeps within max_calls, and sends Gateway-Agent with each call: that limits the agent to its ops.
+    """
+    try:
+        agent = agent_pages.find_visible_agent(work.catalog, work.visibility, work.args["agent"])
+    except UnknownPath as error:
+        raise help_errors.to_api_error(error, reason="unknown_agent") from None
+    run = {
+        "agent": agent.name,
+        "task": work.args["task"],
+        "max_calls": work.args["max_calls"],
+        "system_prompt": agent.system_prompt,
+    }
+    message = f"Run {agent.name} with a toolset of its own and the header Gateway-Agent: {agent.name}."
+    return UpstreamResponse({"run": run, "message": message})

@@ -1,0 +1,38 @@
+"""Pins: the ops that a surface shows as tools of their own, for a context and a family of models."""
+
+from gateway.toolset import typed_ops
+from gateway.toolset.contexts import resolve_context
+from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest, count_definition_tokens
+from gateway.toolset.typed_ops import TypedTools
+from registry.catalog.model import Catalog, CatalogPin
+from registry.models.pin import ANY
+
+
+def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str) -> SurfaceTools:
+    """Return the pinned ops that the caller may run, in the order of the pin, as far as they fit its budget."""
+    pin = find_pin(catalog, request, surface)
+    if pin is None:
+        return SurfaceTools(())
+    view = catalog.view_for(request.visibility)
+    ops = [catalog.ops[path] for path in pin.ops if path in view.ops]
+    usable, refused = typed_ops.split_refused(catalog, ops)
+    shown: list[ShownTool] = []
+    left_out = [op.tool_name for op in refused]
+    tokens_left = pin.max_tokens
+    for op in usable:
+        tool = ShownTool.of_typed(TypedTools.of(catalog)[op.op], strict=True)
+        cost = count_definition_tokens(tool.name, tool.description, tool.parameters)
+        if cost > tokens_left:
+            left_out.append(op.tool_name)
+            continue
+        shown.append(tool)
+        tokens_left -= cost
+    return SurfaceTools(tuple(shown), tuple(left_out))
+
+
+def find_pin(catalog: Catalog, request: ToolsetRequest, surface: str) -> CatalogPin | None:
+    """Return the pin for a request: one for its context rather than for its model's family, any rather than none."""
+    contexts = [request.context.type, resolve_context(request.context.type), ANY]
+    pins = {(pin.context, pin.model_family): pin for pin in catalog.pins if pin.surface == surface}
+    places = ((context, family) for context in contexts for family in (request.model_family, ANY))
+    return next((pins[place] for place in places if place in pins), None)

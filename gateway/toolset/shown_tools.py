@@ -1,0 +1,79 @@
+"""What a surface shows: tools independent of a provider's format, and the request that they are chosen for."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics.rollout.evaluation_context import get_model_family
+from gateway.request_context import Caller, UserContext
+from registry.catalog.model import CatalogOp, Visibility
+from registry.help import token_budget
+from registry.help.typed_tools import TypedTool, fill_nulls
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTool:
+    """A tool as shown to a model.
+
+    `is_deferred`: the provider shows it only once a search has found it. `is_search`: it is that search. `op` is None
+    for the gateway's own tools.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    op: CatalogOp | None = None
+    is_strict: bool = False
+    is_deferred: bool = False
+    is_search: bool = False
+    examples: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def of_definition(cls, definition: dict[str, Any]) -> "ShownTool":
+        """Return one of the gateway's own tools."""
+        return cls(definition["name"], definition["description"], definition["parameters"])
+
+    @classmethod
+    def of_typed(cls, tool: TypedTool, *, strict: bool = False, is_deferred: bool = False) -> "ShownTool":
+        """Return an op as a tool of its own; with `strict`, in strict mode if its schema allows that."""
+        strict_parameters = tool.strict_parameters if strict else None
+        examples = [example["args"] for example in tool.op.examples]
+        if strict_parameters is not None:
+            examples = [fill_nulls(strict_parameters, args) for args in examples]
+        return cls(
+            tool.name,
+            tool.description,
+            strict_parameters or tool.parameters,
+            op=tool.op,
+            is_strict=strict_parameters is not None,
+            is_deferred=is_deferred,
+            examples=tuple(examples) if is_deferred else (),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsetRequest:
+    """For whom tools are chosen. Requests that are equal get the same tools, apart from a selection by message."""
+
+    visibility: Visibility
+    context: UserContext = field(default_factory=UserContext)
+    model_family: str = ""
+    message: str = ""
+
+    @classmethod
+    def of_caller(cls, caller: Caller, message: str = "") -> "ToolsetRequest":
+        """Return the request of a caller. `message` is what the user wrote."""
+        return cls(caller.visibility, caller.context, get_model_family(caller.model), message)
+
+
+@dataclass(frozen=True)
+class SurfaceTools:
+    """The tools of a surface, and the names of those left out: too many, over budget, or refused by providers."""
+
+    tools: tuple[ShownTool, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def count_definition_tokens(name: str, description: str, parameters: dict[str, Any]) -> int:
+    """Return the tokens of a tool's definition as a function of Chat Completions (o200k_base)."""
+    function = {"name": name, "description": description, "parameters": parameters}
+    return token_budget.count_tokens({"type": "function", "function": function})

@@ -1,0 +1,16 @@
+"""The legacy surface: the ops of the user's context as separate tools."""
+
+from gateway.toolset import contexts, typed_ops
+from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
+from gateway.toolset.typed_ops import MAX_TOOLS
+from registry.catalog.model import Catalog
+
+
+def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
+    """Return the tools of the request's context that the caller may run."""
+    view = catalog.view_for(request.visibility)
+    ops = [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+    usable, refused = typed_ops.split_refused(catalog, ops)
+    tools = typed_ops.TypedTools.of(catalog)
+    shown = tuple(ShownTool.of_typed(tools[op.op]) for op in usable[:MAX_TOOLS])
+    return SurfaceTools(shown, tuple(op.tool_name for op in (*refused, *usable[MAX_TOOLS:])))

@@ -1,0 +1,155 @@
+"""Render ops as tools of their own, as model providers take them: name, description and a JSON Schema of arguments."""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from registry.catalog.model import Catalog, CatalogOp
+from registry.jsonschema import arguments, signatures
+
+_OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
+
+# Keywords that providers refuse at the top level of a schema. The op still validates them.
+_TOP_LEVEL_KEYWORDS = frozenset(
+    ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else", "dependentSchemas", "$schema")
+)
+# What strict mode of every provider understands. Other keywords only limit values, which the op does itself.
+_STRICT_KEYWORDS = frozenset(("type", "description", "enum", "const", "properties", "required", "items", "anyOf"))
+_STRICT_FORMATS = frozenset(("uuid", "date", "time", "date-time", "email"))
+# These say what a value is, so that a schema without them would mean something else.
+_NOT_STRICT_KEYWORDS = frozenset(("$ref", "oneOf", "allOf", "not", "if", "patternProperties", "prefixItems", "$defs"))
+
+
+@dataclass(frozen=True)
+class TypedTool:
+    """An op as a tool. `strict_parameters` is its schema for strict mode; None if that would mean something else."""
+
+    op: CatalogOp
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @cached_property
+    def strict_parameters(self) -> dict[str, Any] | None:
+        return make_strict(self.parameters)
+
+
+class TypedTools(dict[str, TypedTool]):
+    """Each op of a catalog as a tool, by path. Derived from the catalog once."""
+
+    @classmethod
+    def of(cls, catalog: Catalog) -> "TypedTools":
+        """Return the tools of a catalog."""
+        return catalog.get_or_derive(cls, lambda: cls.build(catalog))
+
+    @classmethod
+    def build(cls, catalog: Catalog) -> "TypedTools":
+        """Build the tools of a catalog."""
+        names = {op.op: op.tool_name for op in catalog.ops.values()}
+        return cls({op.op: _build_tool(op, names) for op in catalog.ops.values()})
+
+
+def make_provider_safe(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an argument schema that every provider accepts: an object with all its properties at the top level."""
+    bare_schema: dict[str, Any] = signatures.strip_annotations(schema)
+    properties = list(arguments.iter_arguments(bare_schema))
+    other_keywords = {
+        key: value for key, value in bare_schema.items() if key not in _TOP_LEVEL_KEYWORDS and key != "$ref"
+    }
+    object_keywords = {"type": "object", "properties": {name: each for name, each, _ in properties}}
+    required = [name for name, _, is_required in properties if is_required]
+    return other_keywords | object_keywords | ({"required": required} if required else {})
+
+
+def make_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """Return a schema for strict mode, in which a model sends every argument, and null for one that it leaves out.
+
+    None if null already means something for an optional argument (an update that clears a field), or if the schema
+    allows values that strict mode cannot describe.
+    """
+    try:
+        return _make_strict(schema)
+    except _NotStrictError:
+        return None
+
+
+def fill_nulls(strict_schema: dict[str, Any], value: Any) -> Any:
+    """Return a value as strict mode sends it: with null for every argument that it leaves out, at every level."""
+    if isinstance(value, list) and "items" in strict_schema:
+        return [fill_nulls(strict_schema["items"], item) for item in value]
+    if isinstance(value, dict) and "properties" in strict_schema:
+        members = strict_schema["properties"]
+        return {name: fill_nulls(members[name], value.get(name)) for name in members}
+    return value
+
+
+class _NotStrictError(Exception):
+    """Strict mode cannot describe the schema."""
+
+
+def _make_strict(schema: Any) -> dict[str, Any]:
+    if not isinstance(schema, dict) or not schema or _NOT_STRICT_KEYWORDS & schema.keys():
+        raise _NotStrictError
+    strict = {key: value for key, value in schema.items() if key in _STRICT_KEYWORDS}
+    if schema.get("format") in _STRICT_FORMATS:
+        strict["format"] = schema["format"]
+    if "anyOf" in schema:
+        strict["anyOf"] = [_make_strict(each) for each in schema["anyOf"]]
+    if "items" in schema:
+        strict["items"] = _make_strict(schema["items"])
+    if "properties" in schema:
+        required = schema.get("required", [])
+        strict["properties"] = {
+            name: _make_strict(each) if name in required else _make_nullable(_make_strict(each))
+            for name, each in schema["properties"].items()
+        }
+        strict["required"] = list(strict["properties"])
+        strict["additionalProperties"] = False
+    elif "object" in _list_types(schema):
+        raise _NotStrictError  # an object with any members
+    if "array" in _list_types(schema) and "items" not in schema:
+        raise _NotStrictError
+    return strict
+
+
+def _make_nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    if "type" not in schema or "null" in _list_types(schema) or None in schema.get("enum", ()):
+        raise _NotStrictError
+    if "enum" in schema or "const" in schema:
+        description = {"description": schema["description"]} if "description" in schema else {}
+        bare = {key: value for key, value in schema.items() if key != "description"}
+        return {**description, "anyOf": [bare, {"type": "null"}]}
+    return {**schema, "type": [*_list_types(schema), "null"]}
+
+
+def _list_types(schema: dict[str, Any]) -> list[str]:
+    types = schema.get("type", [])
+    return [types] if isinstance(types, str) else list(types)
+
+
+def _build_tool(op: CatalogOp, names: dict[str, str]) -> TypedTool:
+    description = f"{op.summary.rstrip('.')}. {op.description}".strip()
+    parameters = make_provider_safe(op.schema)
+    return TypedTool(
+        op,
+        op.tool_name,
+        _replace_paths(description, names),
+        _replace_paths_in_descriptions(parameters, names),
+    )
+
+
+def _replace_paths(text: str, names: dict[str, str]) -> str:
+    return _OP_PATH.sub(lambda match: names.get(match[0], match[0]), text)
+
+
+def _replace_paths_in_descriptions(node: Any, names: dict[str, str]) -> Any:
+    """Return a schema with op paths in its descriptions replaced by tool names."""
+    if isinstance(node, dict):
+        return {
+            key: _replace_paths(value, names)
+            if key == "description" and isinstance(value, str)
+            else _replace_paths_in_descriptions(value, names)
+            for key, value in node.items()
+        }
+    return [_replace_paths_in_descriptions(each, names) for each in node] if isinstance(node, list) else node
