@@ -106,6 +106,8 @@ class GatewayView(APIView):
         headers["Gateway-Trace"] = self.trace.id
         if self.trace.release:
             headers["Gateway-Release"] = self.trace.release
+        if self.trace.hint:
+            headers["Gateway-Hint"] = self.trace.hint
         headers["Server-Timing"] = self.trace.format_server_timing()
         headers["Cache-Control"] = "private, no-cache"
         if self.rate_limit is not None:

@@ -20,6 +20,7 @@ class Trace:
     handler_ms: float = 0.0
     source: str = "api"  # where the call came in, for the operation event
     release: str = ""  # version of the release that answered, if one did
+    hint: str = ""  # for a model that goes in circles; never part of a body
 
     def elapsed_ms(self) -> float:
         """Return the milliseconds since the request reached the view."""

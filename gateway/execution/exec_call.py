@@ -13,7 +13,7 @@ from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError, describe_invalid_args
 from gateway.execution import idempotency
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.recording import call_events, redaction
+from gateway.recording import call_events, hints, redaction
 from gateway.request_context import Caller
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
 from registry.help import help_pages
@@ -101,6 +101,7 @@ def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
         error.args = (describe_invalid_args(is_corrected=error.retry_with is not None),)
     if error.retry_with is not None and call.dry_run:
         error.retry_with = {**error.retry_with, "dry_run": True}
+    hints.note_failure(call.caller, call.trace, path=call.path, args=call.args, error=error)
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
     envelope = envelopes.build_failure(call.path or None, error, meta)

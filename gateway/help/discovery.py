@@ -9,7 +9,7 @@ from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
-from gateway.recording import call_events
+from gateway.recording import call_events, hints
 from gateway.request_context import Caller
 from gateway.routing import release_routing
 from registry.help import discovery_pages
@@ -36,6 +36,7 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
         raise help_errors.to_api_error(
             error, reason="tool_of_another_domain" if is_elsewhere else "unknown_path"
         ) from None
+    hints.note_help(caller, trace, kind=name, path=answer.path, body=body)
     event_log.enqueue_event(
         call_events.build_event(
             OperationEvent.Type.DISCOVER,

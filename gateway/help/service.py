@@ -13,7 +13,7 @@ from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
-from gateway.recording import call_events
+from gateway.recording import call_events, hints
 from gateway.request_context import Caller
 from gateway.routing import release_routing
 from gateway.toolset import native_search
@@ -41,6 +41,10 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
             answer = native_search.add_loaded_tools(answer, catalog, caller.routing.native_format)
     except (UnknownPath, BadHelpQuery) as error:
         raise help_errors.to_api_error(error, reason="unknown_path") from None
+    if query.query is None:
+        hints.note_help(caller, trace, kind="help", path=answer.path, body=body)
+    else:
+        hints.note_search(caller, trace, paths=answer.found_paths, body=body)
     op = catalog.ops.get(answer.path)
     event_log.enqueue_event(
         call_events.build_event(

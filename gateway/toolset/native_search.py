@@ -18,4 +18,6 @@ def add_loaded_tools(answer: HelpAnswer, catalog: Catalog, format: str) -> HelpA
     usable, _ = typed_ops.split_refused(catalog, ops)
     items = [{name: value for name, value in item.items() if name != "args"} for item in body["items"]]
     tools = formats.to_native_results([build_deferred_tool(catalog, op) for op in usable], format)
-    return build_answer(body | {"items": items, "tools": tools}, answer.path, answer.result_count)
+    return build_answer(
+        body | {"items": items, "tools": tools}, result_count=answer.result_count, found_paths=answer.found_paths
+    )

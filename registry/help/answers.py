@@ -21,6 +21,7 @@ class HelpAnswer:
     path: str
     result_count: int | None = None
     op_kind: str = ""  # "read" or "write" for help on an op
+    found_paths: tuple[str, ...] = ()  # of the ops that a search found, best first
 
 
 class UnknownPath(Exception):
@@ -56,11 +57,17 @@ def get_or_render_answer(catalog: Catalog, key: Hashable, render: Callable[[], H
 
 
 def build_answer(
-    body: dict[str, Any], path: str = "", result_count: int | None = None, op_kind: str = ""
+    body: dict[str, Any],
+    path: str = "",
+    result_count: int | None = None,
+    *,
+    op_kind: str = "",
+    found_paths: tuple[str, ...] = (),
 ) -> HelpAnswer:
     """Return a body as an answer, rendered, with its ETag."""
     text = bytes(memoryview(orjson.dumps(body)))  # copied, because what orjson returns keeps its buffer of 4 kB or more
-    return HelpAnswer(text, f'"{hashlib.sha256(text).hexdigest()[:32]}"', path, result_count, op_kind)
+    etag = f'"{hashlib.sha256(text).hexdigest()[:32]}"'
+    return HelpAnswer(text, etag, path, result_count, op_kind, found_paths)
 
 
 def drop_empty(body: dict[str, Any], always_kept: tuple[str, ...] = ("args",)) -> dict[str, Any]:

@@ -229,7 +229,7 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
         token_budget.add_arguments(
             body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
         )
-    return build_answer(body, "", len(paths))
+    return build_answer(body, result_count=len(paths), found_paths=tuple(paths))
 
 
 def _build_search_item(op: CatalogOp) -> dict[str, Any]:

@@ -1,0 +1,79 @@
+"""Gateway-Hint: a sentence for a model that goes in circles within one turn, which the chat may show it.
+
+What a turn did is remembered for a while by the processes of one server. That is best effort: a hint may be missing
+where several servers answer one turn.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.shared_slots import SharedSlots
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import ErrorCode, GatewayError
+from gateway.recording import call_events
+from gateway.request_context import Caller
+from registry.models import ROOT, get_parent_path
+
+TURN_SECONDS = 900.0  # that a turn is remembered, as long as its toolset holds
+MAX_FOUND = 4  # ops at the top of a search that are remembered
+
+REPEATED_HELP = "You have read this help already in this turn. Use what it said: run the op, or ask for something else."
+REPEATED_ROOT = "You have listed the top level already in this turn. Send help a query in the user's words instead."
+REPEATED_FAILURE = (
+    "This call has failed {count} times in this turn, each time for the same reason. Do not send it again: correct it, "
+    "read the help of its op, or ask the user."
+)
+FOUND_BEFORE = "Your search found {op} already. Run it, or read the help of that path; there is no need to walk to it."
+SAME_FAILURE = "The same call failed before in this turn and will fail again. Change it before you send it. "
+
+# Errors that stay as long as the call stays the same.
+_LASTING_CODES = frozenset((ErrorCode.VALIDATION_ERROR, ErrorCode.PERMISSION_DENIED, ErrorCode.NOT_FOUND))
+
+_slots = SharedSlots(lifetime=TURN_SECONDS)
+
+
+def note_help(caller: Caller, trace: Trace, *, kind: str, path: str, body: dict[str, Any]) -> None:
+    """Remember a help read or a discovery, and set the hint if the turn repeats itself or walks to what it found."""
+    if not caller.turn:
+        return
+    digest = call_events.hash_call(caller, kind, {**body, "path": path})  # "" and root are the same
+    is_root = kind == "help" and path == ROOT
+    if is_root and _slots.increment(*_build_key(caller, "root")) > 1:
+        trace.hint = REPEATED_ROOT
+    elif _slots.increment(digest) > 1:
+        trace.hint = REPEATED_HELP
+    elif found_op := _slots.get_note(*_build_key(caller, "found", path)):
+        trace.hint = FOUND_BEFORE.format(op=found_op)
+
+
+def note_search(caller: Caller, trace: Trace, *, paths: Sequence[str], body: dict[str, Any]) -> None:
+    """Remember what a search found, by the groups above it, and set the hint if the turn repeats the search."""
+    if not caller.turn:
+        return
+    if _slots.increment(call_events.hash_call(caller, "help", body)) > 1:
+        trace.hint = REPEATED_HELP
+    for op in reversed(paths[:MAX_FOUND]):  # the best one last, so that it stays
+        group = op
+        while group != ROOT:
+            group = get_parent_path(group)
+            _slots.store_note(*_build_key(caller, "found", group), note=op)
+
+
+def note_failure(caller: Caller, trace: Trace, *, path: str, args: dict[str, Any], error: GatewayError) -> None:
+    """Remember a failed call. The second identical failure says so in its message, the third sets the hint too."""
+    if not caller.turn or error.code not in _LASTING_CODES or error.retryable:
+        return
+    count = _slots.increment(call_events.hash_call(caller, f"failed {error.reason} {path}", args))
+    if count > 1:
+        error.args = (f"{SAME_FAILURE}{error}",)
+    if count > 2:
+        trace.hint = REPEATED_FAILURE.format(count=count)
+
+
+def clear() -> None:
+    """Forget all turns, as in a new server."""
+    _slots.clear()
+
+
+def _build_key(caller: Caller, *parts: str) -> tuple[str, ...]:
+    return (str(caller.key.client_id), caller.session, caller.turn, *parts)
