@@ -12,12 +12,13 @@ UNKNOWN_OP, UNKNOWN_PATH = "unknown_op", "unknown_path"
 
 
 class OperationEvent(models.Model):
-    """One help, search, discover or exec call, and how it was answered."""
+    """One help, search, discover, escalate or exec call, and how it was answered."""
 
     class Type(models.TextChoices):
         HELP = "help", "help"
         SEARCH = "search", "search"
         DISCOVER = "discover", "discover"
+        ESCALATE = "escalate", "escalate"
         EXEC = "exec", "exec"
 
     class Source(models.TextChoices):

@@ -25,6 +25,7 @@ class Surface(StrEnum):
 
 LIVE = "live"  # not pinned: follow the live release
 STATIC = "static"  # every tool of the context
+DYNAMIC = "dynamic"  # those that the message needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ FLAGS: dict[FlagKey, FlagDeclaration] = {
     for each in (
         FlagDeclaration(FlagKey.SURFACE, "Surface", Surface.LEGACY, tuple(Surface), lambda text: text in set(Surface)),
         FlagDeclaration(FlagKey.RELEASE, "Release", LIVE, (LIVE,), lambda text: text == LIVE or _is_version(text)),
-        FlagDeclaration(FlagKey.SELECTION, "Tool selection", STATIC, (STATIC,), lambda text: text == STATIC),
+        FlagDeclaration(
+            FlagKey.SELECTION, "Tool selection", STATIC, (STATIC, DYNAMIC), lambda text: text in (STATIC, DYNAMIC)
+        ),
     )
 }

@@ -66,6 +66,15 @@ class ToolSelection(models.Model):
     surface = models.CharField(max_length=20, blank=True)
     cohort = models.CharField(max_length=130, blank=True)
     model = models.CharField(max_length=40, blank=True, help_text="The model's family.")
+    # A database default, because processes of the previous version insert rows without this column.
+    selection_kind = models.CharField(
+        max_length=10,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="How the tools of the legacy surface were selected: static or dynamic.",
+    )
+    selection = models.JSONField(null=True, blank=True, help_text="The selection, as toolset answered it.")
     loaded = models.JSONField(default=list, help_text="Names of the tools that the model was given.")
     used = models.JSONField(default=list, help_text="Loaded tools that the model called.")
     missed = models.JSONField(default=list, help_text="Tools that it called but that were not in the toolset.")

@@ -1,14 +1,15 @@
-"""The toolset endpoint: what to show the model in this turn."""
+"""The toolset endpoints: what to show the model in this turn, and a wider toolset if that lacked a tool."""
 
 import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from analytics.models import OperationEvent
 from gateway.api import request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
-from gateway.api.openapi.toolset import toolset_by_post
+from gateway.api.openapi.toolset import escalation_by_post, toolset_by_post
 from gateway.models import Scope
-from gateway.toolset import service
+from gateway.toolset import escalation, service
 
 
 class ToolsetView(GatewayView):
@@ -21,5 +22,24 @@ class ToolsetView(GatewayView):
     def post(self, request: Request) -> HttpResponse:
         payload = service.build_toolset(
             request_body.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
+        )
+        return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)
+
+
+class EscalationView(GatewayView):
+    """escalate: a wider toolset for the same turn."""
+
+    scope = Scope.TOOLSET
+    event_type = OperationEvent.Type.ESCALATE
+    runs_as_agent = True
+
+    @escalation_by_post
+    def post(self, request: Request, id: str) -> HttpResponse:
+        payload = escalation.escalate_toolset(
+            id,
+            request_body.read_json_object(request._request),
+            self.require_caller(),
+            request._request.META,
+            self.trace,
         )
         return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)

@@ -7,7 +7,7 @@ from gateway.api.exec import ExecView
 from gateway.api.help import HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
 from gateway.api.telemetry import TelemetryView
-from gateway.api.toolset import ToolsetView
+from gateway.api.toolset import EscalationView, ToolsetView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("batches/<uuid:id>", BatchStatusView.as_view(), name="batch_status"),
     path("discover/<str:name>", DiscoverView.as_view(), name="discover"),
     path("toolset", ToolsetView.as_view(), name="toolset"),
+    path("toolset/<str:id>/escalate", EscalationView.as_view(), name="escalate"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
     path("events", EventsView.as_view(), name="events"),
     path("releases", ReleasesView.as_view(), name="releases"),

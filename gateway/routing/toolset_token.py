@@ -1,7 +1,8 @@
 """The id of a toolset: a signed token that keeps a turn on one surface and one release for 15 minutes."""
 
 import secrets
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 from django.core import signing
 
@@ -13,9 +14,18 @@ from registry.catalog import cache
 SALT = "gateway.toolset"
 CALL_MAX_AGE = 15 * 60  # seconds; calls
 TELEMETRY_MAX_AGE = 24 * 3600  # seconds; telemetry about its turn
-MAX_LENGTH = 1_000  # characters
+MAX_LENGTH = 4_000  # characters
 
 NEW_TOOLSET_HINT = "Get one from POST /api/v1/toolset and send its id."
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyTools:
+    """What a toolset of the legacy surface showed: `format` and `step` are for wider ones, `selection` for reports."""
+
+    format: str
+    step: int = 0  # how often it was escalated
+    selection: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +35,15 @@ class ToolsetToken:
     name: str
     served: Routing
     subject: str
+    legacy: LegacyTools | None = None
 
 
-def issue(served: Routing, *, key: VerifiedKey, subject: str) -> str:
+def issue(served: Routing, *, key: VerifiedKey, subject: str, legacy: LegacyTools | None = None) -> str:
     """Return a token for a client and a subject. `served` must name a release."""
-    payload = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
-    payload += [served.native_format] if served.native_format else []
-    return signing.dumps(payload, salt=SALT)
+    payload: list[Any] = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
+    payload += [served.native_format] if served.native_format or legacy else []
+    payload += [asdict(legacy)] if legacy else []
+    return signing.dumps(payload, salt=SALT, compress=legacy is not None)
 
 
 def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
@@ -78,4 +90,5 @@ def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken
         raise PermissionDeniedError(
             "The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
         )
-    return ToolsetToken(name, Routing(surface, release, cohort, *more), subject)
+    routing = Routing(surface, release, cohort, *more[:1])
+    return ToolsetToken(name, routing, subject, LegacyTools(**more[1]) if more[1:] else None)

@@ -1,15 +1,15 @@
 """toolset: choose what to show the model at the start of a turn. The flags decide; a token keeps the decision."""
 
 import functools
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
 from analytics.rollout.evaluation import EvaluationDetails
-from analytics.rollout.flags import STATIC, FlagKey, Surface
+from analytics.rollout.flags import DYNAMIC, FlagKey, Surface
 from core import tokens as tokens_of
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway import request_context
@@ -21,11 +21,11 @@ from gateway.models import Scope
 from gateway.request_context import Caller
 from gateway.routing import flags, release_routing, toolset_token
 from gateway.routing.release_routing import Routing
-from gateway.toolset import formats, surfaces
+from gateway.routing.toolset_token import LegacyTools
+from gateway.toolset import legacy_selection, rendering
 from gateway.toolset.formats import FORMATS, NATIVE_FORMATS
+from gateway.toolset.legacy_selection import SelectedToolset
 from gateway.toolset.shown_tools import ToolsetRequest
-from registry.catalog.model import Catalog, CatalogOp
-from registry.help import token_budget
 from registry.jsonschema.validator import SchemaValidator
 
 TOOLSET_SCHEMA: dict[str, Any] = {
@@ -43,19 +43,7 @@ TOOLSET_SCHEMA: dict[str, Any] = {
     "additionalProperties": False,
 }
 
-MAX_CACHED_TOOLSETS = 100  # toolsets cached per catalog
 MAX_LOOKUP_MS = 500  # for the user's time zone
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltToolset:
-    """A toolset without its token. `tool_tokens` counts the tokens of the tools that the model is shown at first."""
-
-    tools: list[dict[str, Any]]
-    ops: dict[str, dict[str, str]]  # what each tool is that stands for an op
-    prompt: str
-    tool_tokens: int
-    left_out: tuple[str, ...]
 
 
 def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
@@ -75,13 +63,28 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
     served = replace(served, release=catalog.version)
     trace.release = catalog.version
     caller = request_context.apply_agent(caller, meta, lambda _: catalog)
-    toolset = _get_cached_toolset(served.surface, body["format"], catalog, caller)
-    prompt = toolset.prompt
-    if served.surface != Surface.LEGACY:
-        prompt += f"\n\n{_describe_today(caller.subject, trace.at)}"
-    release_routing.record_exposures(outcomes, caller.subject)
+    request = ToolsetRequest.of_caller(caller)
+    if served.surface == Surface.LEGACY and _is_dynamic(outcomes):
+        selected = legacy_selection.select_dynamically(
+            replace(request, message=body.get("message", "")), body["format"], catalog, turn=_get_turn(caller)
+        )
+    else:
+        toolset = rendering.get_cached_toolset(served.surface, body["format"], catalog, request)
+        selected = legacy_selection.describe_static(toolset)
+    if body.get("surface") is None:  # a preview is no exposure
+        release_routing.record_exposures(outcomes, caller.subject)
+    return answer_toolset(served, selected, caller=caller, format=body["format"], at=trace.at)
+
+
+def answer_toolset(
+    served: Routing, selected: SelectedToolset, *, caller: Caller, format: str, at: datetime, step: int = 0
+) -> dict[str, Any]:
+    """Return the answer for a toolset, with a new token. `step` is how often it was escalated."""
+    toolset, is_legacy = selected.toolset, served.surface == Surface.LEGACY
+    prompt = toolset.prompt if is_legacy else f"{toolset.prompt}\n\n{_describe_today(caller.subject, at)}"
+    legacy = LegacyTools(format, step, selected.get_summary()) if is_legacy else None
     return {
-        "id": toolset_token.issue(served, key=caller.key, subject=caller.subject),
+        "id": toolset_token.issue(served, key=caller.key, subject=caller.subject, legacy=legacy),
         "surface": served.surface,
         "release": served.release,
         "cohort": served.cohort,
@@ -89,8 +92,16 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
         **({"ops": toolset.ops} if toolset.ops else {}),
         "prompt": prompt,
         "tokens": toolset.tool_tokens + _count_tokens(prompt),
-        **_describe_selection(served.surface, toolset),
+        **({"selection": selected.selection} if is_legacy else {}),
     }
+
+
+def _is_dynamic(outcomes: Iterable[EvaluationDetails]) -> bool:
+    return any(each.flag == FlagKey.SELECTION and each.variant == DYNAMIC for each in outcomes)
+
+
+def _get_turn(caller: Caller) -> tuple[str, ...]:
+    return (caller.key.client, caller.subject, caller.session, caller.turn)
 
 
 def _describe_today(subject: str, at: datetime) -> str:
@@ -113,7 +124,7 @@ def _count_tokens(text: str) -> int:
 
 
 def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[Routing, list[EvaluationDetails]]:
-    """Return what the flags decide and the exposures to record; a preview records none.
+    """Return what the flags decide, and the outcome of each flag.
 
     Where a format has no tool search, callers of the native surface get the gateway surface.
     """
@@ -127,7 +138,7 @@ def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[R
             message = "This API key lacks the scope preview. Leave surface out, or use a key that has it."
             problem = FieldError("/surface", "scope_missing", "Leave it out.")
             raise PermissionDeniedError(message, reason="scope_missing", field_errors=[problem])
-        return _route_native(replace(served, surface=surface), format), []
+        served = replace(served, surface=surface)
     served = _route_native(served, format)
     if served.surface == Surface.LEGACY:
         outcomes.append(flags.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
@@ -141,49 +152,6 @@ def _route_native(served: Routing, format: str) -> Routing:
     return replace(served, native_format=format) if is_supported else replace(served, surface=Surface.GATEWAY)
 
 
-def _describe_selection(surface: str, toolset: BuiltToolset) -> dict[str, Any]:
-    """Return how tools were selected; only the legacy surface selects tools."""
-    if surface != Surface.LEGACY:
-        return {}
-    left_out = {"left_out": list(toolset.left_out)} if toolset.left_out else {}
-    return {"selection": {"kind": STATIC, "count": len(toolset.tools), **left_out}}
-
-
 @functools.cache
 def _get_validator() -> SchemaValidator:
     return SchemaValidator(TOOLSET_SCHEMA)
-
-
-class _ToolsetCache(dict[Any, BuiltToolset]):
-    """Toolsets of one catalog, by all they depend on."""
-
-
-def _get_cached_toolset(surface: str, format: str, catalog: Catalog, caller: Caller) -> BuiltToolset:
-    toolsets = catalog.get_or_derive(_ToolsetCache, _ToolsetCache)
-    request = ToolsetRequest.of_caller(caller)
-    key = (surface, format, request)
-    toolset = toolsets.get(key)  # one lookup: another thread may clear the cache at any time
-    if toolset is None:
-        if len(toolsets) >= MAX_CACHED_TOOLSETS:
-            toolsets.clear()
-        toolset = toolsets[key] = _render_toolset(surface, format, catalog, request)
-    return toolset
-
-
-def _render_toolset(surface: str, format: str, catalog: Catalog, request: ToolsetRequest) -> BuiltToolset:
-    surface_tools = surfaces.select_tools(surface, catalog, request)
-    render = formats.to_native_tools if surface == Surface.NATIVE else formats.to_tools
-    tools_at_first = [tool for tool in surface_tools.tools if not tool.is_deferred]
-    return BuiltToolset(
-        tools=render(surface_tools.tools, format),
-        ops={tool.name: _describe_op(tool.op) for tool in surface_tools.tools if tool.op},
-        prompt=surfaces.build_prompt(surface, catalog, surface_tools),
-        tool_tokens=token_budget.count_tokens(render(tools_at_first, format)),
-        left_out=surface_tools.left_out,
-    )
-
-
-def _describe_op(op: CatalogOp) -> dict[str, str]:
-    """Return what a chat shows of a call of the op: {op, kind, entity?, action?}."""
-    described = {"op": op.op, "kind": op.kind, "entity": op.entity, "action": op.action}
-    return {name: value for name, value in described.items() if value}

@@ -61,8 +61,9 @@ class ToolsetRequest:
 
     @classmethod
     def of_caller(cls, caller: Caller, message: str = "") -> "ToolsetRequest":
-        """Return the request of a caller. `message` is what the user wrote."""
-        return cls(caller.visibility, caller.context, get_model_family(caller.model), message)
+        """Return the request of a caller, without the ids of their context. `message` is what the user wrote."""
+        context = UserContext(type=caller.context.type, entity_type=caller.context.entity_type)
+        return cls(caller.visibility, context, get_model_family(caller.model), message)
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
         raise PermissionDeniedError(
             "The turn belongs to another subject. Send a turn of the toolset's subject.", reason="toolset_of_another"
         )
+    selection = toolset.legacy.selection if toolset.legacy else {}
     ToolSelection.objects.bulk_create(
         [
             ToolSelection(
@@ -71,6 +72,8 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
                 surface=toolset.served.surface,
                 cohort=toolset.served.cohort,
                 model=evaluation_context.get_model_family(caller.model)[:40],
+                selection_kind=selection.get("kind", ""),
+                selection=selection or None,
                 loaded=body.get("tools_loaded", []),
                 used=body.get("tools_used", []),
                 missed=body.get("tool_misses", []),
@@ -82,7 +85,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
         update_conflicts=True,
         unique_fields=["client", "session", "turn"],
         update_fields=[
-            *("time", "subject", "toolset", "release", "surface", "cohort", "model"),
+            *("time", "subject", "toolset", "release", "surface", "cohort", "model", "selection_kind", "selection"),
             *("loaded", "used", "missed", "escalated", "tokens", "outcome"),
         ],
     )

@@ -1,15 +1,26 @@
 """The legacy surface: the ops of the user's context as separate tools."""
 
+from collections.abc import Sequence
+
 from gateway.toolset import contexts, typed_ops
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
 from gateway.toolset.typed_ops import MAX_TOOLS
-from registry.catalog.model import Catalog
+from registry.catalog.model import Catalog, CatalogOp
 
 
 def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
     """Return the tools of the request's context that the caller may run."""
+    return show_ops(catalog, list_static_ops(catalog, request))
+
+
+def list_static_ops(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
+    """Return the ops of the request's context that the caller may run."""
     view = catalog.view_for(request.visibility)
-    ops = [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+    return [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+
+
+def show_ops(catalog: Catalog, ops: Sequence[CatalogOp]) -> SurfaceTools:
+    """Return ops as tools, as many as providers accept."""
     usable, refused = typed_ops.split_refused(catalog, ops)
     tools = typed_ops.TypedTools.of(catalog)
     shown = tuple(ShownTool.of_typed(tools[op.op]) for op in usable[:MAX_TOOLS])

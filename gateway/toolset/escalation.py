@@ -1,0 +1,154 @@
+"""escalate: a wider toolset for a turn whose model called a tool that it was not shown."""
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from analytics.events import event_log
+from analytics.models import OperationEvent
+from analytics.rollout.flags import STATIC, Surface
+from core import suggestions
+from gateway import request_context
+from gateway.access import policies
+from gateway.contracts.envelopes import Trace
+from gateway.contracts.errors import ConflictError, InvalidRequestError, NotFoundError, PermissionDeniedError
+from gateway.contracts.validation import find_field_errors
+from gateway.recording import call_events
+from gateway.request_context import Caller
+from gateway.routing import release_routing, toolset_token
+from gateway.routing.toolset_token import ToolsetToken
+from gateway.toolset import legacy_selection, service
+from gateway.toolset.legacy_selection import SelectedToolset
+from gateway.toolset.selection.categories import get_category
+from gateway.toolset.shown_tools import ToolsetRequest
+from gateway.toolset.surfaces import legacy
+from registry.catalog.model import Catalog, CatalogOp
+from registry.jsonschema.validator import SchemaValidator
+
+ESCALATE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "missing_tool": {
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "description": "The tool that the model called and was not shown",
+        }
+    },
+    "required": ["missing_tool"],
+    "additionalProperties": False,
+}
+# The steps, in order: the tools of the missing tool's category, then everything of the context.
+STEPS = ("category", "context")
+
+
+def escalate_toolset(
+    token: str, body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace
+) -> dict[str, Any]:
+    """Return the toolset one step wider, with a token that takes the place of the one given. Records an event.
+
+    Raises InvalidRequestError for a malformed body or toolset, NotFoundError for a tool that does not exist,
+    PermissionDeniedError for one that the caller may not run, ConflictError if there is nothing wider.
+    """
+    if errors := find_field_errors(_get_validator(), body):
+        raise InvalidRequestError(
+            f"The escalation is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
+    toolset = toolset_token.verify(token, key=caller.key, subject=caller.subject)
+    caller = replace(caller, routing=toolset.served)
+    catalog = release_routing.get_catalog(toolset.served)
+    trace.release = catalog.version
+    caller = request_context.apply_agent(caller, meta, lambda _: catalog)
+    op = _find_missing_op(body["missing_tool"], caller, catalog)
+    if toolset.legacy is None or toolset.served.surface != Surface.LEGACY or toolset.legacy.step >= len(STEPS):
+        raise ConflictError(
+            "This toolset is as wide as it gets. Tell the user what could not be done.",
+            reason="fully_escalated",
+            help_path=op.op,
+        )
+    step = toolset.legacy.step
+    before = _list_shown_ops(toolset, caller, catalog)
+    ops = _widen(before, op, STEPS[step], caller, catalog, is_static=_is_static(toolset))
+    event_log.enqueue_event(
+        call_events.build_event(
+            OperationEvent.Type.ESCALATE,
+            caller=caller,
+            trace=trace,
+            op=op,
+            release=catalog.version,
+            result_count=len(ops) - len(before),
+        )
+    )
+    selected = _describe(ops, before, STEPS[step], toolset, catalog)
+    return service.answer_toolset(
+        toolset.served, selected, caller=caller, format=toolset.legacy.format, at=trace.at, step=step + 1
+    )
+
+
+def _find_missing_op(name: str, caller: Caller, catalog: Catalog) -> CatalogOp:
+    op = catalog.find_op(name)
+    view = catalog.view_for(caller.visibility)
+    if op is not None and op.op in view.ops:
+        return op
+    if op is not None and op.op in view.off_reasons:
+        raise PermissionDeniedError(view.off_reasons[op.op], reason="switched_off")
+    if op is not None and op.is_active:
+        decision = policies.may_run(caller, op)
+        raise PermissionDeniedError(decision.message, reason=decision.reason or "op_not_allowed")
+    tool_names = [catalog.ops[path].tool_name for path in view.ops]
+    close_names = suggestions.find_similar(name, tool_names)
+    hint = f" Did you mean {', '.join(close_names)}?" if close_names else " No toolset has it."
+    raise NotFoundError(
+        f"There is no tool of this name.{hint}",
+        reason="unknown_tool",
+        details={"did_you_mean": close_names} if close_names else None,
+    )
+
+
+def _is_static(toolset: ToolsetToken) -> bool:
+    return toolset.legacy is None or toolset.legacy.selection.get("kind") == STATIC
+
+
+def _list_shown_ops(toolset: ToolsetToken, caller: Caller, catalog: Catalog) -> list[CatalogOp]:
+    """Return the ops that the toolset showed: those of its selection, or all of the context."""
+    selection = toolset.legacy.selection if toolset.legacy else {}
+    names = [*selection.get("required", ()), *selection.get("optional", ())]
+    view = catalog.view_for(caller.visibility)
+    if not names:
+        return legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
+    ops = (catalog.find_op(name) for name in names)
+    return [op for op in ops if op is not None and op.op in view.ops]
+
+
+def _widen(
+    before: Sequence[CatalogOp], missing: CatalogOp, step: str, caller: Caller, catalog: Catalog, *, is_static: bool
+) -> list[CatalogOp]:
+    """Return the ops of the next step. Of a static toolset the next steps go beyond the context."""
+    view = catalog.view_for(caller.visibility)
+    everything = [catalog.ops[path] for path in sorted(view.ops)]
+    context_ops = everything if is_static else legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
+    category = get_category(missing)
+    added = context_ops if step == "context" else [op for op in context_ops if get_category(op) == category]
+    return list({op.op: op for op in (*before, missing, *added)}.values())
+
+
+def _describe(
+    ops: Sequence[CatalogOp], before: Sequence[CatalogOp], step: str, toolset: ToolsetToken, catalog: Catalog
+) -> SelectedToolset:
+    legacy_tools = toolset.legacy
+    shown = legacy_selection.show_ops(ops, legacy_tools.format if legacy_tools else "openai", catalog)
+    known = {op.op for op in before}
+    selection = {
+        **(legacy_tools.selection if legacy_tools else {}),
+        "step": step,
+        "count": len(shown.tools),
+        "optional": [op.tool_name for op in ops],
+        "added": [op.tool_name for op in ops if op.op not in known],
+    }
+    return SelectedToolset(shown, selection)
+
+
+@functools.cache
+def _get_validator() -> SchemaValidator:
+    return SchemaValidator(ESCALATE_SCHEMA)

@@ -1,0 +1,1 @@
+"""Dynamic selection: which tools of the context the legacy surface shows for one message."""

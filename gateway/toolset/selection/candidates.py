@@ -1,0 +1,53 @@
+"""The candidate pool: the ops of the user's context, narrowed to what they look at."""
+
+import re
+
+from gateway.toolset import contexts
+from gateway.toolset.shown_tools import ToolsetRequest
+from registry.catalog.model import Catalog, CatalogOp
+
+CREATE_PROJECT = "onto.project.create"
+CREATE_CONTEXT = "project_create"
+
+# Entities that a user can look at, and the words by which messages name them.
+ENTITY_WORDS = {
+    "project": "projects? projekte?n? projets?",
+    "task": "tasks? todos? to-dos? chores? tickets? aufgaben? tâches?",
+    "document": "documents? docs? notes? dokumente?n? notizen?",
+    "goal": "goals? objectives? ziele?n? objectifs?",
+    "plan": "plans? phases? pläne?n?",
+    "milestone": "milestones? meilensteine?n? jalons?",
+    "risk": "risks? risiken? risiko risques?",
+    "requirement": "requirements? anforderung(?:en)?",
+    "event": "events? meetings? appointments? calls? termine?n? réunions?",
+}
+_PATTERNS = {
+    entity: re.compile(rf"\b(?:{'|'.join(words.split())})\b", re.IGNORECASE) for entity, words in ENTITY_WORDS.items()
+}
+
+
+def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
+    """Return the ops of the request's context that the caller may run, without those of entities out of focus.
+
+    A user who looks at one row of a kind keeps lists, gets, the tools of projects and those of that kind, unless the
+    message names another kind.
+    """
+    view = catalog.view_for(request.visibility)
+    ops = [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+    focus = request.context.entity_type or ("task" if request.context.type == "task" else "")
+    named_entities = find_named_entities(request.message)
+    if focus not in ENTITY_WORDS or named_entities - {focus}:
+        return ops
+    return [op for op in ops if _is_in_focus(op, focus)]
+
+
+def find_named_entities(message: str) -> set[str]:
+    """Return the kinds of entities that a message names."""
+    return {entity for entity, pattern in _PATTERNS.items() if pattern.search(message)}
+
+
+def _is_in_focus(op: CatalogOp, focus: str) -> bool:
+    if op.entity in ("", focus, "project") or op.action in ("list", "get"):
+        return True
+    # Calendars, links and history are about rows of every kind.
+    return op.entity not in ENTITY_WORDS or op.entity == "event"

@@ -1,0 +1,132 @@
+"""Compose a selection: the candidates that a plan wants, within a budget of tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.toolset import typed_ops
+from gateway.toolset.selection import heuristics
+from gateway.toolset.selection.candidates import CREATE_CONTEXT, CREATE_PROJECT
+from gateway.toolset.selection.categories import ONLY_WHEN_ASKED, ToolCategory, get_category
+from gateway.toolset.selection.plan import Intent, SelectionPlan
+from gateway.toolset.shown_tools import ToolsetRequest
+from gateway.toolset.typed_ops import TypedTools
+from registry.catalog.model import Catalog, CatalogOp
+
+LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
+SURE_COUNT = 16  # tools that a plan of higher confidence shows at most
+
+
+@dataclass(frozen=True)
+class ToolSelectionResult:
+    """The tools selected for one message, and what became of the plan's and the context's tools. All by tool name."""
+
+    plan: SelectionPlan
+    ops: tuple[CatalogOp, ...]
+    required: tuple[str, ...]
+    optional: tuple[str, ...]
+    added: tuple[str, ...]  # from outside the context
+    removed: tuple[str, ...]  # of the context
+    dropped: tuple[str, ...]  # named by the plan, but unknown or not allowed
+
+    def describe(self) -> dict[str, Any]:
+        """Return the selection as toolset answers it, without latency."""
+        return {
+            "kind": "dynamic",
+            "mode": self.plan.mode,
+            "count": len(self.ops),
+            "intent": self.plan.intent,
+            "tool_categories": sorted(self.plan.tool_categories),
+            "required": list(self.required),
+            "optional": list(self.optional),
+            "added": list(self.added),
+            "removed": list(self.removed),
+            "dropped": list(self.dropped),
+            "confidence": round(self.plan.confidence, 2),
+            "reason": self.plan.reason,
+        }
+
+
+def compose_selection(
+    plan: SelectionPlan, candidates: Sequence[CatalogOp], catalog: Catalog, request: ToolsetRequest, *, max_tokens: int
+) -> ToolSelectionResult:
+    """Return the selection for a plan: its required tools, then optional ones as far as they fit `max_tokens`."""
+    view = catalog.view_for(request.visibility)
+    pool = {op.op for op in candidates}
+    required, dropped = _resolve_names(plan.required_tools, catalog, view.ops)
+    creation = _find_project_creation(catalog, request)
+    required = [op for op in required if _is_allowed(op, plan, request.message)]
+    required = _drop_repeated([*creation, *required])
+    required_paths = {op.op for op in required}
+    optional, unknown = _resolve_names(plan.optional_tools, catalog, view.ops)
+    is_sure = plan.confidence >= LOW_CONFIDENCE
+    if not is_sure:
+        optional += candidates
+    wanted = [
+        op
+        for op in _drop_repeated(optional)
+        if op.op in pool and op.op not in required_paths and _is_allowed(op, plan, request.message)
+    ]
+    usable, _ = typed_ops.split_refused(catalog, wanted)
+    room = SURE_COUNT - len(required) if is_sure else typed_ops.MAX_TOOLS
+    chosen = _fit_budget(required, usable[: max(room, 0)], catalog, max_tokens)
+    shown = [*required, *chosen]
+    names = {op.tool_name for op in shown}
+    return ToolSelectionResult(
+        plan=plan,
+        ops=tuple(shown),
+        required=tuple(op.tool_name for op in required),
+        optional=tuple(op.tool_name for op in chosen),
+        added=tuple(op.tool_name for op in shown if op.op not in pool),
+        removed=tuple(op.tool_name for op in candidates if op.tool_name not in names),
+        dropped=tuple(dict.fromkeys([*dropped, *unknown])),
+    )
+
+
+def _resolve_names(
+    names: Iterable[str], catalog: Catalog, visible: frozenset[str]
+) -> tuple[list[CatalogOp], list[str]]:
+    """Return the ops with these names that the caller may run, and the names of no such op."""
+    ops, missing = [], []
+    for name in names:
+        op = catalog.find_op(name)
+        if op is not None and op.op in visible:
+            ops.append(op)
+        else:
+            missing.append(name[:100])
+    return ops, missing
+
+
+def _drop_repeated(ops: Iterable[CatalogOp]) -> list[CatalogOp]:
+    return list({op.op: op for op in ops}.values())
+
+
+def _find_project_creation(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
+    """Return the op that creates projects where the user is about to create one, whatever the message says."""
+    is_visible = CREATE_PROJECT in catalog.view_for(request.visibility).ops
+    return [catalog.ops[CREATE_PROJECT]] if request.context.type == CREATE_CONTEXT and is_visible else []
+
+
+def _is_allowed(op: CatalogOp, plan: SelectionPlan, message: str) -> bool:
+    """Whether the intent allows the op: no writes to read, and web and product help only when asked for."""
+    if op.is_write and plan.intent == Intent.READ:
+        return False
+    category = get_category(op)
+    if category not in ONLY_WHEN_ASKED or category in plan.tool_categories:
+        return True
+    asks = heuristics.asks_for_web if category == ToolCategory.WEB else heuristics.asks_for_product
+    return asks(message)
+
+
+def _fit_budget(
+    required: Sequence[CatalogOp], optional: Sequence[CatalogOp], catalog: Catalog, max_tokens: int
+) -> list[CatalogOp]:
+    tools = TypedTools.of(catalog)
+    tokens_left = max_tokens - sum(tools[op.op].tokens for op in required)
+    chosen = []
+    for op in optional:
+        cost = tools[op.op].tokens
+        if cost <= tokens_left:
+            chosen.append(op)
+            tokens_left -= cost
+    return chosen
