@@ -250,6 +250,8 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
     op, result = list_fallback.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
     call.warnings += result.warnings
     call.applied_defaults = result.applied_defaults
+    if op is call.op:  # not the list that runs instead of a get without its id
+        call.normal_args = result.args
     errors = find_field_errors(op.validator, result.args, id_sources=call_errors.find_id_sources(call, op))
     if normalise.is_empty_update(op, result.args):
         errors.append(call_errors.build_no_change_error(op))

@@ -117,7 +117,8 @@ def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
         f"Nothing was created. Ask the user {question_phrase} in clarifications, "
         "then repeat the whole call with the answers and without clarifications."
     )
-    return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
+    result = {"project_id": None, "counts": {}, "clarifications": questions, "message": message}
+    return OpOutcome(result=result, changed_ids=(), action="clarify")
 
 
 def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, list[ArgumentError]]:
