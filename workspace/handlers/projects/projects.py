@@ -37,7 +37,9 @@ def list_projects(request: OpRequest) -> OpOutcome:
 
 
 def search_projects(request: OpRequest) -> OpOutcome:
-    """Return a page of the projects with the words of the query, as `list_projects` does. Raises InvalidArgs."""
+    """Return a page of the projects with the words of the query, or of all without one. Raises InvalidArgs."""
+    if "query" not in request.args:
+        return list_projects(request)
     return _add_roles(generic_reads.search_rows(request, kind=PROJECT), subject=request.subject)
 
 
