@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from core.deadlines import Deadline
 from workspace.errors import ArgumentError
 
 UNCHANGED = "unchanged"  # warning of a write that changed nothing
@@ -14,13 +15,15 @@ UNCHANGED = "unchanged"  # warning of a write that changed nothing
 class OpRequest:
     """One call on behalf of a subject. The args are validated and have their defaults filled in.
 
-    `at` is the time of the call. `prepared` is the return value of the handler's own `prepare`.
+    `at` is the time of the call, `deadline` the end of the time that it may take. `prepared` is the return value of the
+    handler's own `prepare`.
     """
 
     subject: str
     args: dict[str, Any]
     at: datetime
     prepared: Any = None
+    deadline: Deadline | None = None
 
 
 @dataclass(frozen=True, slots=True)

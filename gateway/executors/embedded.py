@@ -112,7 +112,9 @@ def _get_handler(op: CatalogOp) -> ContractHandler | BuiltinHandler[Any]:
 
 
 def _build_request(work: UpstreamCall, prepared: Any) -> contract.OpRequest:
-    return contract.OpRequest(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
+    return contract.OpRequest(
+        subject=work.subject, args=work.args, at=work.at, prepared=prepared, deadline=work.deadline
+    )
 
 
 def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoReturn:

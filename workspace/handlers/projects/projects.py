@@ -119,7 +119,7 @@ def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
         f"Nothing was created. Ask the user {question_phrase} in clarifications, "
         "then repeat the whole call with the answers and without clarifications."
     )
-    result = {"project_id": None, "counts": {}, "clarifications": questions, "message": message}
+    result: dict[str, Any] = {"project_id": None, "counts": {}, "clarifications": questions, "message": message}
     return OpOutcome(result=result, changed_ids=(), action="clarify")
 
 
