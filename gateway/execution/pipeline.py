@@ -20,6 +20,7 @@ from gateway.arguments import list_fallback, normalise
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
+    EXPECTED_REASONS,
     GatewayError,
     InternalError,
     PermissionDeniedError,
@@ -263,10 +264,14 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
 
 
 def _respond_with_error(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
-    """Return the response to a failed call, record its event and log it. Caller mistakes are logged as INFO."""
+    """Return the response to a failed call, record its event and log it.
+
+    Caller mistakes are logged as INFO, and so is what is not configured.
+    """
     answer = exec_call.build_failure(call, error)
     event_log.enqueue_event(exec_call.build_event(call, answer))
-    level = logging.WARNING if error.status >= 500 else logging.INFO
+    is_fault = error.status >= 500 and error.reason not in EXPECTED_REASONS
+    level = logging.WARNING if is_fault else logging.INFO
     name = call.op.op if call.op else "-"
     log.log(level, "exec.failed op=%s code=%s reason=%s trace=%s", name, error.code, error.reason, call.trace.id)
     return answer
