@@ -36,7 +36,7 @@ class ExecCall:
     catalog: Catalog
     name: str = ""  # the op as sent
     args: dict[str, Any] = field(default_factory=dict)  # as sent
-    normal_args: dict[str, Any] = field(default_factory=dict)  # in canonical form, valid or not
+    normal_args: dict[str, Any] | None = None  # in canonical form, valid or not, once the caller may run the op
     valid_args: dict[str, Any] | None = None  # in canonical form, without schema defaults, once they are valid
     key: str | None = None
     dry_run: bool = False
@@ -154,8 +154,12 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
 def _describe_attempt(call: ExecCall, error: GatewayError) -> dict[str, str]:
     if call.op is None:
         return {}
-    # While the gateway or its database fails, nothing more is asked of it.
-    may_look_up = error.status < 500
+    # Before the args are read, the caller's permission is not known. While the database fails, nothing more is asked.
+    may_look_up = call.normal_args is not None and error.status < 500
     return operations.describe_attempt(
-        call.op, call.args | call.normal_args, caller=call.caller, may_look_up=may_look_up
+        call.op,
+        call.args | (call.normal_args or {}),
+        subject=call.caller.subject,
+        may_look_up=may_look_up,
+        are_valid=call.valid_args is not None,
     )

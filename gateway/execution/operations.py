@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from gateway.access import policies
 from gateway.arguments import row_ids
 from gateway.contracts.validation import get_subschema
 from gateway.executors import embedded
 from gateway.executors.base import UpstreamResponse
 from gateway.recording import call_events
-from gateway.request_context import Caller
 from registry.catalog.model import CatalogOp
 
 MAX_NAME_LENGTH = 300  # characters of a name that only the args tell
@@ -21,18 +19,21 @@ def describe_outcome(op: CatalogOp, args: dict[str, Any], outcome: UpstreamRespo
     return _build_operation(entity, outcome.action or op.action, id, outcome.entity_name or "")
 
 
-def describe_attempt(op: CatalogOp, args: dict[str, Any], *, caller: Caller, may_look_up: bool) -> dict[str, str]:
+def describe_attempt(
+    op: CatalogOp, args: dict[str, Any], *, subject: str, may_look_up: bool, are_valid: bool
+) -> dict[str, str]:
     """Return the same of a call that failed, as far as the args tell.
 
-    The name is that of the row if the caller may run the op and see the row, else the one in the args.
+    The name is that of the row if it may be looked up and the subject sees it, else the one in the args. Args that are
+    not valid tell none: an answer to them repeats no value, which may be a secret in the wrong place.
     """
     entity, id = _find_entity(op, args), call_events.resolve_entity_id(op, args)
     lookups = embedded.find_lookups(op.connection)
     title = None
-    if id and lookups and may_look_up and policies.may_run(caller, op).allowed:
+    if id and lookups and may_look_up:
         with row_ids.limit_lookup():
-            title = lookups.find_title(entity, id, caller.subject)
-    return _build_operation(entity, op.action, id, title or _find_name(op, args))
+            title = lookups.find_title(entity, id, subject)
+    return _build_operation(entity, op.action, id, title or (_find_name(op, args) if are_valid else ""))
 
 
 def _build_operation(entity: str, action: str, id: str, name: str) -> dict[str, str]:

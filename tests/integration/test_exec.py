@@ -511,10 +511,23 @@ def test_failed_operation_says_what_it_was_about(
 
 def test_failed_create_names_the_row_that_it_did_not_create(api: Api) -> None:
     task = api.exec("onto.task.create", {"project_id": UNKNOWN_ID, "title": "Call"})
-    project = api.exec("onto.project.create", {"project": {"name": "Spring"}, "entities": []})
+    project = api.exec(
+        "onto.project.create",
+        {
+            "project": {"name": "Spring", "type_key": "project.business.product_launch"},
+            "entities": [{"temp_id": "t1", "kind": "task", "title": "Call", "due_at": "31 April"}],
+        },
+    )
 
+    assert (task["ok"], project["ok"]) == (False, False)
     assert task["meta"]["operation"] == {"entity": "task", "action": "create", "entity_name": "Call"}
     assert project["meta"]["operation"] == {"entity": "project", "action": "create", "entity_name": "Spring"}
+
+
+def test_failed_operation_repeats_no_value_of_invalid_args(api: Api) -> None:
+    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Secret", "due_at": 7})
+
+    assert envelope["meta"]["operation"] == {"entity": "task", "action": "create"}
 
 
 def test_failed_operation_names_no_row_that_the_caller_may_not_see(
