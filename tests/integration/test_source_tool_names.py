@@ -22,6 +22,8 @@ NOTE_ID = get_demo_id("document", 1)
             "onto.task.list",
         ),
         ("search_projects", {"query": "website", "status": "active", "has_active_tasks": True}, "onto.project.search"),
+        ("search_projects", {"status": "active", "limit": 20}, "onto.project.search"),
+        ("list_projects", {"has_active_tasks": False}, "onto.project.list"),
         ("search_notes", {"query": "guide", "category": "research", "limit": 5}, "onto.document.search"),
         ("get_task_details", {"task_id": DEMO_TASK_ID, "include_project_context": True}, "onto.task.get"),
         (
