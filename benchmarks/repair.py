@@ -52,8 +52,12 @@ class RepairedCall:
 
     @property
     def error_tokens(self) -> list[int]:
-        """The tokens of each error."""
-        return [tokens.count(orjson.dumps(error).decode()) for error in self.errors]
+        """The tokens of each error, without meta.operation: that is for the chat to show, not for the model."""
+        return [tokens.count(orjson.dumps(_leave_out_operation(error)).decode()) for error in self.errors]
+
+
+def _leave_out_operation(envelope: Envelope) -> Envelope:
+    return {**envelope, "meta": {name: value for name, value in envelope["meta"].items() if name != "operation"}}
 
 
 def measure_repairs(path: Path = CORPUS) -> list[BenchmarkFigure]:

@@ -137,12 +137,14 @@ def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
     raise InvalidSetting(name, f"is {_quote_value(value)}", f"{', '.join(choices[:-1])} or {choices[-1]}")
 
 
-def read_name(name: str, *, default: str) -> str:
-    """Return a name that another service knows, without spaces."""
+def read_name(name: str, *, default: str = "", required_for: str = "") -> str:
+    """Return a name that another service knows, without spaces. `required_for` says what cannot be used without it."""
     value = _read_text(name) or default
+    if required_for and not value:
+        raise InvalidSetting(name, f"is not set, but {required_for} is", "the name of one of its models")
     if value.isprintable() and not any(map(str.isspace, value)) and len(value) <= MAX_NAME_LENGTH:
         return value
-    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a name without spaces, such as {default}")
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"a name without spaces, such as {default or 'gpt-5'}")
 
 
 def read_environment(name: str) -> str:

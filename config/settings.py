@@ -161,6 +161,7 @@ GATEWAY_KEY_PEPPER = env.read_secret("GATEWAY_KEY_PEPPER", production=PRODUCTION
 CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localhost/"
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
 SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
+LLM_API_KEY = env.read_token("LLM_API_KEY")
 
 _log_level = env.read_choice("LOG_LEVEL", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
 LOGGING = {
@@ -176,6 +177,7 @@ LOGGING = {
                 DATABASES["default"].get("PASSWORD", ""),
                 WEB_SEARCH_KEY,
                 SEARCH_EMBEDDINGS_KEY,
+                LLM_API_KEY,
                 *(urlsplit(url).password or "" for url in CELERY_BROKER_URL.split(";")),
             ],
         }
@@ -318,6 +320,18 @@ WEB_SEARCH_URL = env.read_url("WEB_SEARCH_URL", example="https://search.acme.com
 # Search for ops: an endpoint like OpenAI's that turns texts into vectors, and its model. Empty: search without it.
 SEARCH_EMBEDDINGS_URL = env.read_url("SEARCH_EMBEDDINGS_URL", example="https://api.openai.com/v1/embeddings")
 SEARCH_EMBEDDINGS_MODEL = env.read_name("SEARCH_EMBEDDINGS_MODEL", default="text-embedding-3-small")
+
+# Language models: an endpoint that speaks OpenAI's Chat Completions, its main model, and a fast one for small
+# decisions. Prices are in US dollars per million tokens.
+LLM_BASE_URL = env.read_url("LLM_BASE_URL", example="https://api.openai.com/v1")
+LLM_MODEL = env.read_name("LLM_MODEL", required_for="LLM_BASE_URL" if LLM_BASE_URL else "")
+LLM_FAST_MODEL = env.read_name("LLM_FAST_MODEL")
+LLM_DOLLARS_PER_MILLION_INPUT_TOKENS = env.read_amount("LLM_DOLLARS_PER_MILLION_INPUT_TOKENS", default="0.00")
+LLM_DOLLARS_PER_MILLION_OUTPUT_TOKENS = env.read_amount("LLM_DOLLARS_PER_MILLION_OUTPUT_TOKENS", default="0.00")
+LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS = env.read_amount("LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS", default="0.00")
+LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS = env.read_amount(
+    "LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS", default="0.00"
+)
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)

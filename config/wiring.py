@@ -81,6 +81,7 @@ UPSTREAM_LOOKUPS = {
         find_rows=row_finder.find_rows,
         get_time_zone=profiles.get_zone,
         find_project=row_finder.find_project,
+        find_title=row_finder.find_title,
         check_args=arg_checks.check_args,
     ),
 }

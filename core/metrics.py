@@ -52,6 +52,10 @@ POOL_USED = Gauge("gateway_db_pool_used", "Database connections in use (PostgreS
 POOL_WAITING = Gauge(
     "gateway_db_pool_waiting", "Calls waiting for a database connection (PostgreSQL).", multiprocess_mode="livesum"
 )
+LLM_TOKENS = Counter(
+    "gateway_llm_tokens", "Tokens of language models, by tier (main, fast) and direction.", ["tier", "direction"]
+)
+LLM_DOLLARS = Counter("gateway_llm_dollars", "Price of those tokens in US dollars.", ["tier"])
 
 CallLabels = tuple[str, str, str, str]  # type, kind (empty if the op is unknown), code (OK for a success), reason
 

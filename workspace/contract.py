@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from typing import Any
 
+from core.deadlines import Deadline
 from workspace.errors import ArgumentError
 
 UNCHANGED = "unchanged"  # warning of a write that changed nothing
@@ -14,13 +15,15 @@ UNCHANGED = "unchanged"  # warning of a write that changed nothing
 class OpRequest:
     """One call on behalf of a subject. The args are validated and have their defaults filled in.
 
-    `at` is the time of the call. `prepared` is the return value of the handler's own `prepare`.
+    `at` is the time of the call, `deadline` the end of the time that it may take. `prepared` is the return value of the
+    handler's own `prepare`.
     """
 
     subject: str
     args: dict[str, Any]
     at: datetime
     prepared: Any = None
+    deadline: Deadline | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class OpOutcome:
     """What a call did: the result as JSON values and, if the call concerned one row, its id and name.
 
     `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one row.
+    `entity` and `action` say what the call was about if the op itself does not: the kind of a row that only its id
+    named, or that a create asked a question instead.
     """
 
     result: dict[str, Any]
@@ -35,6 +40,8 @@ class OpOutcome:
     entity_id: str | None = None
     entity_name: str | None = None
     changed_ids: tuple[str, ...] | None = None
+    entity: str = ""
+    action: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,12 @@ class Lookups:
     `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
     returns the rows with exactly this title, or else a few with a similar one, which it says in the second value.
     `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
-    `check_args` takes a tool name, those of its args that match the schema, and the subject, and returns the errors
-    that the args alone tell, such as an end before a start.
+    `find_title` takes the same and returns the title of the row. `check_args` takes a tool name, those of its args that
+    match the schema, and the subject, and returns the errors that the args alone tell, such as an end before a start.
     """
 
     find_rows: Callable[[str, str, str, str], tuple[Sequence[FoundRow], bool]]
     get_time_zone: Callable[[str], tzinfo]
     find_project: Callable[[str, str, str], str | None]
+    find_title: Callable[[str, str, str], str | None]
     check_args: Callable[[str, dict[str, Any], str], Sequence[ArgumentError]]

@@ -221,23 +221,23 @@ DOCUMENT = EntityType(
     model=Document,
     label="title",
     fields=(
-        *("title", "description", "content", "type_key", "state_key", "category", "ai_summary", "operation_count"),
-        "props",
+        *("title", "description", "content", "type_key", "state_key", "category", "tags", "ai_summary"),
+        *("operation_count", "props"),
     ),
     list_row=(
-        *("id", "project_id", "project_name", "title", "type_key", "state_key", "category", "operation_count"),
-        *("created_at", "content_length"),
+        *("id", "project_id", "project_name", "title", "type_key", "state_key", "category", "tags"),
+        *("operation_count", "created_at", "content_length"),
     ),
     texts={"description": 100, "content": 200, "ai_summary": 500},
     inline_texts=("ai_summary",),
     full_row=(
         *("id", "project_id", "project_name", "parent_id", "position", "title", "description", "content"),
-        *("type_key", "state_key", "category", "ai_summary", "operation_count", "props"),
+        *("type_key", "state_key", "category", "tags", "ai_summary", "operation_count", "props"),
         *("created_by", "created_at", "updated_at"),
     ),
     long_texts=("content", "ai_summary", "description"),
     update_strategies={"description": REPLACE, "content": REPLACE},
-    search_columns=("title", "description", "content"),
+    search_columns=("title", "description", "content", "tags"),
     final_states=(DocumentState.ARCHIVED,),
 )
 

@@ -1,5 +1,6 @@
 """Guarded outgoing HTTP: `http.request(…)` and the errors it raises (docs/adr/0008)."""
 
+from core.http.api_endpoint import build_endpoint_url, post_json
 from core.http.client import Response, request
 from core.http.errors import (
     AddressRefused,
@@ -26,5 +27,7 @@ __all__ = [
     "TooManyRedirects",
     "Unreachable",
     "Untrusted",
+    "build_endpoint_url",
+    "post_json",
     "request",
 ]

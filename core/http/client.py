@@ -65,6 +65,7 @@ def request(
     body: bytes | None = None,
     deadline: Deadline,
     max_bytes: int = MAX_BYTES,
+    read_seconds: float | None = READ_SECONDS,
     follow_redirects: bool = True,
     allow: Networks | None = None,
 ) -> Response:
@@ -73,11 +74,12 @@ def request(
     `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
     that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
     without headers that could be credentials, else the redirect itself is the answer. Nothing is retried. `allow`
-    replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with.
+    replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with. `read_seconds` limits the
+    time between two chunks of the response; None leaves it to the deadline.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
-        with _open_response(hop, Exchange(deadline, allow=allow)) as response:
+        with _open_response(hop, Exchange(deadline, allow=allow, read_seconds=read_seconds)) as response:
             next_hop = redirects.follow_redirect(hop, response) if follow_redirects else None
             if next_hop is None:
                 content = response_body.read_body(response, max_bytes)
@@ -121,7 +123,7 @@ def _open_response(hop: redirects.Hop, exchange: Exchange) -> Iterator[httpx2.Re
 def _build_request(hop: redirects.Hop, exchange: Exchange) -> httpx2.Request:
     timeouts = {
         "connect": CONNECT_SECONDS,
-        "read": READ_SECONDS,
+        "read": exchange.read_seconds,
         "write": READ_SECONDS,
         "pool": exchange.limit_seconds(CONNECT_SECONDS),
     }

@@ -25,6 +25,7 @@ class Exchange:
     deadline: Deadline
     head_left: int | None = HEAD_MAX_BYTES  # None once the headers are complete
     allow: Networks | None = None  # non-public networks that may be called; None: those of the setting
+    read_seconds: float | None = None  # between two chunks of the response; None: the deadline alone limits them
 
     def limit_seconds(self, step: float | None) -> float:
         """Return the time limit of a step: the smaller of `step` and the time left for the call. Raises TimedOut."""

@@ -18,7 +18,7 @@ from gateway.api import exception_mapping, request_body
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import GatewayError
+from gateway.contracts.errors import EXPECTED_REASONS, GatewayError
 from gateway.models import Scope
 from gateway.recording import call_events
 from gateway.request_context import Caller
@@ -125,4 +125,7 @@ class PublicView(GatewayView):
 
 def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
     """Return an envelope as a response."""
-    return HttpResponse(orjson.dumps(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
+    response = HttpResponse(orjson.dumps(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
+    if envelope.get("error", {}).get("details", {}).get("reason") in EXPECTED_REASONS:
+        response._has_been_logged = True  # type: ignore[attr-defined]  # Django logs every other 5xx as ERROR
+    return response

@@ -98,35 +98,36 @@ def _translate_value(argument: dict[str, Any], holder: Any, key: Any, name: str)
     """Translate the value at one key of an object or list; `name` is the argument's name for the warning."""
     translation = _find_translation(argument, holder[key])
     warnings = []
-    if translation is not None:
+    if translation is not holder[key]:
         holder[key] = translation
-        warnings.append(f"Read {name} as {translation}.")
+        warnings.append(f"Read {name} as {'null' if translation is None else translation}.")
     return warnings + translate_values(argument, holder[key], within=name)
 
 
 def _find_translation(argument: dict[str, Any], value: Any) -> Any:
+    """Return what a value means: the value itself, or another one, which may be null."""
     if not isinstance(value, str):
-        return None
+        return value
     return _cut_to_date(value) if argument.get("format") == "date" else _match_option(argument, value)
 
 
-def _cut_to_date(value: str) -> str | None:
+def _cut_to_date(value: str) -> str:
     """Return the date part of a date-time, without applying its offset: the day is meant in that offset."""
     if not _DATE_TIME.fullmatch(value):
-        return None
+        return value
     try:
         return datetime.fromisoformat(value.upper()).date().isoformat()
     except ValueError:
-        return None
+        return value
 
 
 def _match_option(argument: dict[str, Any], value: str) -> Any:
     """Return the option that a value means: by another spelling, or by the schema's x-aliases."""
     aliases = argument.get(VALUE_ALIASES)
     if not isinstance(aliases, dict):
-        return None
+        return value
     snake_value = suggestions.to_snake_case(value[:100])
     options = [option for option in argument.get("enum", []) if isinstance(option, str)]
     if value not in options and snake_value in options:
         return snake_value
-    return aliases.get(snake_value)
+    return aliases.get(snake_value, value)

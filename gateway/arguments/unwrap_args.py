@@ -34,7 +34,7 @@ def unwrap_nested(op: CatalogOp, args: dict[str, Any]) -> list[str]:
                 argument, {path: owner.pop(key) for path, (owner, key) in present.items()}, args
             )
     for head in heads:
-        _hoist_members(head, args)
+        warnings += _hoist_members(head, args, op)
     return warnings
 
 
@@ -65,15 +65,18 @@ def _rank_spelling(name: str, argument: str) -> tuple[bool, bool, str]:
     return bool(dot), member != argument, name
 
 
-def _hoist_members(head: str, args: dict[str, Any]) -> None:
-    """Move the remaining members of a nested object to the top level, so that validation reports them."""
+def _hoist_members(head: str, args: dict[str, Any], op: CatalogOp) -> list[str]:
+    """Move the remaining members of a nested object to the top level, so that they count or validation reports them."""
     nested_object = args.get(head)
     if not isinstance(nested_object, dict):
-        return
-    for name in [name for name in nested_object if name not in args]:
+        return []
+    hoisted = [name for name in nested_object if name not in args]
+    for name in hoisted:
         args[name] = nested_object.pop(name)
     if not nested_object:
         del args[head]
+    is_used = any(name in op.arguments or name in op.argument_aliases for name in hoisted)
+    return [f"Read the members of {head} as arguments."] if is_used else []
 
 
 def _is_blank(value: Any) -> bool:

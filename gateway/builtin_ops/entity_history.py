@@ -19,7 +19,8 @@ _NOT_A_CHANGE = (OperationEvent.Source.ADMIN,)  # tried in the admin, and undone
 def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     """Return the calls that changed one row, newest first. Raises NotFoundError if the subject cannot see the row."""
     kind, id, limit = work.args["entity_kind"], str(UUID(work.args["entity_id"])), work.args["limit"]
-    if not embedded.is_visible(kind, id, work.subject):
+    title = embedded.find_title(kind, id, work.subject)
+    if title is None:
         raise NotFoundError(
             f"No {kind} that you can see has this entity_id; find its id with onto.search.", reason="not_found"
         )
@@ -34,7 +35,7 @@ def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     ]
     has_more = len(newest) > limit
     result = {"changes": changes, "has_more": has_more, "message": _build_message(len(changes), has_more=has_more)}
-    return UpstreamResponse(result, entity_id=id)
+    return UpstreamResponse(result, entity_id=id, entity_name=title)
 
 
 def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:

@@ -10,6 +10,9 @@ from django.db import models
 from core.database_errors import NOT_MIGRATED
 from registry.models import ROOT
 
+# Reasons of 5xx answers that are expected: nothing is broken until an administrator configures it. No log of errors.
+EXPECTED_REASONS = frozenset({"not_configured"})
+
 _WORD = re.compile(r"[\w-]+")
 
 

@@ -29,7 +29,7 @@ HELP: dict[str, Any] = {
             "description": "short (default): an op's args; full: also its usage, policy and examples",
         },
         "include_examples": {"type": "boolean", "description": "true: examples in short too; false: none in full"},
-        "include_schemas": {"type": "boolean", "description": "Add the JSON Schema of the args (full only)"},
+        "include_schemas": {"type": "boolean", "description": "true: the JSON Schema of the args, in short too"},
         "max_tokens": {
             "type": "integer",
             "minimum": 1,

@@ -11,7 +11,7 @@ from gateway.arguments import repair
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError, describe_invalid_args
-from gateway.execution import idempotency
+from gateway.execution import idempotency, operations
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.recording import call_events, hints, redaction
 from gateway.request_context import Caller
@@ -36,6 +36,7 @@ class ExecCall:
     catalog: Catalog
     name: str = ""  # the op as sent
     args: dict[str, Any] = field(default_factory=dict)  # as sent
+    normal_args: dict[str, Any] | None = None  # in canonical form, valid or not, once the caller may run the op
     valid_args: dict[str, Any] | None = None  # in canonical form, without schema defaults, once they are valid
     key: str | None = None
     dry_run: bool = False
@@ -87,7 +88,7 @@ def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse)
         dry_run=call.dry_run,
         applied_defaults=call.applied_defaults,
         executed_op=work.op.op if work.op.op != call.path else None,
-        operation=_describe_operation(work, outcome),
+        operation=operations.describe_outcome(work.op, work.args, outcome),
     )
     envelope = envelopes.build_success(call.path, outcome.result, meta)
     return EnvelopeResponse(200, envelope, op_kind=work.op.kind, changed_ids=outcome.changed_ids)
@@ -103,7 +104,13 @@ def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
         error.retry_with = {**error.retry_with, "dry_run": True}
     hints.note_failure(call.caller, call.trace, path=call.path, args=call.args, error=error)
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
-    meta = envelopes.build_meta(call.trace, call.warnings, dry_run=call.dry_run, applied_defaults=call.applied_defaults)
+    meta = envelopes.build_meta(
+        call.trace,
+        call.warnings,
+        dry_run=call.dry_run,
+        applied_defaults=call.applied_defaults,
+        operation=_describe_attempt(call, error),
+    )
     envelope = envelopes.build_failure(call.path or None, error, meta)
     return EnvelopeResponse(error.status, envelope, error.headers, call.op_kind)
 
@@ -121,8 +128,9 @@ def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> Envelope
 def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[str, Any]:
     """Return the operation event of a finished call."""
     error = answer.envelope.get("error") or {}
+    operation = answer.envelope["meta"].get("operation", {})
     # The entity id from a dry run is of a row that was rolled back. An id from the args exists.
-    result_entity_id = None if call.dry_run else answer.envelope["meta"].get("operation", {}).get("entity_id")
+    result_entity_id = None if call.dry_run else operation.get("entity_id")
     return call_events.build_event(
         OperationEvent.Type.EXEC,
         caller=call.caller,
@@ -133,6 +141,7 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
         status=answer.status,
         error=error,
         dry_run=call.dry_run,
+        **({"entity": operation["entity"], "action": operation["action"]} if operation else {}),
         entity_id=call_events.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
         changed_ids=list(answer.changed_ids) if answer.changed_ids and not call.dry_run else None,
         unchanged=answer.changed_ids == (),
@@ -143,11 +152,15 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
     )
 
 
-def _describe_operation(work: UpstreamCall, outcome: UpstreamResponse) -> dict[str, str]:
-    """Return the entity and action of the call and, if it is about one row, the row's id and name."""
-    if not work.op.entity:
+def _describe_attempt(call: ExecCall, error: GatewayError) -> dict[str, str]:
+    if call.op is None:
         return {}
-    operation = {"entity": work.op.entity, "action": work.op.action}
-    operation["entity_id"] = call_events.resolve_entity_id(work.op, work.args, outcome.entity_id)
-    operation["entity_name"] = outcome.entity_name or ""
-    return {name: value for name, value in operation.items() if value}
+    # Before the args are read, the caller's permission is not known. While the database fails, nothing more is asked.
+    may_look_up = call.normal_args is not None and error.status < 500
+    return operations.describe_attempt(
+        call.op,
+        call.args | (call.normal_args or {}),
+        subject=call.caller.subject,
+        may_look_up=may_look_up,
+        are_valid=call.valid_args is not None,
+    )

@@ -20,6 +20,7 @@ from gateway.arguments import list_fallback, normalise
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
+    EXPECTED_REASONS,
     GatewayError,
     InternalError,
     PermissionDeniedError,
@@ -251,6 +252,8 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
     op, result = list_fallback.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
     call.warnings += result.warnings
     call.applied_defaults = result.applied_defaults
+    if op is call.op:  # not the list that runs instead of a get without its id
+        call.normal_args = result.args
     errors = find_field_errors(op.validator, result.args, id_sources=call_errors.find_id_sources(call, op))
     if normalise.is_empty_update(op, result.args):
         errors.append(call_errors.build_no_change_error(op))
@@ -262,10 +265,14 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
 
 
 def _respond_with_error(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
-    """Return the response to a failed call, record its event and log it. Caller mistakes are logged as INFO."""
+    """Return the response to a failed call, record its event and log it.
+
+    Caller mistakes are logged as INFO, and so is what is not configured.
+    """
     answer = exec_call.build_failure(call, error)
     event_log.enqueue_event(exec_call.build_event(call, answer))
-    level = logging.WARNING if error.status >= 500 else logging.INFO
+    is_fault = error.status >= 500 and error.reason not in EXPECTED_REASONS
+    level = logging.WARNING if is_fault else logging.INFO
     name = call.op.op if call.op else "-"
     log.log(level, "exec.failed op=%s code=%s reason=%s trace=%s", name, error.code, error.reason, call.trace.id)
     return answer

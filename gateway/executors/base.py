@@ -26,7 +26,7 @@ class UpstreamCall:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamResponse:
-    """The answer of an upstream.
+    """The answer of an upstream. `entity` and `action` say what the call was about if the op itself does not.
 
     `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one of
     `entity_id`.
@@ -37,6 +37,8 @@ class UpstreamResponse:
     entity_id: str | None = None
     entity_name: str | None = None
     changed_ids: tuple[str, ...] | None = None
+    entity: str = ""
+    action: str = ""
 
 
 def _prepare_nothing(work: UpstreamCall) -> Any:

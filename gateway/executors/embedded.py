@@ -51,9 +51,10 @@ def find_time_zone(subject: str) -> tzinfo:
     return next((lookups.get_time_zone(subject) for lookups in _lookups_by_connection.values()), UTC)
 
 
-def is_visible(entity: str, id: str, subject: str) -> bool:
-    """Return whether a subject can see the row of any embedded upstream with this id."""
-    return any(lookups.find_project(entity, id, subject) for lookups in _lookups_by_connection.values())
+def find_title(entity: str, id: str, subject: str) -> str | None:
+    """Return the title of the row of any embedded upstream with this id; None if the subject sees no such row."""
+    titles = (lookups.find_title(entity, id, subject) for lookups in _lookups_by_connection.values())
+    return next((title for title in titles if title is not None), None)
 
 
 class EmbeddedExecutor:
@@ -94,7 +95,13 @@ class ContractHandler:
             _raise_refusal(refusal, work)
         changed_ids = () if contract.UNCHANGED in outcome.warnings else outcome.changed_ids
         return UpstreamResponse(
-            outcome.result, tuple(outcome.warnings), outcome.entity_id, outcome.entity_name, changed_ids
+            outcome.result,
+            tuple(outcome.warnings),
+            outcome.entity_id,
+            outcome.entity_name,
+            changed_ids,
+            outcome.entity,
+            outcome.action,
         )
 
 
@@ -105,7 +112,9 @@ def _get_handler(op: CatalogOp) -> ContractHandler | BuiltinHandler[Any]:
 
 
 def _build_request(work: UpstreamCall, prepared: Any) -> contract.OpRequest:
-    return contract.OpRequest(subject=work.subject, args=work.args, at=work.at, prepared=prepared)
+    return contract.OpRequest(
+        subject=work.subject, args=work.args, at=work.at, prepared=prepared, deadline=work.deadline
+    )
 
 
 def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoReturn:

@@ -38,11 +38,12 @@ def build_event(
 
     `name` is used if no op was resolved; `error` is the `error` of the envelope.
     """
-    fields: dict[str, Any] = {"op": name, "ok": not error, "status": status, **more}
+    fields: dict[str, Any] = {"op": name, "ok": not error, "status": status}
     if op is not None:
         fields.update(
             op=op.op, tool_name=op.tool_name, group=op.group, kind=op.kind, entity=op.entity, action=op.action
         )
+    fields |= more
     if error:
         details = error["details"]
         pairs = [[each["path"], each["code"]] for each in details["field_errors"][:MAX_FIELD_ERRORS]]

@@ -143,7 +143,7 @@ def _build_short_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
 
 def _build_full_body(op: CatalogOp, query: HelpQuery) -> dict[str, Any]:
     body: dict[str, Any] = {"path": op.op, "type": "op", "kind": op.kind, "summary": op.summary}
-    body["description"] = op.description
+    body |= {"entity": op.entity, "action": op.action, "description": op.description}
     body["usage"] = {
         "op": op.op,
         "args": signatures.build_usage_args(op.schema, op.examples[0]["args"] if op.examples else None),

@@ -3,12 +3,9 @@
 https://platform.openai.com/docs/api-reference/embeddings
 """
 
-import logging
-import time
 from collections.abc import Sequence
 from functools import lru_cache
-from ipaddress import ip_network
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 import orjson
@@ -16,25 +13,19 @@ from django.conf import settings
 
 from core import http
 from core.deadlines import Deadline, DeadlineExceeded
+from core.failure_pause import FailurePause
 from registry.search import word_vectors
 from registry.search.word_vectors import Floats
 
-log = logging.getLogger(__name__)
-
+PATH = "/embeddings"
 REQUEST_TIMEOUT_MS = 300  # for the vector of a request; the search waits that long
-MAX_FAILURES = 3  # in a row, after which requests are ranked without for a while, so that they do not wait for nothing
-PAUSE_SECONDS = 10.0
 CACHED_REQUESTS = 2_000  # vectors per process, 6 kB each with 1,536 numbers
 MAX_BYTES = 32_000_000  # of an answer
 TEXT_STATUSES = frozenset(
     {400, 413, 422}
 )  # about the texts: too many or too long. Others are about the endpoint or the key
 
-# The administrator chose the address, and it is often on this machine.
-_ANY_NETWORK = (ip_network("0.0.0.0/0"), ip_network("::/0"))
-
-_failures = 0
-_paused_until = 0.0
+_pause = FailurePause("embeddings")  # while it lasts, requests are ranked without
 
 
 class EmbeddingsFailed(Exception):
@@ -56,8 +47,7 @@ def is_enabled() -> bool:
 
 def clear_state() -> None:
     """Forget cached vectors and failures, as in a new process."""
-    global _failures, _paused_until
-    _failures, _paused_until = 0, 0.0
+    _pause.clear()
     _embed_cached.cache_clear()
 
 
@@ -66,7 +56,7 @@ def describe_space() -> str:
 
     Vectors of two spaces must never be compared, even if they have the same size.
     """
-    parts = urlsplit(_build_url(settings.SEARCH_EMBEDDINGS_URL))
+    parts = urlsplit(http.build_endpoint_url(settings.SEARCH_EMBEDDINGS_URL, PATH))
     return f"{parts.hostname}:{parts.port}{parts.path} {settings.SEARCH_EMBEDDINGS_MODEL}"
 
 
@@ -75,36 +65,29 @@ def embed_request(request: str, *, size: int) -> Floats | None:
 
     `size` is that of the ops' vectors. If it changes, so has the endpoint, and cached vectors are of no use.
     """
-    global _failures
-    if not is_enabled() or time.monotonic() < _paused_until:
+    if not is_enabled() or _pause.is_active():
         return None
     try:
         vector: Floats | None = _embed_cached(describe_space(), size, request)
     except TextsRefused:
         vector = None  # the next request may be fine, so this is no reason to pause
     except EmbeddingsFailed as error:
-        _count_failure(error)
+        _pause.count_failure(error)
         return None
-    _failures = 0
+    _pause.count_success()
     return vector
 
 
 def embed_texts(texts: Sequence[str], *, deadline: Deadline) -> Floats:
     """Return the unit vectors of texts, shape (texts, size). Raises EmbeddingsFailed."""
-    headers = {"accept": "application/json", "content-type": "application/json"}
-    if settings.SEARCH_EMBEDDINGS_KEY:
-        headers["authorization"] = f"Bearer {settings.SEARCH_EMBEDDINGS_KEY}"
     body = {"model": settings.SEARCH_EMBEDDINGS_MODEL, "input": list(texts), "encoding_format": "float"}
     try:
-        response = http.request(
-            "POST",
-            _build_url(settings.SEARCH_EMBEDDINGS_URL),
-            headers=headers,
-            body=orjson.dumps(body),
+        response = http.post_json(
+            http.build_endpoint_url(settings.SEARCH_EMBEDDINGS_URL, PATH),
+            key=settings.SEARCH_EMBEDDINGS_KEY,
+            body=body,
             deadline=deadline,
             max_bytes=MAX_BYTES,
-            follow_redirects=False,  # a redirect would leak the key or lose it
-            allow=_ANY_NETWORK,
         )
     except (http.TimedOut, DeadlineExceeded):
         raise TextsFailed("no answer in time") from None
@@ -119,24 +102,6 @@ def embed_texts(texts: Sequence[str], *, deadline: Deadline) -> Floats:
 def _embed_cached(_space: str, _size: int, request: str) -> Floats:
     vector: Floats = embed_texts([request], deadline=Deadline.after(milliseconds=REQUEST_TIMEOUT_MS))[0]
     return vector
-
-
-def _count_failure(error: EmbeddingsFailed) -> None:
-    global _failures, _paused_until
-    _failures += 1
-    if _failures >= MAX_FAILURES:
-        _paused_until = time.monotonic() + PAUSE_SECONDS
-        log.warning("embeddings.paused reason=%s seconds=%d", error, PAUSE_SECONDS)
-
-
-def _build_url(url: str) -> str:
-    """Return the endpoint's URL. Many name the base of the API instead, as OpenAI's clients want it.
-
-    Only the path changes. Azure's URLs have a query (`?api-version=…`).
-    """
-    parts = urlsplit(url)
-    path = parts.path.rstrip("/")
-    return urlunsplit(parts._replace(path=path if path.endswith("/embeddings") else f"{path}/embeddings"))
 
 
 def _build_status_error(status: int) -> EmbeddingsFailed:

@@ -17,6 +17,7 @@ from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_I
 from workspace.handlers import HANDLERS
 from workspace.models import Project, Task
 
+DEMO_TASK_TITLE = "Draft the homepage copy"
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
 
@@ -478,6 +479,89 @@ def test_operation_of_a_create_names_the_created_row(api: Api) -> None:
 
 def test_operation_of_a_list_names_no_row(api: Api) -> None:
     assert api.exec("onto.task.list")["meta"]["operation"] == {"entity": "task", "action": "list"}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "operation"),
+    [
+        # an update without a change, an alias of an argument, a name and an id that are wrong, an aliased op
+        ("onto.task.update", {"task_id": DEMO_TASK_ID}, {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}),
+        ("update_task", {"taskId": DEMO_TASK_ID}, {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}),
+        (
+            "onto.task.update",
+            {"task_id": DEMO_TASK_ID, "task_title": "Other", "state_key": "x"},
+            {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE},
+        ),
+        (
+            "onto.task.update",
+            {"task_id": UNKNOWN_ID, "task_title": "The one", "state_key": "done"},
+            {"entity_id": UNKNOWN_ID, "entity_name": "The one"},
+        ),
+        ("onto.task.update", {"task_id": ": "}, {}),
+    ],
+)
+def test_failed_operation_says_what_it_was_about(
+    api: Api, op: str, args: dict[str, Any], operation: dict[str, str]
+) -> None:
+    envelope = api.exec(op, args)
+
+    assert envelope["ok"] is False
+    assert envelope["meta"]["operation"] == {"entity": "task", "action": "update"} | operation
+
+
+def test_failed_create_names_the_row_that_it_did_not_create(api: Api) -> None:
+    task = api.exec("onto.task.create", {"project_id": UNKNOWN_ID, "title": "Call"})
+    project = api.exec(
+        "onto.project.create",
+        {
+            "project": {"name": "Spring", "type_key": "project.business.product_launch"},
+            "entities": [{"temp_id": "t1", "kind": "task", "title": "Call", "due_at": "31 April"}],
+        },
+    )
+
+    assert (task["ok"], project["ok"]) == (False, False)
+    assert task["meta"]["operation"] == {"entity": "task", "action": "create", "entity_name": "Call"}
+    assert project["meta"]["operation"] == {"entity": "project", "action": "create", "entity_name": "Spring"}
+
+
+def test_failed_operation_repeats_no_value_of_invalid_args(api: Api) -> None:
+    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Secret", "due_at": 7})
+
+    assert envelope["meta"]["operation"] == {"entity": "task", "action": "create"}
+
+
+def test_failed_operation_names_no_row_that_the_caller_may_not_see(
+    make_api: Callable[..., Api], live_catalog: Any
+) -> None:
+    hidden = TaskFactory(title="Secret", project=ProjectFactory(created_by="stranger"))
+    args = {"task_id": str(hidden.pk)}
+    writer = make_api(scopes=["exec:write"])
+
+    invisible = make_api().exec("onto.task.update", args | {"state_key": "done"})
+    forbidden = writer.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
+
+    assert invisible["meta"]["operation"] == {"entity": "task", "action": "update", "entity_id": str(hidden.pk)}
+    assert forbidden["meta"]["operation"] == {"entity": "task", "action": "get", "entity_id": DEMO_TASK_ID}
+
+
+def test_unknown_op_is_no_operation(api: Api) -> None:
+    assert "operation" not in api.exec("onto.task.fly")["meta"]
+
+
+@pytest.mark.parametrize(
+    ("op", "action"),
+    [("onto.entity.links.get", "get"), ("onto.entity.relationships.get", "get"), ("onto.entity.history", "history")],
+)
+def test_operation_on_a_row_of_any_kind_says_which_kind(
+    api: Api, read_events: Callable[[], list[OperationEvent]], op: str, action: str
+) -> None:
+    kind = {} if op == "onto.entity.relationships.get" else {"entity_kind": "task"}
+
+    envelope = api.exec(op, {"entity_id": DEMO_TASK_ID, **kind})
+
+    operation = {"entity": "task", "action": action, "entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}
+    assert envelope["meta"]["operation"] == operation
+    assert [(event.entity, event.entity_id) for event in read_events()] == [("task", DEMO_TASK_ID)]
 
 
 def test_domain_errors_have_their_codes(make_api: Callable[..., Api], live_catalog: Any) -> None:

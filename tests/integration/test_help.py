@@ -183,7 +183,7 @@ def test_help_of_an_op_has_the_documented_keys(api: Api) -> None:
     short, full = api.help("onto.task.update"), api.help("onto.task.update", format="full")
 
     assert set(short) == {"path", "type", "kind", "summary", "args"}
-    assert set(full) - {"notes"} == {*short, "description", "usage", "policy", "examples"}
+    assert set(full) - {"notes"} == {*short, "entity", "action", "description", "usage", "policy", "examples"}
     assert set(full["policy"]) <= {"do", "dont", "edge_cases"}
     assert {"name", "type", "required"} <= set(full["args"][0])
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from analytics.models import OperationEvent
 from tests.support.api import Api
 from workspace.models import Edge, Project
 
@@ -115,6 +116,9 @@ def test_clarifications_create_nothing(api: Api) -> None:
     assert response["result"]["clarifications"] == [{"key": "when", "question": "By when?", "required": True}]
     assert "context_shift" not in response["result"]
     assert Project.objects.count() == before
+    assert response["meta"]["operation"] == {"entity": "project", "action": "clarify"}  # no creation
+    event = OperationEvent.objects.get()
+    assert (event.action, event.entity_id, event.unchanged) == ("clarify", "", True)
 
 
 def test_dry_run_returns_counts_and_creates_nothing(api: Api) -> None:

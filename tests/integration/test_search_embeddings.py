@@ -206,7 +206,7 @@ def test_slow_endpoint_costs_a_search_300_ms_and_three_failures_in_a_row_a_pause
     assert len(model.inputs) == 3
 
     model.answer = model.embed
-    monkeypatch.setattr(embeddings_endpoint, "_paused_until", 0.0)
+    embeddings_endpoint._pause.clear()
     assert find_first(api, f"{WEATHER_WORD} zzqx") == MATCHING_OP
 
 

@@ -1,6 +1,7 @@
 """The web ops through the API. Settings allow a site and a search endpoint on loopback addresses."""
 
 import gzip
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -396,14 +397,16 @@ def test_search_error_never_contains_the_key_of_the_endpoint(
 
 @pytest.mark.parametrize("url", ["", "http://nowhere.test/search", "http://10.0.0.1/search"])
 def test_search_is_not_configured_without_a_reachable_endpoint(
-    api: Api, search_endpoint: FakeInternet, settings: Any, url: str
+    api: Api, search_endpoint: FakeInternet, settings: Any, caplog: pytest.LogCaptureFixture, url: str
 ) -> None:
     settings.WEB_SEARCH_URL = url
+    caplog.clear()
 
     error = assert_refused(api.post("exec", {"op": "util.web.search", "args": {"query": "x"}}), 503, "not_configured")
 
     assert "tell the administrator" in error["message"]
     assert "nowhere" not in error["message"]
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []  # nothing is broken
 
 
 def test_visit_stops_at_the_deadline_of_the_op(api: Api, fake_internet: FakeInternet) -> None:

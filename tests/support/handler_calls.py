@@ -1,5 +1,6 @@
 """Calling workspace handlers directly."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,4 +11,5 @@ AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the rows of the fac
 
 
 def call_handler(tool: str, *, subject: str = "owner", at: datetime = AT, **args: Any) -> OpOutcome:
-    return HANDLERS[tool].apply(OpRequest(subject=subject, args=args, at=at))
+    handler, request = HANDLERS[tool], OpRequest(subject=subject, args=args, at=at)
+    return handler.apply(replace(request, prepared=handler.prepare(request)) if handler.prepare else request)

@@ -63,6 +63,7 @@ _WEBSITE = (
         touched=375,
         type_key="document.note",
         category="research",
+        tags=["visitors", "interviews"],
         description="From the three interviews.",
         content="Delivery time, then whether one can touch the material, then the price. Nobody asked who we are.\n",
     ),
@@ -121,6 +122,7 @@ _KITCHEN = (
         touched=51,
         type_key="document.note",
         category="appliances",
+        tags=["hob"],
         content="The shop by the station lets you switch them on. The second from the left was silent on 6 and 7.\n",
     ),
     define_row(

@@ -1,8 +1,10 @@
 """All workspace handlers by tool name. A handler exists only if it is in this table."""
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
-from workspace.contract import OpHandler
+from workspace.contract import OpHandler, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
 from workspace.handlers import profiles
 from workspace.handlers.calendar import events, list_events, project_calendars, schedules, slots
@@ -12,6 +14,12 @@ from workspace.handlers.graph import edges, graph, links
 from workspace.handlers.projects import projects
 from workspace.handlers.tasks import move_task, shift_tasks, tasks
 from workspace.services.calendar import task_events
+from workspace.services.documents import model_merge
+
+
+def _get_merge(kind: EntityType) -> Callable[[OpRequest], Any] | None:
+    """Return the step that has a model merge texts of an update, None for a kind without update strategies."""
+    return partial(model_merge.prepare_merge, kind=kind) if kind.update_strategies else None
 
 
 def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
@@ -21,7 +29,7 @@ def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
         f"search_onto_{kind.plural}": OpHandler(partial(generic_reads.search_rows, kind=kind)),
         f"get_onto_{kind.name}_details": OpHandler(partial(generic_reads.get_row, kind=kind)),
         f"create_onto_{kind.name}": OpHandler(partial(generic_writes.create_row, kind=kind)),
-        f"update_onto_{kind.name}": OpHandler(partial(generic_writes.update_row, kind=kind)),
+        f"update_onto_{kind.name}": OpHandler(partial(generic_writes.update_row, kind=kind), _get_merge(kind)),
         f"delete_onto_{kind.name}": OpHandler(partial(generic_writes.delete_row, kind=kind)),
     }
 
@@ -41,12 +49,12 @@ HANDLERS: dict[str, OpHandler] = {
     "create_onto_task": OpHandler(
         partial(generic_writes.create_row, kind=TASK, check=tasks.check_task, then=task_events.create_events)
     ),
-    "update_onto_task": OpHandler(tasks.update_task),
+    "update_onto_task": OpHandler(tasks.update_task, _get_merge(TASK)),
     "delete_onto_task": OpHandler(tasks.delete_task),
     "move_onto_task": OpHandler(move_task.move_task),
     "shift_onto_tasks": OpHandler(shift_tasks.shift_tasks),
     "create_onto_document": OpHandler(documents.create_document),
-    "update_onto_document": OpHandler(documents.update_document),
+    "update_onto_document": OpHandler(documents.update_document, documents.prepare_update),
     "delete_onto_document": OpHandler(documents.delete_document),
     "get_document_tree": OpHandler(document_tree.get_tree),
     "get_document_path": OpHandler(document_tree.get_path),

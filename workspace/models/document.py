@@ -11,6 +11,7 @@ from django.db.models.functions import Length
 
 from workspace.models import check_constraints
 from workspace.models.entity import Entity, EntityQuerySet
+from workspace.models.tags import MAX_TAGS, TagsField
 
 MAX_CONTENT_LENGTH = 200_000  # characters
 
@@ -99,6 +100,9 @@ class Document(Entity):
         blank=True,
         default="",
         help_text="Topic of a note in one or two words, to find notes by; null clears it.",
+    )
+    tags = TagsField(
+        blank=True, default=list, db_default="", help_text=f"At most {MAX_TAGS} short labels, one per line."
     )
     ai_summary = models.TextField(
         blank=True, default="", max_length=5_000, help_text="A model's summary of a brain dump; null clears it."

@@ -130,5 +130,5 @@ class Project(Entity):
 
     @property
     def completion_percentage(self) -> int:
-        """Percentage of tasks that are done, rounded down so that 100 means all of them."""
-        return self.completed_task_count * 100 // self.task_count if self.task_count else 0
+        """Percentage of tasks that are done, rounded to the nearest."""
+        return (self.completed_task_count * 200 + self.task_count) // (self.task_count * 2) if self.task_count else 0

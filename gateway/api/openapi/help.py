@@ -53,6 +53,8 @@ COMPONENTS: dict[str, Any] = {
         },
         {
             "summary": TEXT,
+            "entity": TEXT,
+            "action": TEXT,
             "description": TEXT,
             "usage": build_ref("HelpUsage"),
             "policy": build_ref("HelpPolicy"),

@@ -34,6 +34,7 @@ PORTS = "set it to ports separated by commas, such as 80,443."
 SEARCH = (
     "is not a full URL; set it to one that begins with http:// or https://, such as https://search.acme.com/search."
 )
+LLM = "is not a full URL; set it to one that begins with http:// or https://, such as https://api.openai.com/v1."
 EMBEDDINGS = (
     "is not a full URL; set it to one that begins with http:// or https://, "
     "such as https://api.openai.com/v1/embeddings."
@@ -118,6 +119,19 @@ INVALID = [
         "a model",
         "is 'a model'; set it to a name without spaces, such as text-embedding-3-small.",
     ),
+    ("LLM_BASE_URL", "localhost:8080/v1?key=hunter2", LLM),
+    (
+        "LLM_API_KEY",
+        "hunter2\n",
+        "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
+    ),
+    ("LLM_MODEL", "a model", "is 'a model'; set it to a name without spaces, such as gpt-5."),
+    ("LLM_FAST_MODEL", "a model", "is 'a model'; set it to a name without spaces, such as gpt-5."),
+    *[
+        (f"LLM_{tier}DOLLARS_PER_MILLION_{direction}_TOKENS", "2,50", "is '2,50'; set it to an amount such as 0.00.")
+        for tier in ("", "FAST_")
+        for direction in ("INPUT", "OUTPUT")
+    ],
     ("SECURE_SSL_REDIRECT", "maybe", "is 'maybe'; set it to true or false."),
     ("SECURE_HSTS_SECONDS", "1 year", "is '1 year'; set it to a whole number from 0 to 2147483647, such as 31536000."),
     ("GATEWAY_PROXY_COUNT", "yes", "is 'yes'; set it to a whole number from 0 to 10, such as 1."),
@@ -254,6 +268,16 @@ def test_settings_name_the_invalid_variable(name: str, value: str, sentence: str
 def test_production_requires_a_variable(name: str) -> None:
     with pytest.raises(InvalidSetting, match=f"^{name} is not set; set it to "):
         read_settings({key: value for key, value in PRODUCTION.items() if key != name})
+
+
+def test_an_endpoint_of_language_models_requires_a_model() -> None:
+    endpoint = {"LLM_BASE_URL": "https://llm.acme.com/v1"}
+
+    with pytest.raises(InvalidSetting) as error:
+        read_settings(endpoint)
+
+    assert str(error.value) == "LLM_MODEL is not set, but LLM_BASE_URL is; set it to the name of one of its models."
+    assert read_settings(endpoint | {"LLM_MODEL": "big"})["LLM_MODEL"] == "big"
 
 
 def test_local_mode_requires_no_variable() -> None:

@@ -119,7 +119,7 @@ def test_first_task_without_a_title_is_refused(api: Api, title: str) -> None:
 @pytest.mark.parametrize(
     ("args", "paths"),
     [
-        ({"document": {"title": "A", "tags": []}}, ["/tags"]),
+        ({"document": {"title": "A", "labels": []}}, ["/labels"]),
         ({"title": "A", "content": "x" * 200_001}, ["/content"]),
         ({"title": "A", "type_key": "note"}, ["/type_key"]),
         ({"title": 1}, ["/title"]),

@@ -12,7 +12,8 @@ from workspace.handlers.generic import generic_writes
 from workspace.handlers.generic.row_outcomes import build_row_outcome
 from workspace.models import Document
 from workspace.services.access import access
-from workspace.services.documents import markdown, tree
+from workspace.services.documents import markdown, model_merge, tree
+from workspace.services.documents.model_merge import PreparedMerge
 from workspace.services.entities import duplicates
 from workspace.services.entities.names import quote_name
 
@@ -46,6 +47,12 @@ def create_document(request: OpRequest) -> OpOutcome:
         warnings=(*warnings, *parent_warnings, *duplicates.warn_about_duplicate(document, kind=DOCUMENT)),
     )
     return replace(outcome, result=outcome.result | {"structure": {"version": locked_project.tree_version}})
+
+
+def prepare_update(request: OpRequest) -> PreparedMerge | None:
+    """Have a model merge the texts, if asked to. Raises NotFound, Forbidden."""
+    fields, _ = repair_line_breaks(request.args)
+    return model_merge.prepare_merge(replace(request, args=fields), kind=DOCUMENT)
 
 
 def update_document(request: OpRequest) -> OpOutcome:

@@ -12,7 +12,7 @@ from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_change_outcome, build_row_outcome
 from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
-from workspace.services.documents import merging
+from workspace.services.documents import merging, model_merge
 from workspace.services.edges import edge_arguments
 from workspace.services.entities import change_text, changes, duplicates, serialization
 from workspace.services.entities.names import quote_name
@@ -84,11 +84,13 @@ def build_row(
 def update_row(
     request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowChangedHook | None = None
 ) -> OpOutcome:
-    """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs."""
+    """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs, StateConflict."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = serialization.serialize_columns(row, kind=kind)
     completed = field_times.complete_times(request.args, kind=kind, subject=request.subject)
-    merged = merging.apply_update_strategy(row, kind=kind, sent=completed.fields)
+    if request.prepared:
+        model_merge.require_same_version(request.prepared, row)
+    merged = merging.apply_update_strategy(row, kind=kind, sent=completed.fields, prepared=request.prepared)
     errors = merged.errors + changes.assign_fields(row, kind=kind, sent=merged.fields, at=request.at)
     if errors := errors or (check(row, completed.fields) if check else []):
         raise build_invalid_args(errors)

@@ -18,7 +18,7 @@ NO_LINKS = "Nothing is linked to this {kind}; use onto.edge.link to link two row
 def get_relationships(request: OpRequest) -> OpOutcome:
     """Return the edges of a row of any kind, oldest first in each direction. Raises NotFound."""
     id, direction_filter = UUID(request.args["entity_id"]), request.args.get("direction", "both")
-    kind = _find_kind(id, subject=request.subject)
+    kind, name = _find_row(id, subject=request.subject)
     serialized_edges: list[dict[str, Any]] = []
     total = 0
     for direction in (edges.OUTGOING, edges.INCOMING):
@@ -36,7 +36,7 @@ def get_relationships(request: OpRequest) -> OpOutcome:
         "has_more": total > len(serialized_edges),
         "message": message if total else NO_LINKS.format(kind=kind.name),
     }
-    return OpOutcome(result=result)
+    return OpOutcome(result=result, entity_id=str(id), entity_name=name, entity=kind.name)
 
 
 def get_linked_rows(request: OpRequest) -> OpOutcome:
@@ -46,7 +46,7 @@ def get_linked_rows(request: OpRequest) -> OpOutcome:
         UUID(request.args["entity_id"]),
         request.subject,
     )
-    access.require_row(kind, subject=subject, id=str(id), argument="entity_id")
+    row = access.get_visible_row(kind, subject=subject, id=str(id), argument="entity_id")
     kind_filter = request.args.get("filter_kind", "all")
     links_by_kind = [
         (other, *linked_rows.list_linked_rows(id, kind=other, subject=subject))
@@ -64,7 +64,7 @@ def get_linked_rows(request: OpRequest) -> OpOutcome:
             kind, kind_filter, row_count=row_count, counts={other.name: count for other, _, count in non_empty_links}
         ),
     }
-    return OpOutcome(result=result)
+    return OpOutcome(result=result, entity_id=str(id), entity_name=getattr(row, kind.label))
 
 
 def _build_message(kind: EntityType, kind_filter: str, *, row_count: int, counts: dict[str, int]) -> str:
@@ -81,8 +81,8 @@ def _build_message(kind: EntityType, kind_filter: str, *, row_count: int, counts
     return f"{row_count} of {sum(counts.values())} links of this {kind.name}: {by_kind}. Complete rows: {ops}."
 
 
-def _find_kind(id: UUID, *, subject: str) -> EntityType:
-    """Return the kind of a row that the subject can see. Raises NotFound."""
+def _find_row(id: UUID, *, subject: str) -> tuple[EntityType, str]:
+    """Return the kind and the name of a row that the subject can see. Raises NotFound."""
     querysets = [
         ranking.query_visible_rows(kind, subject=subject, project_id=None).filter(pk=id)
         for kind in ENTITY_TYPE_BY_NAME.values()
@@ -90,4 +90,4 @@ def _find_kind(id: UUID, *, subject: str) -> EntityType:
     row = ranking.union_all([place.values(*ranking.HIT_COLUMNS) for place in querysets]).first()
     if row is None:
         raise NotFound("No row that you can see has this entity_id; find its id with onto.search.")
-    return ENTITY_TYPE_BY_NAME[row["found_kind"]]
+    return ENTITY_TYPE_BY_NAME[row["found_kind"]], row["found_title"]

@@ -37,7 +37,9 @@ def list_projects(request: OpRequest) -> OpOutcome:
 
 
 def search_projects(request: OpRequest) -> OpOutcome:
-    """Return a page of the projects with the words of the query, as `list_projects` does. Raises InvalidArgs."""
+    """Return a page of the projects with the words of the query, or of all without one. Raises InvalidArgs."""
+    if "query" not in request.args:
+        return list_projects(request)
     return _add_roles(generic_reads.search_rows(request, kind=PROJECT), subject=request.subject)
 
 
@@ -117,7 +119,8 @@ def _build_clarification_outcome(questions: list[dict[str, Any]]) -> OpOutcome:
         f"Nothing was created. Ask the user {question_phrase} in clarifications, "
         "then repeat the whole call with the answers and without clarifications."
     )
-    return OpOutcome(result={"project_id": None, "counts": {}, "clarifications": questions, "message": message})
+    result: dict[str, Any] = {"project_id": None, "counts": {}, "clarifications": questions, "message": message}
+    return OpOutcome(result=result, changed_ids=(), action="clarify")
 
 
 def _build_project(request: OpRequest, dates: PartialDates) -> tuple[Project, list[ArgumentError]]:

@@ -30,12 +30,15 @@ SERIES_ENDED = (
     " its occurrence_start."
 )
 
+PARENT_FIELDS = ("id", "title", "state_key")
+SHARED_FIELDS = ("project_id", "project_name", "parent_task_id")  # of subtasks: those of the task say the same
+
 # The project fields that include_project_context adds.
 PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
 
 
 def get_task(request: OpRequest) -> OpOutcome:
-    """Return the complete task and, if requested, its first subtasks, its links and its project's context.
+    """Return the complete task with its parent and, if requested, its first subtasks, links and project's context.
 
     Raises NotFound.
     """
@@ -44,15 +47,11 @@ def get_task(request: OpRequest) -> OpOutcome:
         return outcome
     task: dict[str, Any] = dict(outcome.result["task"])
     message = outcome.result["message"]
+    if parent := _find_parent(task, request):
+        task["parent_task"] = parent
     if request.args.get("include_subtasks"):
-        queryset = (
-            TASK.get_rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
-        )
-        task["subtasks"], has_more = pagination.serialize_first(
-            queryset, listing=BY_PRIORITY, limit=MAX_SUBTASKS, at=request.at
-        )
-        if has_more:
-            message += generic_reads.build_more_note(MAX_SUBTASKS, "subtasks", path=TASK.get_op_path("list"))
+        task["subtasks"], note = _list_subtasks(task, request)
+        message += note
     if request.args.get("include_project_context"):
         context = _get_project_context(task, request)
         task["project_context"] = context.row
@@ -127,6 +126,34 @@ def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, Zon
 def check_task(row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:
     """Return the errors that no single column can show: those of the parent task and the recurrence."""
     return subtasks.check_parent_task(row, sent) + task_events.check_recurrence_end(row, sent)
+
+
+def _find_parent(task: dict[str, Any], request: OpRequest) -> dict[str, Any] | None:
+    """Return the parent task in brief; None if there is none, or it is deleted."""
+    rows = TASK.get_rows().visible_to(request.subject).filter(pk=task["parent_task_id"])
+    parent = rows.values(*PARENT_FIELDS).first() if task["parent_task_id"] else None
+    return parent and parent | {"id": str(parent["id"])}
+
+
+def _list_subtasks(task: dict[str, Any], request: OpRequest) -> tuple[list[dict[str, Any]], str]:
+    """Return the whole subtasks, most urgent first, without empty fields, and what the message says about them.
+
+    Their texts together have as many characters as those of the task itself may have.
+    """
+    queryset = TASK.get_rows().visible_to(request.subject).filter(parent_task=task["id"], project=task["project_id"])
+    rows = pagination.list_first(queryset, listing=BY_PRIORITY, limit=MAX_SUBTASKS + 1, is_whole=True)
+    remaining, subtasks, truncated_fields = generic_reads.get_max_chars(request), [], set[str]()
+    for row in rows[:MAX_SUBTASKS]:
+        whole = serialization.drop_empty(serialization.serialize_row(row, kind=TASK, at=request.at))
+        excerpt = excerpts.truncate_row(serialization.leave_out(whole, SHARED_FIELDS), kind=TASK, max_chars=remaining)
+        remaining -= sum(len(excerpt.row.get(name, "")) for name in TASK.long_texts)
+        subtasks.append(excerpt.row)
+        truncated_fields.update(excerpt.truncated_fields)
+    note = ""
+    if len(rows) > MAX_SUBTASKS:
+        note += generic_reads.build_more_note(MAX_SUBTASKS, "subtasks", path=TASK.get_op_path("list"))
+    cut = excerpts.Excerpt({}, tuple(name for name in TASK.long_texts if name in truncated_fields))
+    return subtasks, note + build_cut_note(cut, kind=TASK, place=" in subtasks")
 
 
 def _get_project_context(task: dict[str, Any], request: OpRequest) -> excerpts.Excerpt:

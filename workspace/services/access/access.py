@@ -20,9 +20,9 @@ class NamedRow:
     argument: str
 
 
-def get_visible_row(kind: EntityType, *, subject: str, id: str) -> Entity:
-    """Return the row with its context. Raises NotFound."""
-    return _get_one(kind.get_rows().with_context(), kind=kind, subject=subject, id=id)
+def get_visible_row(kind: EntityType, *, subject: str, id: str, argument: str = "") -> Entity:
+    """Return the row with its context. Raises NotFound, naming the argument."""
+    return _get_one(kind.get_rows().with_context(), kind=kind, subject=subject, id=id, argument=argument)
 
 
 def lock_changeable_row(kind: EntityType, *, subject: str, id: str) -> Entity:
@@ -140,10 +140,10 @@ def _lock_rows(kind: EntityType) -> EntityQuerySet[Any]:
     return kind.get_rows().with_context().select_for_update(of=("self",), no_key=True)
 
 
-def _get_one(queryset: EntityQuerySet[Any], *, kind: EntityType, subject: str, id: str) -> Entity:
+def _get_one(queryset: EntityQuerySet[Any], *, kind: EntityType, subject: str, id: str, argument: str = "") -> Entity:
     row: Entity | None = queryset.visible_to(subject).filter(pk=id).first()
     if row is None:
-        raise build_not_found(kind)
+        raise build_not_found(kind, argument=argument)
     return row
 
 

@@ -1,4 +1,4 @@
-"""Update strategies for long texts: replace, append, prepend or merge."""
+"""Update strategies for long texts: replace, append, prepend, or merge by a model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ from django.db import models
 from workspace.entity_types import APPEND, MERGE, PREPEND, REPLACE, EntityType
 from workspace.errors import ArgumentError
 from workspace.models import Entity
+from workspace.services.documents.model_merge import PreparedMerge
 
-NO_MODEL_WARNING = "No model is configured to merge texts, so {name} was appended."
 UNUSED_INSTRUCTIONS_WARNING = "Ignored merge_instructions: only update_strategy merge_llm uses them."
 
 
@@ -23,10 +23,13 @@ class MergedFields:
     warnings: tuple[str, ...] = ()
 
 
-def apply_update_strategy(row: Entity, *, kind: EntityType, sent: Mapping[str, Any]) -> MergedFields:
+def apply_update_strategy(
+    row: Entity, *, kind: EntityType, sent: Mapping[str, Any], prepared: PreparedMerge | None = None
+) -> MergedFields:
     """Apply update_strategy, or the default strategy of each text, and return the fields to store.
 
-    The caller must have locked the row, so that no text changes between this read and the write.
+    The caller must have locked the row, so that no text changes between this read and the write. `prepared` has what a
+    model merged of its texts; the others are appended.
     """
     requested = sent.get("update_strategy")
     texts = {name: sent[name] for name in kind.update_strategies if name in sent}
@@ -40,9 +43,12 @@ def apply_update_strategy(row: Entity, *, kind: EntityType, sent: Mapping[str, A
         if not (text or "").strip():
             errors.append(_build_blank_error(name, strategy))
             continue
-        fields[name] = _join_texts(getattr(row, name), text, before=strategy == PREPEND)
-        if strategy == MERGE:
-            warnings.append(NO_MODEL_WARNING.format(name=name))
+        if prepared and name in prepared.merged_texts:
+            fields[name] = prepared.merged_texts[name]
+        else:
+            fields[name] = _join_texts(getattr(row, name), text, before=strategy == PREPEND)
+        if prepared and name in prepared.warnings:
+            warnings.append(prepared.warnings[name])
         errors += _check_length(kind, name, fields[name])
     if requested != MERGE and sent.get("merge_instructions"):
         warnings.append(UNUSED_INSTRUCTIONS_WARNING)

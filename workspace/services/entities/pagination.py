@@ -105,13 +105,15 @@ def read_page(
     )
 
 
-def list_first(queryset: EntityQuerySet[Any], *, listing: Listing, limit: int) -> list[Entity]:
-    """Return the first rows in the listing's order, in one query, with only the columns that a list row needs.
+def list_first(queryset: EntityQuerySet[Any], *, listing: Listing, limit: int, is_whole: bool = False) -> list[Entity]:
+    """Return the first rows in the listing's order, in one query, whole or with only what a list row needs.
 
     A subquery selects the rows first, so that annotations are computed only for the rows shown.
     """
     kind, order = listing.kind, [*map(_build_ordering, listing.order.keys), OrderBy(F("pk"), descending=True)]
     selected = queryset.order_by(*order).values("pk")[:limit]
+    if is_whole:
+        return list(kind.get_rows().filter(pk__in=selected).with_context().order_by(*order))
     texts = serialization.get_preview_lengths(kind, listing.fields)
     sorted_by = {key.column for key in listing.order.keys}
     columns = {"id", *kind.list_row, *kind.extra_columns, *sorted_by, *listing.fields} & kind.columns - texts.keys()

@@ -52,6 +52,15 @@ def find_project(entity: str, id: str, subject: str) -> str | None:
     return str(project) if project else None
 
 
+def find_title(entity: str, id: str, subject: str) -> str | None:
+    """Return the title or name of a row; None if the subject sees no such row."""
+    kind = _KINDS.get(entity)
+    if kind is None:
+        return None
+    title: str | None = kind.get_rows().visible_to(subject).filter(pk=id).values_list(kind.label, flat=True).first()
+    return title
+
+
 def _list_candidates(kind: EntityType, words: list[str], subject: str) -> list[tuple[FoundRow, str]]:
     """Return the rows with one of the words in their title, each with the id of its project."""
     project = "pk" if kind is PROJECT else "project_id"

@@ -89,8 +89,12 @@ def normalise_op_args(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[
         ({"document": {"title": "", "content": "\n"}}, {}, None),
         ({"title": " "}, {}, ["Ignored the blank title."]),
         # unknown names are lifted unchanged, so that validation names them
-        ({"document": {"tags": ["a"]}}, {"tags": ["a"]}, []),
-        ({"tags": 1, "document": {"tags": 2, "title": "A"}}, {"tags": 1, "document": {"tags": 2}, "title": "A"}, None),
+        ({"document": {"other": ["a"]}}, {"other": ["a"]}, []),
+        (
+            {"other": 1, "document": {"other": 2, "title": "A"}},
+            {"other": 1, "document": {"other": 2}, "title": "A"},
+            None,
+        ),
         # not an object: nothing to lift
         *(({"document": value}, {"document": value}, []) for value in ("text", ["a"], 5, None)),
         ({"document": {}}, {}, []),
@@ -174,7 +178,7 @@ def test_nested_values_win_over_defaults() -> None:
 
 
 NAMES = st.sampled_from(
-    [*CREATE.arguments, *CREATE.argument_aliases, "bodyMarkdown", "typeKey", "document", "tags", ""]
+    [*CREATE.arguments, *CREATE.argument_aliases, "bodyMarkdown", "typeKey", "document", "other", ""]
 )
 VALUES = st.recursive(
     st.none() | st.text(max_size=3) | st.integers(-(2**53) + 1, 2**53 - 1),  # the integers that strict parsing accepts

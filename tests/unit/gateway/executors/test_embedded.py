@@ -78,7 +78,7 @@ def test_handler_gets_the_call_and_its_prepared_value(monkeypatch: pytest.Monkey
 
     outcome = EmbeddedExecutor().apply(call, EmbeddedExecutor().prepare(call))
 
-    assert requests == [OpRequest("me", {"a": 1}, AT, "prepared")]
+    assert requests == [OpRequest("me", {"a": 1}, AT, "prepared", call.deadline)]
     assert (outcome.result, outcome.warnings, outcome.entity_id, outcome.entity_name) == (
         {"x": 1},
         ("careful",),

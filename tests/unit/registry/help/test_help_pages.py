@@ -18,6 +18,8 @@ UPDATE = build_op_entry(
     tool_name="update_onto_task",
     kind="write",
     summary="Change a task",
+    entity="task",
+    action="update",
     description="Changes only the fields sent.",
     notes="Priority 1 is the most urgent.",
     keywords=["edit"],
@@ -102,6 +104,8 @@ EXAMPLES = [
     {"args": {"task_id": ID, "title": "New"}, "note": "Renames"},
 ]
 FULL = SHORT | {
+    "entity": "task",
+    "action": "update",
     "description": "Changes only the fields sent.",
     "usage": {"op": "onto.task.update", "args": {"task_id": "<uuid>", "state": "done"}},
     "args": [
@@ -133,7 +137,8 @@ def test_op_help_in_full(catalog: Catalog) -> None:
 
     assert body == FULL
     assert list(body) == [
-        *("path", "type", "kind", "summary", "description", "usage", "args", "policy", "notes", "examples"),
+        *("path", "type", "kind", "summary", "entity", "action", "description", "usage", "args"),
+        *("policy", "notes", "examples"),
     ]
     assert list(body["policy"]) == ["do", "dont", "edge_cases"]
 

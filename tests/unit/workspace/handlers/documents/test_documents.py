@@ -49,6 +49,7 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
             "type_key": "document.default",
             "state_key": "draft",
             "category": None,
+            "tags": [],
             "ai_summary": None,
             "operation_count": None,
             "props": {},
@@ -60,6 +61,16 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
         "message": "Created the document “Brief”.",
     }
     assert (outcome.entity_id, outcome.entity_name, outcome.warnings) == (str(document.pk), "Brief", ())
+
+
+def test_notes_have_tags_which_rows_show_and_search_finds(project: Project) -> None:
+    document = create(project, tags=["print", "press"]).result["document"]
+    create(project, title="Other")
+
+    [row] = call_handler("search_onto_documents", query="press").result["documents"]
+    assert (row["id"], row["tags"]) == (document["id"], ["print", "press"])
+    assert update(Document.objects.get(pk=row["id"]), tags=["final"]).result["document"]["tags"] == ["final"]
+    assert update(Document.objects.get(pk=row["id"]), tags=None).result["document"]["tags"] == []
 
 
 def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) -> None:

@@ -46,7 +46,7 @@ def test_document_fields_match_the_arguments_of_its_ops() -> None:
 
     assert list(fields) == [
         *("project_id", "title", "description", "content", "type_key", "state_key"),
-        *("category", "ai_summary", "operation_count", "props"),
+        *("category", "tags", "ai_summary", "operation_count", "props"),
     ]
     assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
     assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")

@@ -371,12 +371,20 @@ def test_search_covers_tags_and_filters_by_active_tasks(db: None) -> None:
     TaskFactory(project=busy)
     TaskFactory(project=idle, state_key="done")
 
-    def names(query: str, **filters: Any) -> list[str]:
-        return sorted(
-            row["name"] for row in call_handler("search_onto_projects", query=query, **filters).result["projects"]
-        )
+    def names(**args: Any) -> list[str]:
+        return sorted(row["name"] for row in call_handler("search_onto_projects", **args).result["projects"])
 
-    assert names("WEB") == ["Blog", "Shop"]
-    assert names("spring") == ["Shop"]
-    assert names("web", has_active_tasks=True) == ["Shop"]
-    assert names("web", has_active_tasks=False) == ["Blog"]
+    assert names(query="WEB") == ["Blog", "Shop"]
+    assert names(query="spring") == ["Shop"]
+    assert names(query="web", has_active_tasks=True) == ["Shop"]
+    assert names(query="web", has_active_tasks=False) == ["Blog"]
+    assert names() == ["Blog", "Shop"]  # without a query, it lists
+    assert names(has_active_tasks=True) == ["Shop"]
+
+
+@pytest.mark.parametrize(("done", "of", "percentage"), [(0, 0, 0), (0, 3, 0), (2, 3, 67), (1, 8, 13), (199, 200, 100)])
+def test_completion_is_rounded_to_the_nearest_percent(done: int, of: int, percentage: int) -> None:
+    project = Project()
+    project.task_count, project.completed_task_count = of, done
+
+    assert project.completion_percentage == percentage

@@ -127,6 +127,41 @@ def test_get_lists_subtasks_most_urgent_first(project: Project) -> None:
     assert "subtasks" not in get(task)["task"]
 
 
+def test_get_returns_whole_subtasks_without_what_the_task_says(project: Project) -> None:
+    task = TaskFactory(project=project)
+    part = TaskFactory(project=project, parent_task=task, description="d" * 600, details="n" * 300)
+
+    [row] = get(task, include_subtasks=True, max_chars=20_000)["task"]["subtasks"]
+
+    assert (row["id"], row["description"], row["details"]) == (str(part.pk), "d" * 600, "n" * 300)
+    assert (row["duration_minutes"], row["type_key"]) == (part.duration_minutes, part.type_key)
+    assert not {"project_id", "project_name", "parent_task_id", "due_at"} & set(row)
+
+
+def test_get_shares_the_characters_among_the_subtasks(project: Project) -> None:
+    task = TaskFactory(project=project)
+    for priority in (1, 2):
+        TaskFactory(project=project, parent_task=task, priority=priority, description="d" * 800)
+
+    result = get(task, include_subtasks=True, max_chars=1_000)
+
+    first, second = result["task"]["subtasks"]
+    assert (len(first["description"]), len(second["description"])) == (800, 500)
+    assert second["truncated"] == {"description": {"shown": 500, "length": 800, "next_offset": 500}}
+    assert "Cut in subtasks: description; onto.task.get with field and offset returns the rest." in result["message"]
+
+
+def test_get_shows_the_parent_as_a_row_unless_it_is_deleted(project: Project) -> None:
+    parent = TaskFactory(project=project, title="All", state_key="in_progress")
+    part = TaskFactory(project=project, parent_task=parent)
+
+    assert get(part)["task"]["parent_task"] == {"id": str(parent.pk), "title": "All", "state_key": "in_progress"}
+    assert "parent_task" not in get(parent)["task"]
+
+    Task.objects.filter(pk=parent.pk).update(deleted_at=MADE_AT)
+    assert "parent_task" not in get(part)["task"]
+
+
 def test_get_lists_at_most_fifty_subtasks_in_two_queries(
     project: Project, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -6,8 +6,6 @@ from workspace.entity_types import DOCUMENT, GOAL, PLAN, PROJECT, RISK, TASK
 from workspace.models import Document, Project, Risk, Task
 from workspace.services.documents import merging
 
-NO_MODEL = "No model is configured to merge texts, so description was appended."
-
 
 def merge(old: str = "old", **sent: Any) -> merging.MergedFields:
     return merging.apply_update_strategy(Task(title="T", description=old), kind=TASK, sent=sent)
@@ -30,14 +28,13 @@ def get_error_codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
         ("append", "", "new", "new"),
         ("append", " \n", "new", "new"),
         ("prepend", "", "new\n", "new\n"),
-        ("merge_llm", "old", "new", "old\n\nnew"),
     ],
 )
 def test_each_strategy_merges_texts(strategy: str | None, old: str, new: str, stored: str) -> None:
     merged = merge(old, description=new, **({"update_strategy": strategy} if strategy else {}))
 
     assert (merged.fields["description"], merged.errors) == (stored, [])
-    assert merged.warnings == ((NO_MODEL,) if strategy == "merge_llm" else ())
+    assert merged.warnings == ()
 
 
 @pytest.mark.parametrize("strategy", ["append", "prepend", "merge_llm"])
@@ -104,7 +101,7 @@ def test_merged_text_beyond_its_limit_is_refused() -> None:
 
 def test_merge_instructions_without_a_merge_cause_a_warning() -> None:
     assert merge(description="new", merge_instructions="Sort").warnings == (merging.UNUSED_INSTRUCTIONS_WARNING,)
-    assert merge(description="new", merge_instructions="Sort", update_strategy="merge_llm").warnings == (NO_MODEL,)
+    assert merge(description="new", merge_instructions="Sort", update_strategy="merge_llm").warnings == ()
 
 
 def test_strategies_apply_to_these_kinds() -> None:
