@@ -64,9 +64,11 @@ def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], cat
     search_of_all = [op for op in candidates if op.action == "search" and not op.entity]
     of_focus = _list_ops_of([focus], _COMPANION_ACTIONS, candidates)
     companions = _list_ops_of(sorted(entities - {"", focus}), _COMPANION_ACTIONS, candidates)
-    ordered = [*found[:MAX_SURE_FOUND], *of_focus, *search_of_all, *main, *companions, *found[MAX_SURE_FOUND:]]
-    pool = {op.op for op in candidates}
     asked = _list_asked_categories(message)
+    of_asked = [op for op in candidates if get_category(op) in asked]
+    ordered = [*found[:MAX_SURE_FOUND], *of_asked, *of_focus, *search_of_all, *main, *companions]
+    ordered += found[MAX_SURE_FOUND:]
+    pool = {op.op for op in candidates}
     required = [op for op in found if op.op in pool or get_category(op) in asked][:MAX_REQUIRED]
     if intent.CREATE in _list_actions(message) and "project" in entities and CREATE_PROJECT in view.ops:
         required.insert(0, catalog.ops[CREATE_PROJECT])
