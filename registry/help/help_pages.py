@@ -19,7 +19,8 @@ from registry.models import ROOT, get_parent_path
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
-SEARCH_LIMIT = 8
+MAX_ECHO = 60  # characters of a query in its answer: the caller knows the rest
+NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
 
@@ -216,7 +217,8 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     for field in ("arg", "cursor"):
         if getattr(query, field) is not None:
             raise BadHelpQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
-    paths = search.find_ops(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
+    result = search.search_ops(catalog, view, text, limit=query.limit)
+    paths = result.paths
     if paths:
         items = [_build_search_item(catalog.ops[path]) for path in paths]
     else:
@@ -224,11 +226,13 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
             _drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
             for path in search.find_nearest_groups(catalog, view, text)
         ]
-    body: dict[str, Any] = {"query": text, "type": "search", "items": items}
+    echo = text if len(text) <= MAX_ECHO else f"{text[:MAX_ECHO]}…"
+    message = NOTHING_FITS if paths and not result.is_clear else ""
+    body = _drop_empty({"query": echo, "type": "search", "message": message, "items": items}, always_kept=("items",))
     body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]
-    elif paths:
+    elif paths and result.is_clear:
         token_budget.add_arguments(
             body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
         )

@@ -4,6 +4,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,21 @@ KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
 MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
+MIN_CLEAR_SCORE = 0.4  # of the best op by words and static vectors; what scores less is usually a coincidence
 
 _DIGIT = re.compile("[0-9]")
 _ID = re.compile(r"\bids?\b", re.IGNORECASE)  # a request that has an id needs no op that finds it
 
 VECTOR_FIELDS = ("name", "aliases", "keywords", "text")
 OPS_PER_PRODUCT = 250  # ops per matrix product; more would briefly use many MB
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ops that match a request, best first, each with its score as a share of the best one's."""
+
+    shares: dict[str, float]  # by path
+    is_clear: bool  # whether the best op is likely to be meant, and not only the nearest one
 
 
 class SearchIndex:
@@ -65,8 +75,8 @@ class SearchIndex:
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
         self._lists = np.array([intent.is_list(op) for op in self.ops], dtype=bool)
 
-    def rank(self, request: str, *, use_endpoint: bool = True) -> list[str]:
-        """Return the paths of the ops that match a request, best first. An op's summary needs no endpoint to match."""
+    def rank(self, request: str, *, use_endpoint: bool = True) -> Ranking:
+        """Return the ops that match a request. An op's summary needs no endpoint to match."""
         name = tokenizer.normalise_name(request)
         text = tokenizer.extract_request(request[:MAX_REQUEST])
         request_words = self._select_words(text)
@@ -75,18 +85,23 @@ class SearchIndex:
         clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
         scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses)
         needs_endpoint = use_endpoint and name not in self._summaries
+        best_score = float(scores.max(initial=0))  # embeddings of each model have another range
         embedding_cosines = self._compute_embedding_cosines(request if needs_endpoint else "")
+        standouts = _find_standouts(embedding_cosines, NEAREST_OPS)
         scores += embedding_cosines
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
         matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
-        matches[_find_standouts(embedding_cosines, NEAREST_OPS)] = True
+        matches[standouts] = True
         if not _ID.search(request):
             matches[self._lookups.raise_scores(scores, matches)] = True
         keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True
         found = np.flatnonzero(matches)
-        return [self.paths[match] for match in found[np.argsort(-scores[found], kind="stable")]]
+        found = found[np.argsort(-scores[found], kind="stable")]
+        is_clear = best_score >= MIN_CLEAR_SCORE or bool(len(standouts)) or bool(keyword_matches)
+        shares = scores[found] / max(float(scores[found].max(initial=0)), 1e-6)
+        return Ranking(dict(zip([self.paths[each] for each in found], shares.tolist(), strict=True)), is_clear)
 
     def _count_votes(self, clauses: Sequence[str]) -> Floats:
         """Return the highest share of a clause's vote that each op gets. The votes of a clause sum up to 1."""

@@ -74,10 +74,11 @@ COMPONENTS: dict[str, Any] = {
             "type": {"const": "search"},
             "items": build_array(build_ref("HelpSearchItem")),
         },
-        {"omitted": TEXTS},
+        {"omitted": TEXTS, "message": TEXT},
         description=(
             "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
-            "(default 500). Without a match, the nearest groups with their number of ops."
+            "(default 500). A message says if none clearly fits. Without a match, the nearest groups with their number "
+            "of ops. A long query is repeated in part."
         ),
     ),
     "HelpSearchItem": build_object(

@@ -9,7 +9,7 @@ from tests.support.op_entries import build_catalog, build_op_entry
 
 
 def rank(request: str, *ops: dict[str, Any]) -> list[str]:
-    return SearchIndex(build_catalog(*ops).ops.values()).rank(request)
+    return list(SearchIndex(build_catalog(*ops).ops.values()).rank(request).shares)
 
 
 SIBLINGS = [
