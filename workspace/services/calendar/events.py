@@ -92,7 +92,8 @@ def serialize_occurrence(
 ) -> dict[str, Any]:
     """Return one occurrence of an event as a list row, without fields that are empty or false.
 
-    `event` has the annotations of a list. `fields` are further fields to show. Without offset, times are local to the zone.
+    `event` has the annotations of a list. `fields` are further fields to show. Without offset,
+    times are local to the zone.
     """
     format_moment = times.format_time if with_offset else times.format_local_time
     names = ("location", "recurrence", "project_name")

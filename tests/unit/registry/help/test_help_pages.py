@@ -376,7 +376,8 @@ def test_search_says_that_nothing_clearly_fits(monkeypatch: pytest.MonkeyPatch, 
     body = query_help(catalog, query="change the colour of one cloud")
 
     assert body["message"] == help_pages.NOTHING_FITS
-    assert body["items"] and not any("args" in item for item in body["items"])
+    assert body["items"]
+    assert not any("args" in item for item in body["items"])
     assert "message" not in query_help(catalog, query="onto.task.update")  # a name is always clear
 
 

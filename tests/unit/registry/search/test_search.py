@@ -164,7 +164,7 @@ def test_search_leaves_out_what_is_much_worse_than_the_best(monkeypatch: pytest.
     names = [f"a.op{number}" for number in range(8)]
     catalog = build_catalog(*map(build_op_entry, names))
     shares = dict(zip(names, (1.0, 0.9, 0.4, 0.4, 0.4, 0.6, 0.5, 0.4), strict=True))
-    monkeypatch.setattr(SearchIndex, "rank", lambda *args, **more: Ranking(shares, is_clear=True))
+    monkeypatch.setattr(SearchIndex, "rank", lambda *_, **__: Ranking(shares, is_clear=True))
     view = catalog.view_for(FULL_VISIBILITY)
 
     assert search.search_ops(catalog, view, "words").paths == names[:7]
