@@ -7,11 +7,11 @@ import copy
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
 from core import json_pointer, suggestions
-from gateway.arguments import coercion, normalise, synonyms, values
+from gateway.arguments import coercion, dates, normalise, synonyms, values
 from gateway.contracts.errors import ArgsCorrection, FieldError
 from gateway.contracts.validation import find_field_errors, get_subschema, is_title
 from gateway.request_context import UserContext, is_uuid
@@ -29,6 +29,10 @@ MAX_ROUNDS = 4  # a renamed argument may have a wrong value, which may be in the
 FindId = Callable[[str, str, dict[str, Any]], tuple[str | None, FieldError] | None]
 # The id of the project that the row of these args is in.
 FindProject = Callable[[dict[str, Any]], str | None]
+# The kind of the row with an id.
+FindKind = Callable[[Any], str | None]
+# The day of a date that the row of these args has.
+FindDate = Callable[[str, dict[str, Any]], date | None]
 # The other op that takes an unknown argument: (name, args) -> the op's path and, if it takes all args, its args.
 FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] | None]
 # What breaks a rule of the upstream in args that match the schema, and how to correct all of it, if that is certain.
@@ -54,6 +58,8 @@ class RepairHelp:
     now: Callable[[], datetime]
     find_id: FindId
     find_project: FindProject
+    find_kind: FindKind
+    find_date: FindDate
     find_other_op: FindOtherOp
     find_rule_errors: FindRuleErrors
 
@@ -167,6 +173,8 @@ class _Work:
     def _correct_value(
         self, error: FieldError, holder: Any, key: str | int, argument: dict[str, Any], name: str
     ) -> bool:
+        if argument.get("format") in dates.DATE_FORMATS and dates.is_time_of_day(holder[key]):
+            return self._add_day(error, holder, key, argument["format"])
         corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
         if corrected is None:
             corrected = values.correct_value(name, argument, holder[key], now=self.help.now, entity=self.op.entity)
@@ -174,6 +182,29 @@ class _Work:
             return False
         holder[key] = corrected
         return True
+
+    def _add_day(self, error: FieldError, holder: Any, key: str | int, format: str) -> bool:
+        """Add the day to a time that was sent without one: that of the start, of the row, or else the next one."""
+        now = self.help.now()
+        day, reason = self._find_day(str(key), holder)
+        found = dates.find_date(holder[key], format, now=dates.get_midnight(day or now))
+        if found and day is None and self.op.is_write and dates.is_past(found, now):
+            reason = "tomorrow, because that time is past today"
+            found = dates.find_date(holder[key], format, now=dates.get_midnight(now + timedelta(days=1)))
+        if found is None:
+            return False
+        holder[key] = found
+        self._errors[error.path] = replace(error, message=f"{key} has no day; send {found}, {reason}.", expected=None)
+        return True
+
+    def _find_day(self, name: str, holder: Any) -> tuple[datetime | None, str]:
+        """Return a moment of the day that a time means, and how that is known; None if nothing tells the day."""
+        zone = self.help.now().tzinfo
+        for other in ("start_at", "occurrence_start"):
+            if other != name and isinstance(holder, dict) and (day := dates.read_day(holder.get(other))):
+                return datetime.combine(day, time.min, zone), f"on the day of {other}"
+        day = self.help.find_date(name, self.args) if self._may_look_up() else None
+        return (datetime.combine(day, time.min, zone), "on the day that it has") if day else (None, "today")
 
     def _correct_name(self, error: FieldError, holder: Any, name: str, schema: dict[str, Any], *, is_top: bool) -> bool:
         arguments = schema.get("properties", {})
@@ -303,7 +334,18 @@ class _Work:
         if name == CURRENT_PROJECT and (project := self.help.find_project(self.args)):
             self.args[name] = project
             return True
-        return self._identify_by_title(name) or self._nest(name)
+        return self._add_kind(name) or self._identify_by_title(name) or self._nest(name)
+
+    def _add_kind(self, name: str) -> bool:
+        """Add the missing kind of a row whose id was sent, such as src_kind beside src_id."""
+        stem = name.removesuffix("_kind")
+        if stem == name or f"{stem}_id" not in self.args or not self._may_look_up():
+            return False
+        kind = self.help.find_kind(self.args[f"{stem}_id"])
+        if kind not in self.op.arguments[name].get("enum", ()):
+            return False
+        self.args[name] = kind
+        return True
 
     def _identify_by_title(self, name: str) -> bool:
         """Find a missing id by the title that was sent, if it is the title of a row: it says which row is meant."""

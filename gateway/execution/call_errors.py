@@ -103,6 +103,8 @@ def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair.RepairHelp:
             name, text, args, op=op, catalog=call.catalog, caller=call.caller
         ),
         find_project=lambda args: row_ids.find_project(op, args, call.caller),
+        find_kind=lambda id: row_ids.find_kind(id, call.caller),
+        find_date=lambda name, args: row_ids.find_date(name, args, op=op, caller=call.caller),
         find_other_op=lambda name, args: _find_other_op(call, op, name, args),
         find_rule_errors=lambda args: _find_rule_errors(call, op, args),
     )

@@ -72,7 +72,7 @@ def _check_count(sent: Sequence[Any], rows: Mapping[str, Entity]) -> list[Argume
     """Return an error for relationships without entities, and for entities of which one may belong to another."""
     if sent and not rows:
         message = "relationships need entities, and none were sent; send entities or leave out relationships."
-        return [ArgumentError(path="/relationships", code="no_entities", message=message, leave_out="relationships")]
+        return [ArgumentError(path="/relationships", code="no_entities", message=message)]
     parents = {} if sent else {temp_id: _list_possible_parents(row, rows) for temp_id, row in rows.items()}
     if not any(parents.values()):
         return []

@@ -22,8 +22,8 @@ SINGLE_DATE_WARNING = "Ignored {name}: the event shows a single date of its task
 def assign_times(event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser) -> None:
     """Set the times that were sent. Adds errors to the clock; does not save the event.
 
-    A start alone moves the event, and an end alone changes its length. If it is a date, the event keeps its time of day:
-    dates for both make it whole days. A new event without an end takes half an hour or one day.
+    A start alone moves the event, and an end alone changes its length. A start that is a date keeps the time of day;
+    dates for both make the event one of whole days. A new event without an end takes half an hour or one day.
     """
     start, end = clock.parse(args, "start_at"), clock.parse(args, "end_at")
     if start is not None and end is None and event.start_at and not isinstance(start, datetime):
