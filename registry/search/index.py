@@ -92,8 +92,9 @@ class SearchIndex:
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
         matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
         matches[standouts] = True
-        if not _ID.search(request):
-            matches[self._lookups.raise_scores(scores, matches)] = True
+        # The best ops may share only their family's words with the request, and still tell what is needed first.
+        if matches.any() and not _ID.search(request):
+            matches[self._lookups.raise_scores(scores)] = True
         keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True
