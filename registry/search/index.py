@@ -28,6 +28,7 @@ VOTE_WEIGHT = 0.3
 VOTE_SHARPNESS = 12
 ACTION_WEIGHT = 0.02
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
+PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of a request
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
 MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
@@ -70,6 +71,8 @@ class SearchIndex:
         self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, count) if self._vectors else None
         self.embeddings = OpEmbeddings(self.ops)
         self._keywords = _index_keywords(self.ops)
+        self._phrases = _index_phrases(self.ops)
+        self._phrase_lengths = sorted({len(phrase) for phrase in self._phrases})
         self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
         self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
@@ -83,14 +86,15 @@ class SearchIndex:
         own, word_scores = self._score_words(request_words)
         cosines = self._compute_cosines(request_words)
         clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
-        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses)
+        phrases = self._score_phrases(text)
+        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses) + phrases
         needs_endpoint = use_endpoint and name not in self._summaries
         best_score = float(scores.max(initial=0))  # embeddings of each model have another range
         embedding_cosines = self._compute_embedding_cosines(request if needs_endpoint else "")
         standouts = _find_standouts(embedding_cosines, NEAREST_OPS)
         scores += embedding_cosines
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
-        matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
+        matches = (own > 0) | (phrases > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
         matches[standouts] = True
         # The best ops may share only their family's words with the request, and still tell what is needed first.
         if matches.any() and not _ID.search(request):
@@ -113,6 +117,18 @@ class SearchIndex:
             weights = np.exp(VOTE_SHARPNESS * (scores - scores.max(initial=0)))
             np.maximum(votes, weights / weights.sum(), out=votes)
         return votes
+
+    def _score_phrases(self, text: str) -> Floats:
+        """Return for each op the bonus of its longest keyword of several words that is part of the text.
+
+        Such a keyword says more than its words: of "what could go wrong", only "wrong" is no stop word.
+        """
+        scores = np.zeros(len(self.ops), dtype=np.float32)
+        stems = _stem_phrase(text) if self._phrases else ()
+        for length in self._phrase_lengths:  # rising, so that the longest one counts
+            for start in range(len(stems) - length + 1):
+                scores[self._phrases.get(stems[start : start + length], [])] = PHRASE_WEIGHT * (length - 1)
+        return scores
 
     def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
@@ -204,6 +220,21 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
         for normalised in {tokenizer.normalise_name(keyword) for keyword in op.keywords}:
             places[normalised].append(op_index)
     return dict(places)
+
+
+def _index_phrases(ops: Sequence[CatalogOp]) -> dict[tuple[str, ...], list[int]]:
+    """Return {keyword of several words, as stems: op indexes}."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for op_index, op in enumerate(ops):
+        for keyword in op.keywords:
+            if len(phrase := _stem_phrase(keyword)) > 1:
+                places[phrase].append(op_index)
+    return dict(places)
+
+
+def _stem_phrase(text: str) -> tuple[str, ...]:
+    """Return the words of a text as stems, with stop words as they are."""
+    return tuple(tokenizer.stem(word) or word for word in tokenizer.split_words(text))
 
 
 def _find_standouts(cosines: Floats, count: int) -> NDArray[np.intp]:

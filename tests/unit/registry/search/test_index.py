@@ -37,6 +37,14 @@ def test_verb_of_the_query_ranks_sibling_ops(request_: str, best: str) -> None:
     assert rank(request_, *SIBLINGS)[0] == best
 
 
+def test_keyword_of_several_words_counts_inside_a_request() -> None:
+    whole = build_op_entry("a.one", summary="List dangers", keywords=["what else is there", "danger"])
+    words = build_op_entry("a.two", summary="List dangers", keywords=["what", "else", "is", "there", "danger"])
+
+    assert rank("and what else is there?", words, whole)[0] == "a.one"
+    assert rank("there is what else?", words, whole)[0] == "a.two"
+
+
 def test_write_verb_prefers_write_ops() -> None:
     twins = [
         build_op_entry("a.item.handle", summary="Handle the item"),
