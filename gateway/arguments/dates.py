@@ -12,6 +12,7 @@ from dateutil import parser as date_parser
 
 MAX_TEXT_LENGTH = 60  # characters; a longer text is no date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
+TIME_FORMATS = DATE_FORMATS - {"date"}
 START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
 
 _NUMERIC_DATE = re.compile(r"[0-9]{1,4}([/.-])[0-9]{1,2}\1[0-9]{1,4}\b.{0,40}")
