@@ -95,10 +95,12 @@ class SearchIndex:
         scores += embedding_cosines
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
         matches = (own > 0) | (phrases > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
+        has_match = bool(matches.any())
         matches[standouts] = True
-        # The best ops may share only their family's words with the request, and still tell what is needed first.
-        if matches.any() and not _ID.search(request):
-            matches[self._lookups.raise_scores(scores)] = True
+        if not _ID.search(request):
+            # If the request is about the catalog, an op that does not match may still tell what is needed first.
+            candidates = np.ones_like(matches) if has_match else matches
+            matches[self._lookups.raise_scores(scores, candidates)] = True
         keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True

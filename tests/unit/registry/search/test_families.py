@@ -40,7 +40,7 @@ TRACKS = [
 
 def raise_scores(scores: list[float], *entries: dict[str, Any]) -> list[float]:
     raised = np.array(scores, dtype=np.float32)
-    IdLookups(build_ops(*entries)).raise_scores(raised)
+    IdLookups(build_ops(*entries)).raise_scores(raised, raised > 0)
     return [round(float(score), 3) for score in raised]
 
 
@@ -75,6 +75,12 @@ def test_lower_op_raises_less() -> None:
     _, first, raised, *_ = raise_scores([1.0, 0.8, 0.2, 0.0, 0.0], other, *TRACKS)
     assert first == pytest.approx(0.8)
     assert 0.2 < raised < 0.2 + LOOKUP_WEIGHT / 2
+
+
+def test_op_that_is_no_candidate_raises_nothing() -> None:
+    scores = np.array([0.9, 0.1, 0.0, 0.0], dtype=np.float32)
+
+    assert IdLookups(build_ops(*TRACKS)).raise_scores(scores, scores < 0) == []
 
 
 def test_no_ops_have_no_lookups() -> None:
