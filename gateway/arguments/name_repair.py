@@ -10,6 +10,7 @@ from gateway.contracts.errors import FieldError
 from registry.jsonschema import signatures
 
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
+KIND = "kind"  # of an item in a list of rows of several kinds
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
 # What models wrap args in.
@@ -50,7 +51,18 @@ def correct_name(
     if target in holder or (is_top and not _keep_old_text(work, error.path, name)):
         return False
     holder[target] = holder.pop(name)
+    _add_kind_of_items(holder[target], name, arguments[target])
     return True
+
+
+def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
+    """Add the kind that the sent name tells to the items of a list, such as task for {"tasks": [{"title": …}]}."""
+    kind, items = suggestions.to_snake_case(name).removesuffix("s"), argument.get("items", {})
+    kinds = items.get("properties", {}).get(KIND, {}).get("enum", ()) if isinstance(items, dict) else ()
+    if kind in kinds and isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                item.setdefault(KIND, kind)
 
 
 def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:

@@ -86,7 +86,7 @@ def _correct(work: RepairWork, error: FieldError) -> bool:
         holder = holder[part]
     key, schema = path[-1], get_subschema(work.op.schema, path[:-1])
     if error.code == "required":
-        return len(path) == 1 and value_repair.add_missing(work, str(key))
+        return value_repair.add_missing(work, str(key)) if len(path) == 1 else value_repair.add_label(holder, path)
     if isinstance(holder, dict) and key not in holder:
         return False  # another correction has moved it
     if error.code == "unknown_argument":

@@ -1,5 +1,6 @@
 """Correct the values of arguments, and add those that are missing: dates, ids by title, kinds by id."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any
@@ -9,6 +10,8 @@ from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
 from gateway.request_context import is_uuid
+
+LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
 
 
 def correct_value(
@@ -81,6 +84,15 @@ def add_missing(work: RepairWork, name: str) -> bool:
     return _add_kind(work, name) or _identify_by_title(work, name) or _nest(work, name)
 
 
+def add_label(holder: Any, path: Sequence[str | int]) -> bool:
+    """Add a missing temp_id to an item of a list: a label that the caller makes up, such as e1."""
+    *_, index, name = path
+    if name != LABEL or not isinstance(index, int) or not isinstance(holder, dict):
+        return False
+    holder[LABEL] = f"e{index + 1}"
+    return True
+
+
 def _add_kind(work: RepairWork, name: str) -> bool:
     """Add the missing kind of a row whose id was sent, such as src_kind beside src_id."""
     stem = name.removesuffix("_kind")
@@ -107,13 +119,16 @@ def _identify_by_title(work: RepairWork, name: str) -> bool:
 
 
 def _nest(work: RepairWork, name: str) -> bool:
-    """Put args into the one object that is missing and has them all, such as {"project": {…}}."""
+    """Put args that the op does not know into the missing object that has them, such as {"project": {…}}."""
     argument = get_subschema(work.op.schema, [name])
     members = argument.get("properties", {})
-    loose = [each for each in work.args if each not in work.op.arguments]
-    if not loose or not members or not all(each in members for each in loose):
+    loose = [each for each in work.args if each not in work.op.arguments and each in members]
+    if not loose:
         return False
     work.args[name] = {each: work.args.pop(each) for each in loose}
+    for each in loose:
+        message = f"{each} belongs in {name}."
+        work.errors_by_path[f"/{each}"] = FieldError(f"/{each}", "unknown_argument", message)
     return True
 
 

@@ -135,6 +135,33 @@ def test_time_without_a_day_gets_that_of_the_row_or_the_next(
     assert [error.message for error in repaired.errors] == [f"{name} has no day; send {value}, {reason}."]
 
 
+def test_rows_in_a_list_named_after_their_kind_get_kind_and_label() -> None:
+    kinds = {"type": "string", "enum": ["task", "goal"]}
+    item = {"type": "object", "properties": {"temp_id": {"type": "string"}, "kind": kinds}}
+    item |= {"required": ["temp_id", "kind"]}
+    project = {"type": "object", "properties": {"name": {"type": "string"}}}
+    op = replace(
+        UPDATE,
+        action="create",
+        argument_aliases={},
+        schema={
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["project"],
+            "properties": {"project": project, "entities": {"type": "array", "items": item}},
+        },
+    )
+    args = {"name": "Move", "tasks": [{}, {"temp_id": "t"}]}
+
+    repaired = repair_call(op, args, find_field_errors(op.validator, args), build_help())
+
+    assert repaired.call is not None
+    assert repaired.call["args"] == {
+        "project": {"name": "Move"},
+        "entities": [{"temp_id": "e1", "kind": "task"}, {"temp_id": "t", "kind": "task"}],
+    }
+
+
 def test_repair_replaces_a_malformed_project_id_with_the_context_project() -> None:
     assert repair_args({"task_id": TASK_ID, "project_id": "0d9a4c1e"}, IN_PROJECT) == {
         "task_id": TASK_ID,
