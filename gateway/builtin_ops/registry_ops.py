@@ -16,8 +16,17 @@ def answer_help(work: UpstreamCall, _: Any) -> UpstreamResponse:
     try:
         answer = help_pages.answer_query(work.catalog, HelpQuery(**work.args), work.visibility)
     except (UnknownPath, BadHelpQuery) as error:
-        raise help_errors.to_api_error(error, reason="unknown_path") from None
+        raise help_errors.to_api_error(_leave_out_name(error), reason="unknown_path") from None
     return UpstreamResponse(orjson.loads(answer.body))
+
+
+def _leave_out_name(error: UnknownPath | BadHelpQuery) -> UnknownPath | BadHelpQuery:
+    """Return the error without the name that was sent: errors of exec repeat no args."""
+    if isinstance(error, BadHelpQuery):
+        return error
+    hint = f" Did you mean {', '.join(error.did_you_mean)}?" if error.did_you_mean else ""
+    message = f"There is no such path or argument.{hint}"
+    return type(error)(message, help_path=error.help_path, did_you_mean=error.did_you_mean)
 
 
 def plan_agent_run(work: UpstreamCall, _: Any) -> UpstreamResponse:
@@ -31,7 +40,6 @@ def plan_agent_run(work: UpstreamCall, _: Any) -> UpstreamResponse:
         raise help_errors.to_api_error(error, reason="unknown_agent") from None
     run = {
         "agent": agent.name,
-        "task": work.args["task"],
         "max_calls": work.args["max_calls"],
         "system_prompt": agent.system_prompt,
     }

@@ -40,7 +40,7 @@ RESERVED_PATH = CheckRule(
 )
 OPS_UNKNOWN = CheckRule(
     "ops_unknown",
-    "An agent or pin that names no active op.",
+    "An agent or pin that names no op.",
     "Write the path of an op; for an agent, * stands for any characters.",
     Severity.BLOCKS,
 )
@@ -55,13 +55,13 @@ RULES = (SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, OPS_UNKNO
 
 def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
     """Yield the blocking findings of a snapshot's entries that are no ops. `names` are all names of its ops."""
-    active_paths = [op["op"] for op in content["ops"] if op.get("status", "active") == "active"]
+    paths = [op["op"] for op in content["ops"]]
     yield from _find_repeated_entries(content)
     for section in content.get("sections", []):
         yield from find_off_surface_names(section, content["ops"], content.get("pins", []))
     for kind in (Kind.AGENT, Kind.PIN):
         for entry in content.get(COPY_KINDS[kind].key, []):
-            yield from _find_unknown_ops(kind, entry, active_paths)
+            yield from _find_unknown_ops(kind, entry, paths)
     yield from _find_reserved_paths(content)
     yield from _find_taken_discovery_names(content["groups"], names)
 
@@ -115,17 +115,13 @@ def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
                 yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message)
 
 
-def _find_unknown_ops(kind: Kind, entry: dict[str, Any], active_paths: list[str]) -> Iterator[Finding]:
+def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: list[str]) -> Iterator[Finding]:
     if entry.get("status", "active") != "active":
         return
     for index, pattern in enumerate(entry["ops"]):
-        is_known = (
-            any(fnmatchcase(path, pattern) for path in active_paths)
-            if kind == Kind.AGENT
-            else (pattern in active_paths)
-        )
+        is_known = any(fnmatchcase(path, pattern) for path in paths) if kind == Kind.AGENT else (pattern in paths)
         if not is_known:
-            message = f"There is no active op {pattern}."
+            message = f"There is no op {pattern}."
             yield OPS_UNKNOWN.make_finding(COPY_KINDS[kind].get_name(entry), join_pointer("ops", index), message)
 
 

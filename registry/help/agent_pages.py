@@ -32,8 +32,8 @@ def find_visible_agent(catalog: Catalog, visibility: Visibility, name: str) -> C
     agent = agents.get(name.removeprefix(AGENT_PREFIX))
     if agent is None:
         close_names = suggestions.find_similar(name.removeprefix(AGENT_PREFIX), agents) or list(agents)[:5]
-        hint = f" Its names are {', '.join(agents)}." if 0 < len(agents) <= 5 else ""
-        raise UnknownPath(f"There is no agent {name[:100]}.{hint}", help_path=AGENTS_PATH, did_you_mean=close_names)
+        hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
+        raise UnknownPath(f"There is no such agent.{hint}", help_path=AGENTS_PATH, did_you_mean=close_names)
     return agent
 
 

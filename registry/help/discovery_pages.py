@@ -25,7 +25,7 @@ from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 DISCOVER_AGENTS = "discover_agents"
 MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; instead of a longer one stands the summary
-_FIRST_SENTENCE = re.compile(r".*?[.!?](?=\s|$)", re.DOTALL)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def _describe_tool(op: CatalogOp) -> dict[str, Any]:
 
 def _get_short_description(op: CatalogOp) -> str:
     """Return the first sentence of the description, or the summary if that is long. The full level has all of it."""
-    match = _FIRST_SENTENCE.match(op.description)
-    sentence = match[0] if match else op.description
+    end = _SENTENCE_END.search(op.description)
+    sentence = op.description[: end.end()] if end else op.description
     return sentence if 0 < len(sentence.split()) <= MAX_DESCRIPTION_WORDS else op.summary
 
 

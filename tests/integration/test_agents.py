@@ -52,7 +52,7 @@ def test_run_gives_the_caller_what_it_needs(api: Api) -> None:
     envelope = api.exec("x.agent.run", {"agent": "explorer", "task": "Which tasks are blocked?"})
 
     run = envelope["result"]["run"]
-    assert (run["agent"], run["task"], run["max_calls"]) == ("explorer", "Which tasks are blocked?", 8)
+    assert (run["agent"], run["max_calls"]) == ("explorer", 8)
     assert run["system_prompt"] == api.help("agents.explorer", format="full")["system_prompt"]
 
 

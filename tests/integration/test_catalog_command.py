@@ -155,7 +155,7 @@ def test_import_without_a_terminal_needs_yes(
         (None, "has no YAML files"),
         ("ops: [", "YAML"),
         ("ops: [{op: a.b}]", "is missing"),
-        ("things: []", "lists named groups, ops and sections"),
+        ("things: []", "lists named groups, ops, sections, agents and pins"),
         ("ops: [{op: a.b, tool_name: x, kind: read, summary: S, parameters_schema: {type: object}}]", "a is missing"),
     ],
 )
@@ -230,6 +230,6 @@ def test_load_catalog_records_history_once(db: None, tmp_path: Path) -> None:
     call_command("load_catalog", verbosity=0)
 
     content = loader.read_shipped_catalog()
-    assert count == len(content["ops"]) + len(content["groups"]) + len(content["sections"])
+    assert count == sum(len(entries) for entries in content.values() if isinstance(entries, list))
     assert AuditEntry.objects.count() == count
     assert set(AuditEntry.objects.values_list("by", "action")) == {("load_catalog", "added")}

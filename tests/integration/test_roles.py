@@ -142,6 +142,8 @@ def test_admin_session_gives_no_access_to_the_api(live_catalog: Any, admin_clien
         "batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"],
         "release": ["abcdef"],
         "flag": ["tool_release"],
+        "discover": ["discover_project_tools"],
+        "escalate": ["nonsense"],
     }
     url = reverse(name, args=url_args.get(name))
 

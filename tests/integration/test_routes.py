@@ -25,7 +25,9 @@ GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/exec": {"op": "util.schema.field_info", "args": {"entity_type": "ontology_task"}},
     "api/v1/batch": {"ops": [{"type": "help", "path": "root"}]},
     "api/v1/batches/<uuid:id>": None,
+    "api/v1/discover/<slug:name>": {},
     "api/v1/toolset": {"format": "openai"},
+    "api/v1/toolset/<str:id>/escalate": {"missing_tool": "web_search"},
     "api/v1/telemetry": {"toolset": TOOLSET, "turn": "t1"},
     "api/v1/events": None,
     "api/v1/releases": None,
@@ -55,7 +57,12 @@ PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/
 
 BATCH_ID = "3d2f6a4e-5b1c-4d7e-8f90-a1b2c3d4e5f6"
 VERSION = "0" * 64
-PATH_PARAMETERS = {"<uuid:id>": BATCH_ID, "<slug:version>": VERSION}
+PATH_PARAMETERS = {
+    "<uuid:id>": BATCH_ID,
+    "<slug:version>": VERSION,
+    "<slug:name>": "discover_project_tools",
+    "<str:id>": TOOLSET,
+}
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW")
 
 
@@ -82,13 +89,14 @@ def build_address(route: str) -> str:
 
 
 def send_valid_request(api: Api, route: str) -> HttpResponse:
-    body = GUARDED[route]
-    if body and body.get("toolset") == TOOLSET:
-        toolset = api.post("toolset", {"format": "openai"}).json()
-        body = {**body, "toolset": toolset.get("id", TOOLSET)}
+    body, address = GUARDED[route], build_address(route)
     if body is None:
-        return api.http.get(build_address(route), headers=api.headers)
-    return api.http.post(build_address(route), body, content_type="application/json", headers=api.headers)
+        return api.http.get(address, headers=api.headers)
+    if TOOLSET in address or TOOLSET in body.values():
+        id = api.post("toolset", {"format": "openai"}).json().get("id", "nonsense")
+        address = address.replace(TOOLSET, id)
+        body = {name: id if value == TOOLSET else value for name, value in body.items()}
+    return api.http.post(address, body, content_type="application/json", headers=api.headers)
 
 
 def send_request(http: HttpClient, route: str, method: str = "", body: bytes = b"{}", **options: Any) -> HttpResponse:
@@ -114,7 +122,9 @@ def test_routes_accept_exactly_these_methods() -> None:
         "api/v1/exec": ["POST"],
         "api/v1/batch": ["POST"],
         "api/v1/batches/<uuid:id>": ["DELETE", "GET"],
+        "api/v1/discover/<slug:name>": ["POST"],
         "api/v1/toolset": ["POST"],
+        "api/v1/toolset/<str:id>/escalate": ["POST"],
         "api/v1/telemetry": ["POST"],
         "api/v1/events": ["GET"],
         "api/v1/releases": ["GET"],
