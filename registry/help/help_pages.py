@@ -26,6 +26,7 @@ from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
 NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
+MAX_ECHO = 60  # characters of a query in its answer: the caller knows the rest
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
 
@@ -222,8 +223,9 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
             drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
             for path in search.find_nearest_groups(catalog, view, text)
         ]
+    echo = text if len(text) <= MAX_ECHO else f"{text[:MAX_ECHO]}…"
     message = NOTHING_FITS if paths and not result.is_clear else ""
-    body = drop_empty({"query": text, "type": "search", "message": message, "items": items}, always_kept=("items",))
+    body = drop_empty({"query": echo, "type": "search", "message": message, "items": items}, always_kept=("items",))
     body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]

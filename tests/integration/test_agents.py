@@ -20,7 +20,7 @@ EXPLORER = {"name": "explorer", "summary": "Looks things up in many rows and rep
 
 
 def test_agents_are_found_by_three_levels_of_help(api: Api) -> None:
-    assert {"path": "agents", "summary": "Agents that take one task each; x.agent.run runs one"} in api.help()["items"]
+    assert {"path": "agents", "summary": "Agents for single tasks"} in api.help()["items"]
     assert api.help("agents")["items"] == [{"path": "agents.explorer", "summary": EXPLORER["summary"]}]
     short, full = api.help("agents.explorer"), api.help("agents.explorer", format="full")
 

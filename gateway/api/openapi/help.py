@@ -97,7 +97,7 @@ COMPONENTS: dict[str, Any] = {
         description=(
             "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
             "(default 500). A message says if none clearly fits. Without a match, the nearest groups with their number "
-            "of ops."
+            "of ops. A long query is repeated in part."
         ),
     ),
     "HelpSearchItem": build_object(

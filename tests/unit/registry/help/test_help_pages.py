@@ -370,6 +370,12 @@ def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Cata
     assert any(shown) is (max_tokens not in (60, 100))
 
 
+def test_search_repeats_only_the_beginning_of_a_long_query(catalog: Catalog) -> None:
+    body = query_help(catalog, query="change a task " * 20)
+
+    assert body["query"] == ("change a task " * 20)[: help_pages.MAX_ECHO] + "…"
+
+
 def test_search_says_that_nothing_clearly_fits(monkeypatch: pytest.MonkeyPatch, catalog: Catalog) -> None:
     monkeypatch.setattr(search_index, "MIN_CLEAR_SCORE", 100)
 
