@@ -216,7 +216,7 @@ class ToolSelectionAdmin(LogAdmin):
     list_display = ["time", "turn", "count_loaded", "count_used", "missed", "escalated", "tokens", "outcome", "model"]
     list_display_links = ["turn"]
     list_filter = [
-        *(ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome"),
+        *(ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome", "selection_kind"),
         *("surface", CohortFilter, "model", "release"),
     ]
     link_lookups = ["cohort__exact"]

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from analytics.events import event_log
 from analytics.models import OperationEvent, ToolSelection
+from analytics.rollout.flags import STATIC, Surface
 
 CLIENT = "demo-chat"
 Type, Outcome = OperationEvent.Type, ToolSelection.Outcome
@@ -148,6 +149,7 @@ class _TurnSimulation:
         return ToolSelection(
             time=self._at,
             toolset="demo",
+            selection_kind="" if self._variant.surface == Surface.GATEWAY else STATIC,
             loaded=sorted(loaded),
             used=sorted(used if self._used_tools else ()),
             missed=sorted(self._missed_tools),

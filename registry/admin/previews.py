@@ -22,8 +22,8 @@ from registry.admin.form_entry import FormEntry
 from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
 from registry.drafts import change_tracking
-from registry.models import Op
-from registry.releases import preview
+from registry.models import Op, Pin
+from registry.releases import pin_preview, preview
 from registry.snapshot.copy_kinds import KIND_BY_MODEL, CopyRow
 
 
@@ -116,7 +116,10 @@ class TextPreviewMixin(PreviewMixin):
     ) -> dict[str, Any]:
         was = change_tracking.get_history_key(row)[1] if row else ""
         typed_row = form_entry.read_text_form(self.bind_form(request, row))
-        text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
+        if self.model is Pin:
+            text_preview = pin_preview.preview_pin(typed_row.entry, live=live, was=was)
+        else:
+            text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
         return preview_parts.build_text_context(text_preview, typed_row, at=at)
 
 

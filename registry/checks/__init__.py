@@ -122,6 +122,7 @@ def find_warnings(
         if only is None or name in only:
             findings += prompt_injection.find_hidden_characters(name, entry)
             findings += summaries.check_length(name, entry["summary"]) if "summary" in entry else ()
+    findings += (finding for finding in surface_copy.find_warnings(content) if only is None or finding.op in only)
     return list(_drop_waived(findings))
 
 

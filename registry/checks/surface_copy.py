@@ -7,7 +7,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from analytics.rollout.flags import Surface
+from registry.catalog import model
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
+from registry.help.typed_tools import TypedTools
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
@@ -50,7 +52,12 @@ DISCOVERY_NAME_TAKEN = CheckRule(
     "Choose another discovery name.",
     Severity.BLOCKS,
 )
-RULES = (SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, OPS_UNKNOWN, DISCOVERY_NAME_TAKEN)
+OVER_BUDGET = CheckRule(
+    "pin_over_budget",
+    "A pin whose ops take more tokens as tools than it allows: the last ones are left out.",
+    "Pin fewer ops, shorten them, or allow more tokens.",
+)
+RULES = (SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, OPS_UNKNOWN, DISCOVERY_NAME_TAKEN, OVER_BUDGET)
 
 
 def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
@@ -64,6 +71,22 @@ def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[
             yield from _find_unknown_ops(kind, entry, paths)
     yield from _find_reserved_paths(content)
     yield from _find_taken_discovery_names(content["groups"], names)
+
+
+def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
+    """Yield the warnings of a snapshot's entries that are no ops."""
+    pins = content.get("pins", [])
+    if not pins:
+        return
+    pinned = {path for pin in pins for path in pin["ops"]}
+    tools = TypedTools.build(
+        model.build_catalog("", {"groups": [], "ops": [op for op in content["ops"] if op["op"] in pinned]})
+    )
+    for pin in pins:
+        tokens = sum(tools[path].tokens for path in pin["ops"] if path in tools)
+        if tokens > pin["max_tokens"]:
+            message = f"Its ops take {tokens:,} tokens as tools; the limit is {pin['max_tokens']:,}."
+            yield OVER_BUDGET.make_finding(COPY_KINDS[Kind.PIN].get_name(pin), "max_tokens", message)
 
 
 def find_off_surface_names(

@@ -31,7 +31,9 @@ def test_each_rule_has_a_unique_name_and_explains_itself() -> None:
     assert all(rule.name.isidentifier() and rule.name.islower() for rule in listed)
     assert all(rule.problem.endswith(".") and rule.fix.endswith(".") for rule in listed)
     assert {rule.name for rule in listed if rule.severity == Severity.BLOCKS} == {
-        rule.name for rule in (*checks.errors.RULES, *checks.surface_copy.RULES, *checks.execution.RULES)
+        rule.name
+        for rule in (*checks.errors.RULES, *checks.surface_copy.RULES, *checks.execution.RULES)
+        if rule is not checks.surface_copy.OVER_BUDGET
     }
     page = reference.render_page("Made.")
     assert all(f"| `{name}` |" in page for name in RULES)

@@ -111,3 +111,12 @@ def test_discovery_name_that_something_else_has_is_found(name: str) -> None:
     assert [str(problem) for problem in checks.find_errors(content | {"groups": groups})] == [
         f"b, discovery_name: {name} is already a name of something else. Choose another discovery name."
     ]
+
+
+def test_pin_over_its_budget_is_a_warning() -> None:
+    content = build_content(build_op_entry("a.b"), build_op_entry("a.c"))
+    content |= {"pins": [PIN | {"ops": ["a.b", "a.c"], "max_tokens": 50}]}
+
+    [finding] = [each for each in checks.find_warnings(content, {}) if each.rule == "pin_over_budget"]
+
+    assert (finding.op, finding.field, finding.is_blocking) == ("hybrid/*/*", "max_tokens", False)
