@@ -47,7 +47,11 @@ BENCHMARKS = (
         ),
         measures.measure_answers,
     ),
-    Benchmark(("repair.rate", "repair.tokens_p90"), measures.measure_repairs),
+    Benchmark(("repair.rate", "repair.tokens_p90", "repair.tool_names.rate"), measures.measure_repairs),
+    Benchmark(
+        ("selection.complete", "selection.failed", "selection.fewer_tools", "selection.tokens"),
+        measures.measure_selection,
+    ),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
     Benchmark(
         tuple(figure.format(name) for name in measures.SIZE_NAMES.values() for figure in SIZE_FIGURES),

@@ -53,6 +53,10 @@ GOALS = {
     "answers.updates.tokens": FigureGoal("≤", 600),
     "repair.rate": FigureGoal("≥", 0.95),
     "repair.tokens_p90": FigureGoal("≤", 250),
+    "repair.tool_names.rate": FigureGoal("≥", 0.95),
+    "selection.complete": FigureGoal("≥", 0.9),
+    "selection.failed": FigureGoal("≤", 0),
+    "selection.fewer_tools": FigureGoal("≥", 0.6),
     "desk.ops.s": FigureGoal("<", 1),
     "desk.review.s": FigureGoal("<", 1),
 }

@@ -108,6 +108,11 @@ def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_repair")]
 
 
+def measure_selection(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure how well dynamic selection chooses the tools of labelled turns."""
+    return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_selection")]
+
+
 def measure_answers(lab: Lab) -> list[BenchmarkFigure]:
     """Measure how many tokens answers cost."""
     return [BenchmarkFigure(**figure) for figure in lab.run_on_demo("bench_answers")]

@@ -60,20 +60,21 @@ def _leave_out_operation(envelope: Envelope) -> Envelope:
     return {**envelope, "meta": {name: value for name, value in envelope["meta"].items() if name != "operation"}}
 
 
-def measure_repairs(path: Path = CORPUS) -> list[BenchmarkFigure]:
-    """Return the figures of a corpus, on the current database, which has the demo workspace."""
-    return build_figures(list(replay_corpus(path)))
-
-
-def build_figures(results: Sequence[RepairedCall]) -> list[BenchmarkFigure]:
-    """Return the share of repaired calls and the cost of their errors."""
+def build_figures(results: Sequence[RepairedCall], by_tool_name: Sequence[RepairedCall]) -> list[BenchmarkFigure]:
+    """Return the share of repaired calls, by path and by tool name, and the cost of the errors of the first."""
     costs = [cost for result in results for cost in result.error_tokens]
     against = f"{len(results)} malformed calls, {len(costs)} errors"
-    rate = statistics.fmean(result.is_repaired for result in results)
     return [
-        BenchmarkFigure("repair.rate", round(rate, 3), "", against),
+        BenchmarkFigure("repair.rate", _compute_rate(results), "", against),
         BenchmarkFigure("repair.tokens_p90", round(compute_percentile(costs, 90)), "tokens", against),
+        BenchmarkFigure(
+            "repair.tool_names.rate", _compute_rate(by_tool_name), "", f"{len(by_tool_name)} calls of typed tools"
+        ),
     ]
+
+
+def _compute_rate(results: Sequence[RepairedCall]) -> float:
+    return round(statistics.fmean(result.is_repaired for result in results), 3)
 
 
 def count_by_kind(results: Sequence[RepairedCall]) -> dict[str, tuple[int, int]]:
@@ -84,12 +85,20 @@ def count_by_kind(results: Sequence[RepairedCall]) -> dict[str, tuple[int, int]]
     return {kind: (sum(repaired), len(repaired)) for kind, repaired in counts.items()}
 
 
-def replay_corpus(path: Path) -> Iterator[RepairedCall]:
-    """Send each call of a corpus, and then what its errors say, until it runs or nothing is said."""
+def replay_corpus(path: Path, *, use_tool_names: bool = False) -> Iterator[RepairedCall]:
+    """Send each call of a corpus, and then what its errors say, until it runs or nothing is said.
+
+    With tool names, each call is sent as on a surface that shows one tool for each op: onto_task_list.
+    """
     at = datetime.now(UTC)
     for line in path.read_text().splitlines():
         entry = _fill_placeholders(json.loads(line), at)
-        body = {"op": entry["op"], "args": entry["args"], **entry.get("extra", {})}
+        op = entry["op"]
+        body = {
+            "op": op.replace(".", "_") if use_tool_names and isinstance(op, str) else op,
+            "args": entry["args"],
+            **entry.get("extra", {}),
+        }
         yield _replay(entry, body)
 
 

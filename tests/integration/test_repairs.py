@@ -28,12 +28,14 @@ def november(api: Api) -> Iterator[None]:
 
 def test_malformed_calls_succeed_by_what_their_errors_say(november: None) -> None:
     results = list(repair.replay_corpus(repair.CORPUS))
+    by_tool_name = list(repair.replay_corpus(repair.CORPUS, use_tool_names=True))
 
-    figures = {figure.name: figure for figure in repair.build_figures(results)}
+    figures = {figure.name: figure for figure in repair.build_figures(results, by_tool_name)}
     assert len(results) >= MIN_CALLS
     assert len({result.id for result in results}) == len(results)
     failed = {result.id: result.problem for result in results if not result.is_repaired}
     assert GOALS["repair.rate"].is_met_by(figures["repair.rate"].value), failed
+    assert GOALS["repair.tool_names.rate"].is_met_by(figures["repair.tool_names.rate"].value)
     assert GOALS["repair.tokens_p90"].is_met_by(figures["repair.tokens_p90"].value)
 
 

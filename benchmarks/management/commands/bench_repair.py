@@ -19,11 +19,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, corpus: Path, json: bool, failures: bool, **options: Any) -> None:
         results = list(repair.replay_corpus(corpus))
+        by_tool_name = list(repair.replay_corpus(corpus, use_tool_names=True))
+        measured = repair.build_figures(results, by_tool_name)
         if json:
-            figures_as_json = [asdict(figure) for figure in repair.build_figures(results)]
-            self.stdout.write(orjson.dumps(figures_as_json).decode())
+            self.stdout.write(orjson.dumps([asdict(figure) for figure in measured]).decode())
             return
-        self.stdout.write(figures.format_table(repair.build_figures(results)))
+        self.stdout.write(figures.format_table(measured))
         for kind, (repaired, total) in repair.count_by_kind(results).items():
             self.stdout.write(f"{kind}: {repaired} of {total}")
         for result in (result for result in results if failures and not result.is_repaired):
