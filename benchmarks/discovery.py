@@ -103,7 +103,7 @@ def _find_ranks(catalog: Catalog, path: Path) -> Iterator[int | None]:
         entry = json.loads(line)
         if unknown := set(entry["ops"]) - catalog.ops.keys():
             raise InvalidRequestSet(f"{entry['request']}: no op {', '.join(sorted(unknown))}")
-        paths = search.find_ops(catalog, view, entry["request"], limit=help_pages.SEARCH_LIMIT)
+        paths = search.search_ops(catalog, view, entry["request"]).paths
         yield next((rank for rank, path in enumerate(paths) if path in entry["ops"]), None)
 
 

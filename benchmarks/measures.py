@@ -6,41 +6,28 @@ Every server runs as in `make run`: Granian, WSGI, 2 workers with 4 blocking thr
 
 import math
 import os
-import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import chain, cycle, islice
 from statistics import median as middle
-from typing import Any
 
-from benchmarks import figures, load, servers, synthetic, upstream, usage
+from benchmarks import figures, load, servers, synthetic, timing, upstream, usage
 from benchmarks.figures import GOALS, BenchmarkFigure, compute_percentile
 from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.load import Address, send_once
 
-CONNECTIONS = 16
 ROUNDS = 9
-RATE_SECONDS = 0.6  # many short rounds, so that other load affects both sides equally
 RATE_ROUNDS = 21
 SMALL, MEDIUM, LARGE = 100, 1_000, 10_000  # ops in a catalog
 SIZE_NAMES = {SMALL: "100", MEDIUM: "1k", LARGE: "10k"}  # names of the sizes in figure names
 ADMIN_OPS, EDITED_OPS = 6_000, 50  # ops in the catalog for the admin pages, and how many of them have unpublished edits
-SAMPLE = 100  # ops, spread over a catalog, that a round calls
 SLOW_READS = 32  # slow reads in a parallel batch
 BATCH_THREADS = 8  # per worker; the default of GATEWAY_BATCH_THREADS
 IDLE_WARM_UP_SECONDS, IDLE_SECONDS = 5, 30
-WRITE_PAIRS = 300  # writes with and without an idempotency key per round
-SIZE_FIGURES = (
-    *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
-    "memory.{}.mb",
-)
 
 BARE_GET = "bare DRF GET of the same bytes, only CommonMiddleware, concurrency 16"
 BARE_POST = "bare DRF POST, only CommonMiddleware, concurrency 16"
-
-_TIMING = re.compile(rb"server-timing: total;dur=([\d.]+), handler;dur=([\d.]+)", re.IGNORECASE)
 
 
 def measure_cached_help(lab: Lab) -> list[BenchmarkFigure]:
@@ -52,20 +39,20 @@ def measure_cached_help(lab: Lab) -> list[BenchmarkFigure]:
         with lab.serve_bare(answer) as bare:
             if send_once(bare.address, help_request) != answer:
                 raise load.UnexpectedResponse("The bare server and the gateway return different bytes.")
-            rates = _measure_rates(gateway.address, bare.address, [help_request], RATE_ROUNDS)
-    return _build_rate_figures("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
+            rates = timing.measure_rates(gateway.address, bare.address, [help_request], RATE_ROUNDS)
+    return timing.build_rate_figures("help.cached.ratio", "help.requests_per_s", rates, BARE_GET)
 
 
 def measure_exec_read(lab: Lab) -> list[BenchmarkFigure]:
     """Measure a read of one row on SQLite, with API key, validation and call event, against a bare DRF POST."""
     prepared = lab.get_sqlite(MEDIUM)
-    return _compare_exec_read(lab, prepared, _build_reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
+    return _compare_exec_read(lab, prepared, timing.build_reads(prepared), "exec.read.ratio", "exec.requests_per_s", "")
 
 
 def measure_exec_read_by_orm(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same read through the ORM, as in most handlers."""
     prepared = lab.get_sqlite(MEDIUM)
-    requests = _build_reads(prepared, synthetic.READ_BY_ORM["op"])
+    requests = timing.build_reads(prepared, synthetic.READ_BY_ORM["op"])
     return _compare_exec_read(
         lab, prepared, requests, "exec.orm.ratio", "exec.orm.requests_per_s", " (handler uses the ORM)"
     )
@@ -77,16 +64,16 @@ def measure_exec_read_on_postgres(lab: Lab) -> list[BenchmarkFigure]:
     if prepared is None:
         return []
     names = ("exec.postgres.ratio", "exec.postgres.requests_per_s")
-    return _compare_exec_read(lab, prepared, _build_reads(prepared), *names, " (gateway on PostgreSQL)")
+    return _compare_exec_read(lab, prepared, timing.build_reads(prepared), *names, " (gateway on PostgreSQL)")
 
 
 def measure_overhead(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what the gateway adds to a handler's time, from the Server-Timing header."""
     prepared = lab.get_sqlite(MEDIUM)
-    requests = _build_reads(prepared)
+    requests = timing.build_reads(prepared)
     with lab.serve_gateway(prepared) as gateway:
-        _warm_up(gateway.address, requests)
-        rounds = [_measure_overhead_round(gateway.address, requests) for _ in range(ROUNDS)]
+        timing.warm_up(gateway.address, requests)
+        rounds = [timing.measure_overhead_round(gateway.address, requests) for _ in range(ROUNDS)]
     against = "Server-Timing total minus handler, p50, concurrency 1"
     return [figures.build_median_figure("exec.overhead.ms", rounds, "ms", against)]
 
@@ -97,13 +84,13 @@ def measure_scale(lab: Lab) -> list[BenchmarkFigure]:
     with lab.serve_gateway(large) as many, lab.serve_gateway(small) as few:
         results = []
         for name, build_requests in (
-            ("scale.help.ratio", _build_help_requests),
-            ("scale.exec.ratio", _build_exec_requests),
+            ("scale.help.ratio", timing.build_help_requests),
+            ("scale.exec.ratio", timing.build_exec_requests),
         ):
             sides = [(many.address, build_requests(large, LARGE)), (few.address, build_requests(small, SMALL))]
             for address, sent in sides:
-                _warm_up(address, sent)
-            pairs = [[_measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
+                timing.warm_up(address, sent)
+            pairs = [[timing.measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
             against = f"p50 over HTTP with {LARGE:,} ops divided by p50 with {SMALL}, concurrency 1"
             results.append(
                 figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against)
@@ -140,13 +127,15 @@ def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
     names = [op["op"] for op in synthetic.build_ops(MEDIUM)]
     requests = [
         *(prepared.build_help_request(path=name, format=form) for name in names for form in ("short", "full")),
-        *_build_exec_requests(prepared, MEDIUM, sample=MEDIUM),
-        *_build_reads(prepared),
+        *timing.build_exec_requests(prepared, MEDIUM, sample=MEDIUM),
+        *timing.build_reads(prepared),
     ]
     with lab.serve_gateway(prepared) as gateway:
         for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
             load.run_load(gateway.address, requests)
-        load.run_load(gateway.address, islice(cycle(_build_reads(prepared)), 5_000), connections=CONNECTIONS)
+        load.run_load(
+            gateway.address, islice(cycle(timing.build_reads(prepared)), 5_000), connections=timing.CONNECTIONS
+        )
         value = usage.get_largest_child_mb(gateway.pid)
     against = (
         f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
@@ -161,7 +150,9 @@ def measure_idle_cpu(lab: Lab) -> list[BenchmarkFigure]:
         return []
     prepared = lab.get_postgres(MEDIUM) or lab.get_sqlite(MEDIUM)
     with lab.serve_gateway(prepared) as gateway:
-        load.run_load(gateway.address, [prepared.build_help_request()] * CONNECTIONS, connections=CONNECTIONS)
+        load.run_load(
+            gateway.address, [prepared.build_help_request()] * timing.CONNECTIONS, connections=timing.CONNECTIONS
+        )
         time.sleep(IDLE_WARM_UP_SECONDS)
         before = usage.get_cpu_seconds_by_child(gateway.pid)
         time.sleep(IDLE_SECONDS)
@@ -179,10 +170,12 @@ def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
         return []
     with lab.serve_gateway(prepared) as gateway:
         load.run_load(
-            gateway.address, chain.from_iterable(_build_write_pairs(prepared, "warm")), connections=CONNECTIONS
+            gateway.address,
+            chain.from_iterable(timing.build_write_pairs(prepared, "warm")),
+            connections=timing.CONNECTIONS,
         )
         rounds = [_measure_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
-    against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {WRITE_PAIRS} pairs per round"
+    against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {timing.WRITE_PAIRS} pairs per round"
     return [figures.build_median_figure("idempotency.ms", rounds, "ms", against)]
 
 
@@ -214,7 +207,7 @@ def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
     op, args = str(synthetic.READ["op"]), {"task_id": prepared.tasks[0]}
     alone, batched = prepared.build_exec_request(op, args), prepared.build_batch_request(op, args, 1, mode="sequential")
     with lab.serve_gateway(prepared) as gateway:
-        load.run_load(gateway.address, [batched, alone] * 20, connections=CONNECTIONS)
+        load.run_load(gateway.address, [batched, alone] * 20, connections=timing.CONNECTIONS)
         rounds = []
         for _ in range(ROUNDS):
             latencies = load.run_load(gateway.address, [batched, alone] * 30).latencies
@@ -224,14 +217,6 @@ def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
             "batch.one.ms", rounds, "ms", "p50 of a batch of one minus p50 of exec, SQLite, concurrency 1"
         )
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Benchmark:
-    """One benchmark and the names of its figures."""
-
-    names: tuple[str, ...]
-    run: Callable[[Lab], list[BenchmarkFigure]]
 
 
 def measure_changing_releases(lab: Lab) -> list[BenchmarkFigure]:
@@ -274,79 +259,12 @@ def measure_admin_pages(lab: Lab) -> list[BenchmarkFigure]:
     return results
 
 
-BENCHMARKS = (
-    Benchmark(("help.cached.ratio", "help.requests_per_s"), measure_cached_help),
-    Benchmark(("exec.read.ratio", "exec.requests_per_s"), measure_exec_read),
-    Benchmark(("exec.orm.ratio", "exec.orm.requests_per_s"), measure_exec_read_by_orm),
-    Benchmark(("exec.postgres.ratio", "exec.postgres.requests_per_s"), measure_exec_read_on_postgres),
-    Benchmark(("exec.overhead.ms",), measure_overhead),
-    Benchmark(("scale.help.ratio", "scale.exec.ratio"), measure_scale),
-    Benchmark(("memory.worker.mb",), measure_worker_memory),
-    Benchmark(("idle.worker.cpu",), measure_idle_cpu),
-    Benchmark(("idempotency.ms",), measure_idempotency),
-    Benchmark(("batch.parallel.ratio",), measure_parallel_batch),
-    Benchmark(("batch.parallel.redis.ratio",), measure_parallel_batch_over_redis),
-    Benchmark(("batch.one.ms",), measure_batch_of_one),
-    Benchmark(("releases.mixed", "releases.failed"), measure_changing_releases),
-    Benchmark(("reports.1m.p95_ms",), measure_reports),
-    Benchmark(
-        ("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
-        measure_discovery,
-    ),
-    Benchmark(
-        (
-            *("answers.examples.tokens", "answers.examples.tokens_p90", "answers.tasks.tokens"),
-            *("answers.events.tokens", "answers.updates.tokens"),
-        ),
-        measure_answers,
-    ),
-    Benchmark(("repair.rate", "repair.tokens_p90"), measure_repairs),
-    Benchmark(("desk.ops.s", "desk.review.s"), measure_admin_pages),
-    Benchmark(tuple(figure.format(name) for name in SIZE_NAMES.values() for figure in SIZE_FIGURES), measure_sizes),
-)
-
-
 def _compare_exec_read(
     lab: Lab, prepared: PreparedDatabase, requests: list[bytes], ratio: str, rate: str, suffix: str
 ) -> list[BenchmarkFigure]:
     with lab.serve_gateway(prepared) as gateway, lab.serve_bare(b"{}") as bare:
-        rates = _measure_rates(gateway.address, bare.address, requests, RATE_ROUNDS if ratio in GOALS else ROUNDS)
-    return _build_rate_figures(ratio, rate, rates, BARE_POST + suffix)
-
-
-def _measure_rates(ours: Address, bare: Address, requests: Sequence[bytes], rounds: int) -> list[tuple[float, float]]:
-    """Return the requests per second of both servers for each round."""
-    for address in (ours, bare):
-        _warm_up(address, requests)
-    return [(_measure_rate(ours, requests), _measure_rate(bare, requests)) for _ in range(rounds)]
-
-
-def _build_rate_figures(ratio: str, rate: str, rates: list[tuple[float, float]], against: str) -> list[BenchmarkFigure]:
-    bare = f"{against} ({middle(bare for _, bare in rates):.0f}/s)"
-    return [
-        figures.build_median_figure(ratio, [ours / bare for ours, bare in rates], "ratio", bare),
-        figures.build_median_figure(rate, [ours for ours, _ in rates], "1/s", "concurrency 16"),
-    ]
-
-
-def _measure_rate(address: Address, requests: Sequence[bytes]) -> float:
-    return load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=RATE_SECONDS).per_second
-
-
-def _warm_up(address: Address, requests: Sequence[bytes]) -> None:
-    """Send everything to both workers, so that their caches are warm."""
-    load.run_load(address, chain.from_iterable([requests] * 8), connections=CONNECTIONS)
-    load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=1)
-
-
-def _measure_p50(address: Address, requests: Sequence[bytes], seconds: float) -> float:
-    return middle(load.run_load(address, cycle(requests), seconds=seconds).latencies)
-
-
-def _measure_overhead_round(address: Address, requests: Sequence[bytes]) -> float:
-    result = load.run_load(address, cycle(requests), seconds=0.5, with_heads=True)
-    timings = [match.groups() for head in result.heads if (match := _TIMING.search(head))]
-    return middle(float(total) - float(handler) for total, handler in timings)
+        rates = timing.measure_rates(gateway.address, bare.address, requests, RATE_ROUNDS if ratio in GOALS else ROUNDS)
+    return timing.build_rate_figures(ratio, rate, rates, BARE_POST + suffix)
 
 
 def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator[BenchmarkFigure]:
@@ -358,20 +276,20 @@ def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator
         f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {setup}"
     )
     with lab.serve_gateway(prepared) as gateway:
-        for call, build_requests in (("help", _build_help_requests), ("exec", _build_exec_requests)):
+        for call, build_requests in (("help", timing.build_help_requests), ("exec", timing.build_exec_requests)):
             requests = build_requests(prepared, number)
-            _warm_up(gateway.address, requests)
-            rounds = [_measure_p50(gateway.address, requests, 0.3) for _ in range(3)]
+            timing.warm_up(gateway.address, requests)
+            rounds = [timing.measure_p50(gateway.address, requests, 0.3) for _ in range(3)]
             yield figures.build_median_figure(
                 f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}"
             )
         requests = [
             prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}")
-            for op in _sample_ops(number, SAMPLE)
+            for op in timing.sample_ops(number, timing.SAMPLE)
         ]
-        load.run_load(gateway.address, requests, connections=CONNECTIONS)
+        load.run_load(gateway.address, requests, connections=timing.CONNECTIONS)
         result = load.run_load(gateway.address, chain.from_iterable([requests] * 5))
-        against = f"{5 * SAMPLE} searches of three words over HTTP, concurrency 1; {setup}"
+        against = f"{5 * timing.SAMPLE} searches of three words over HTTP, concurrency 1; {setup}"
         yield BenchmarkFigure(
             f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against
         )
@@ -396,30 +314,5 @@ def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatab
 
 
 def _measure_key_cost(address: Address, prepared: PreparedDatabase, name: str) -> float:
-    latencies = load.run_load(address, chain.from_iterable(_build_write_pairs(prepared, name))).latencies
+    latencies = load.run_load(address, chain.from_iterable(timing.build_write_pairs(prepared, name))).latencies
     return middle(latencies[0::2]) - middle(latencies[1::2])
-
-
-def _build_write_pairs(prepared: PreparedDatabase, name: str) -> Iterator[tuple[bytes, bytes]]:
-    for number, task in enumerate(islice(cycle(prepared.tasks), WRITE_PAIRS)):
-        args = {"task_id": task, "priority": number % 5 + 1}
-        keyed = prepared.build_exec_request(synthetic.WRITE["op"], args, idempotency_key=f"{name}-{number}")
-        yield keyed, prepared.build_exec_request(synthetic.WRITE["op"], args)
-
-
-def _build_reads(prepared: PreparedDatabase, op: str = synthetic.READ["op"]) -> list[bytes]:
-    return [prepared.build_exec_request(op, {"task_id": task}) for task in prepared.tasks]
-
-
-def _build_help_requests(prepared: PreparedDatabase, number: int) -> list[bytes]:
-    return [prepared.build_help_request(path=op["op"]) for op in _sample_ops(number, SAMPLE)]
-
-
-def _build_exec_requests(prepared: PreparedDatabase, number: int, sample: int = SAMPLE) -> list[bytes]:
-    read = [op for op in _sample_ops(number, sample) if op["kind"] == "read"]
-    return [prepared.build_exec_request(op["op"], op["examples"][0]["args"]) for op in read]
-
-
-def _sample_ops(number: int, sample: int) -> list[dict[str, Any]]:
-    """Return `sample` ops, evenly spread over a catalog of `number` ops."""
-    return synthetic.build_ops(number)[:: number // sample]

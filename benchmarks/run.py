@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from benchmarks import figures, lab
+from benchmarks.benchmark_list import BENCHMARKS, Benchmark
 from benchmarks.figures import BenchmarkFigure
-from benchmarks.measures import BENCHMARKS, Benchmark
 from tools.databases import VAR
 
 RESULT = VAR / "bench.json"

@@ -83,6 +83,8 @@ UPSTREAM_LOOKUPS = {
         get_time_zone=profiles.get_zone,
         find_project=row_finder.find_project,
         find_title=row_finder.find_title,
+        find_kind=row_finder.find_kind,
+        find_date=row_finder.find_date,
         check_args=arg_checks.check_args,
     ),
 }

@@ -10,6 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from core import tokens
+from gateway import docs_surface_cost
 from gateway.contracts import tool_definitions
 from registry.catalog import model
 from registry.catalog.model import Catalog, CatalogOp
@@ -150,7 +151,7 @@ def render_page(content: dict[str, Any], notice: str) -> str:
     costs_by_size = {
         number: compute_costs(repeat_ops(content, number)) for number in (len(content["ops"]), *CATALOG_SIZES)
     }
-    return PAGE_TEMPLATE.format(
+    page = PAGE_TEMPLATE.format(
         notice=notice,
         target=TARGET,
         explored=MAX_EXPLORED,
@@ -159,6 +160,7 @@ def render_page(content: dict[str, Any], notice: str) -> str:
         together="\n".join(_format_total_row(number, cost) for number, each in costs_by_size.items() for cost in each),
         levels="\n".join(f"| {name} | {value} |" for name, value in _measure_levels(content)),
     )
+    return page + docs_surface_cost.render_section(content)
 
 
 def _format_largest_row(number: int, cost: ContextCost) -> str:

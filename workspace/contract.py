@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, tzinfo
+from datetime import date, datetime, tzinfo
 from typing import Any
 
 from core.deadlines import Deadline
@@ -71,12 +71,18 @@ class Lookups:
     `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
     returns the rows with exactly this title, or else a few with a similar one, which it says in the second value.
     `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
-    `find_title` takes the same and returns the title of the row. `check_args` takes a tool name, those of its args that
-    match the schema, and the subject, and returns the errors that the args alone tell, such as an end before a start.
+    `find_title` takes the same and returns the title of the row.
+    `find_kind` takes an id and the subject, and returns the entity of the row.
+    `find_date` takes an entity, an id, the name of a date and the subject, and returns the day of that date in the
+    subject's zone.
+    `check_args` takes a tool name, those of its args that match the schema, and the subject, and returns the errors
+    that the args alone tell, such as an end before a start.
     """
 
     find_rows: Callable[[str, str, str, str], tuple[Sequence[FoundRow], bool]]
     get_time_zone: Callable[[str], tzinfo]
     find_project: Callable[[str, str, str], str | None]
     find_title: Callable[[str, str, str], str | None]
+    find_kind: Callable[[str, str], str | None]
+    find_date: Callable[[str, str, str, str], date | None]
     check_args: Callable[[str, dict[str, Any], str], Sequence[ArgumentError]]

@@ -2,15 +2,32 @@
 
 from collections import Counter
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db.models import Avg, BooleanField, Count, F, Func, IntegerField, Q, Sum, Value
+from django.db.models import (
+    Avg,
+    BooleanField,
+    Count,
+    Exists,
+    F,
+    Func,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Sum,
+    Value,
+)
 
 from analytics.reports.report_filter import ReportFilter
+from analytics.rollout.flags import DYNAMIC, STATIC
 from analytics.turns.models import ToolSelection
 
 HAS_MISS = ~Q(missed=[])
 HAS_ESCALATION = ~Q(escalated=[])
+ALERT_MISS_RATE = 0.05  # of the turns of the last 24 hours
+ALERT_MIN_TURNS = 100  # fewer turns tell too little
 MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the admin's list of tool selections
 
 
@@ -51,6 +68,33 @@ class SelectionTotals:
         return self.turns_with_escalation / self.turns if self.turns else None
 
 
+@dataclass(frozen=True, slots=True)
+class SelectionKindFigures:
+    """One kind of selection: static or dynamic. Unknown names are those that models called or read in its turns."""
+
+    kind: str
+    totals: SelectionTotals
+    unknown_per_thousand: float | None  # per 1,000 calls
+
+    @property
+    def loaded_per_turn(self) -> float | None:
+        """Tools loaded per turn, on average."""
+        return self.totals.loaded / self.totals.turns if self.totals.turns else None
+
+
+@dataclass(frozen=True, slots=True)
+class RecentMisses:
+    """The turns with a tool miss in the last 24 hours, and whether they are too many."""
+
+    turns: int
+    rate: float
+
+    @property
+    def is_alarming(self) -> bool:
+        """Whether more turns than the threshold missed a tool, of enough turns to tell."""
+        return self.turns >= ALERT_MIN_TURNS and self.rate > ALERT_MISS_RATE
+
+
 class _JSONArrayLength(Func):
     """SQL function: the length of a JSON list."""
 
@@ -80,11 +124,43 @@ def match_missed_tool(name: str) -> Q:
 _LIST_FIELDS = ("loaded", "used", "missed", "escalated")
 
 
+def compute_recent_misses(at: datetime) -> RecentMisses:
+    """Return the tool misses of the 24 hours before `at`."""
+    recent = ToolSelection.objects.filter(time__gt=at - timedelta(hours=24), time__lte=at)
+    totals = recent.aggregate(turns=Count("id"), missing=Count("id", filter=HAS_MISS))
+    return RecentMisses(totals["turns"], totals["missing"] / totals["turns"] if totals["turns"] else 0.0)
+
+
+def compare_kinds(report_filter: ReportFilter) -> list[SelectionKindFigures]:
+    """Return the figures of static and of dynamic selection, without kinds that no turn had."""
+    kinds = []
+    for kind in (STATIC, DYNAMIC):
+        totals = _sum(report_filter.select_tool_selections().filter(selection_kind=kind))
+        if totals.turns:
+            kinds.append(SelectionKindFigures(kind, totals, _compute_unknown_per_thousand(report_filter, kind)))
+    return kinds
+
+
+def _compute_unknown_per_thousand(report_filter: ReportFilter, kind: str) -> float | None:
+    same_turn = {name: OuterRef(name) for name in ("client", "session", "turn")}
+    reported = ToolSelection.objects.filter(selection_kind=kind, **same_turn)
+    totals = (
+        report_filter.select_turns()
+        .filter(Exists(reported))
+        .aggregate(unknown=Sum("unknown_names", default=0), calls=Sum("calls", default=0))
+    )
+    return totals["unknown"] * 1000 / totals["calls"] if totals["calls"] else None
+
+
 def sum_selections(report_filter: ReportFilter) -> SelectionTotals:
     """Return the totals of the tool selections in a scope."""
+    return _sum(report_filter.select_tool_selections())
+
+
+def _sum(rows: QuerySet[ToolSelection]) -> SelectionTotals:
     sums: dict[str, Any] = {name: Sum(_JSONArrayLength(name), default=0) for name in _LIST_FIELDS}
     outcomes = {str(each): Count("id", filter=Q(outcome=each)) for each in ToolSelection.Outcome}
-    totals = report_filter.select_tool_selections().aggregate(
+    totals = rows.aggregate(
         turns=Count("id"),
         missing=Count("id", filter=HAS_MISS),
         escalating=Count("id", filter=HAS_ESCALATION),

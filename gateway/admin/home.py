@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,10 +16,11 @@ from analytics.models import Cohort
 from analytics.reports import FailingOpFigures, row_links, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.rollout.flags import Surface
 from registry.admin import diff_page
-from registry.models import Activation, Op, Release, Switch
+from registry.models import Activation, Agent, Group, Op, Pin, Release, Switch
 from registry.releases import publishing, unpublished
-from registry.snapshot.diff import Kind
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 MAX_NAMED_OPS = 5  # unpublished ops
 MAX_LISTED_ROWS = 20  # switches
@@ -40,6 +42,13 @@ class FailingOp(NamedTuple):
     failed: str
 
 
+class SurfaceSummary(NamedTuple):
+    """A surface that a cohort is on, and the copy that makes it up."""
+
+    surface: str
+    copy: list[NamedLink]
+
+
 class CohortSummary(NamedTuple):
     """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
 
@@ -53,7 +62,7 @@ class CohortSummary(NamedTuple):
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
     """Return the page's context with its parts under `home`, without the parts that the user may not see."""
     home: dict[str, Any] = {"may_publish": request.user.has_perm("registry.add_release")}
-    if request.user.has_perms(["registry.view_op", "registry.view_group", "registry.view_promptsection"]):
+    if request.user.has_perms([f"registry.view_{each.model._meta.model_name}" for each in COPY_KINDS.values()]):
         home["unpublished"] = _summarize_unpublished()
     if request.user.has_perm("registry.view_release"):
         home["live"] = _summarize_live_release()
@@ -129,7 +138,23 @@ def _summarize_rollout() -> dict[str, Any]:
         if cohorts
         else []
     )
-    return {"cohorts": cohorts + remainder, "days": reports.DAYS}
+    variants = {cohorts_by_name[name].variant for name in active_names}
+    surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
+    return {"cohorts": cohorts + remainder, "days": reports.DAYS, "surfaces": surfaces}
+
+
+def _list_copy(surface: Surface) -> Iterable[NamedLink]:
+    """Yield the rows of the draft that make up a surface, besides ops and prompt sections, as counts with links."""
+    if surface in (Surface.HYBRID, Surface.DISCOVERY):
+        pins = Pin.objects.filter(surface=surface).count()
+        url = f"{reverse('admin:registry_pin_changelist')}?surface__exact={surface}"
+        yield NamedLink(f"{pins} pin{pluralize(pins)}", url)
+    if surface == Surface.DISCOVERY:
+        domains = Group.objects.exclude(discovery_name="").count()
+        url = f"{reverse('admin:registry_group_changelist')}?discovery_name__isempty=0"
+        yield NamedLink(f"{domains} discovery name{pluralize(domains)}", url)
+        agents = Agent.objects.filter(status=Agent.Status.ACTIVE).count()
+        yield NamedLink(f"{agents} agent{pluralize(agents)}", reverse("admin:registry_agent_changelist"))
 
 
 def _summarize_cohort(name: str, cohort: Cohort | None, is_on: bool, cohort_totals: Totals) -> CohortSummary:

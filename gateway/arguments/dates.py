@@ -2,7 +2,7 @@
 
 import re
 from calendar import monthrange
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,9 +12,11 @@ from dateutil import parser as date_parser
 
 MAX_TEXT_LENGTH = 60  # characters; a longer text is no date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
+TIME_FORMATS = DATE_FORMATS - {"date"}
 START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
 
 _NUMERIC_DATE = re.compile(r"[0-9]{1,4}([/.-])[0-9]{1,2}\1[0-9]{1,4}\b.{0,40}")
+_TIME_OF_DAY = re.compile(r"(?:at )?(?:[0-9]{1,2}(?::[0-9]{2}){1,2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon)")
 _EPOCH = re.compile(r"[0-9]{9,13}")
 _ZONE = re.compile(r"\b(UTC|GMT|Z|[A-Z][A-Za-z]{1,20}/[A-Za-z_]{1,30})\]?\Z")
 _FILLER = re.compile(r"\b(?:by|on|due|until|before|the|at|around|coming|o'clock)\b|,", re.IGNORECASE)
@@ -49,6 +51,28 @@ def find_date(value: Any, format: str, *, now: datetime) -> str | None:
     except (ValueError, OverflowError):  # a year that no datetime has
         return None
     return _write(found[0], format, has_time=found[1], now=now) if found else None
+
+
+def is_time_of_day(value: Any) -> bool:
+    """Return whether a value is a time without a day, such as 18:00 or "at 6 pm"."""
+    return isinstance(value, str) and _TIME_OF_DAY.fullmatch(value.strip().lower()) is not None
+
+
+def get_midnight(moment: datetime) -> datetime:
+    """Return the start of a moment's day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def is_past(text: str, now: datetime) -> bool:
+    """Return whether a date-time, local if it has no offset, is before now."""
+    moment = datetime.fromisoformat(text.upper())
+    return (moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)) < now
+
+
+def read_day(value: Any) -> date | None:
+    """Return the day of a date or date-time in ISO 8601, None for anything else."""
+    found = _read_iso(value) if isinstance(value, str) and len(value) >= len("2026-03-01") else None
+    return found[0].date() if found else None
 
 
 def _read_epoch(value: Any) -> tuple[datetime, bool] | None:

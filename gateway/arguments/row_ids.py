@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from datetime import UTC, tzinfo
+from datetime import UTC, date, tzinfo
 from typing import Any
 
 from core.deadlines import Deadline
 from gateway.contracts.errors import FieldError
+from gateway.executors import embedded
 from gateway.executors.embedded import find_lookups
 from gateway.request_context import Caller, is_uuid
 from registry.catalog.model import Catalog, CatalogOp
@@ -75,6 +76,23 @@ def find_project(op: CatalogOp, args: Mapping[str, Any], caller: Caller) -> str 
         return None
     with limit_lookup():
         return lookups.find_project(op.entity, id, caller.subject)
+
+
+def find_kind(id: Any, caller: Caller) -> str | None:
+    """Return the kind of the row with an id, None if no upstream can tell."""
+    if not isinstance(id, str) or not is_uuid(id):
+        return None
+    with limit_lookup():
+        return embedded.find_kind(id, caller.subject)
+
+
+def find_date(name: str, args: Mapping[str, Any], *, op: CatalogOp, caller: Caller) -> date | None:
+    """Return the day of a date that the row of a call has, None if the upstream cannot tell."""
+    id, lookups = args.get(f"{op.entity}_id"), find_lookups(op.connection)
+    if lookups is None or not isinstance(id, str) or not is_uuid(id):
+        return None
+    with limit_lookup():
+        return lookups.find_date(op.entity, id, name, caller.subject)
 
 
 def get_time_zone(op: CatalogOp, caller: Caller) -> tzinfo:

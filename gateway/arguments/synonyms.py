@@ -80,6 +80,7 @@ NAME_SETS: tuple[tuple[str, ...], ...] = (
         *("effort_minutes", "estimate_minutes", "slot_minutes", "meeting_length", "time_needed"),
     ),
     ("recurrence", "repeat", "repeats", "frequency", "recurring", "rrule", "cadence", "recurs", "repeat_rule"),
+    ("occurrence_start", "occurrence", "occurrence_at", "occurrence_date", "instance", "instance_start", "which_one"),
     ("recurrence_until", "repeat_until", "repeats_until", "recurrence_end", "until", "recurs_until", "end_date"),
     ("sort_by", "sort", "order", "order_by", "ordering", "sorting", "sort_order"),
     ("location", "place", "where", "venue", "room", "address"),

@@ -9,7 +9,7 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from analytics.events.models import OperationEvent
-from gateway.contracts.errors import NotFoundError
+from gateway.contracts.errors import ArgsCorrection, FieldError, InvalidRequestError, NotFoundError
 from gateway.executors import embedded
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 
@@ -21,6 +21,8 @@ def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     kind, id, limit = work.args["entity_kind"], str(UUID(work.args["entity_id"])), work.args["limit"]
     title = embedded.find_title(kind, id, work.subject)
     if title is None:
+        if other_kind := embedded.find_kind(id, work.subject):
+            raise _build_kind_error(other_kind)
         raise NotFoundError(
             f"No {kind} that you can see has this entity_id; find its id with onto.search.", reason="not_found"
         )
@@ -30,12 +32,23 @@ def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
             "at": event["time"].isoformat(timespec="seconds").replace("+00:00", "Z"),
             "by": event["subject"],
             "op": event["op"],
+            **_get_stored_message(event["content"]),
         }
         for event in newest[:limit]
     ]
     has_more = len(newest) > limit
     result = {"changes": changes, "has_more": has_more, "message": _build_message(len(changes), has_more=has_more)}
     return UpstreamResponse(result, entity_id=id, entity_name=title)
+
+
+def _build_kind_error(kind: str) -> InvalidRequestError:
+    error = FieldError("/entity_kind", "kind_mismatch", f"entity_id is the id of a {kind}.", expected=kind)
+    return InvalidRequestError(
+        error.message,
+        reason="invalid_args",
+        field_errors=[error],
+        correction=ArgsCorrection(args={"entity_kind": kind}),
+    )
 
 
 def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:
@@ -48,9 +61,16 @@ def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = [
         dict(event)
         for queryset in (writes.filter(entity_id=id, changed_ids__isnull=True), writes_of_many.filter(ids__contains=id))
-        for event in queryset.order_by("-time", "-id").values("id", "time", "subject", "op")[:limit]
+        for event in queryset.order_by("-time", "-id").values("id", "time", "subject", "op", "content")[:limit]
     ]
     return sorted(events, key=itemgetter("time", "id"), reverse=True)[:limit]
+
+
+def _get_stored_message(content: Any) -> dict[str, str]:
+    """Return what the answer to the call said about the changes, if the event stores it (GATEWAY_CONTENT_DAYS)."""
+    result = content.get("result") if isinstance(content, dict) else None
+    message = result.get("message") if isinstance(result, dict) else None
+    return {"change": message} if isinstance(message, str) else {}
 
 
 def _build_message(count: int, *, has_more: bool) -> str:

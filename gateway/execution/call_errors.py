@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from core import strict_json, suggestions
-from gateway.arguments import normalise, repair, row_ids
+from gateway.arguments import normalise, repair, repair_work, row_ids
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import (
     ArgsCorrection,
@@ -95,14 +95,16 @@ def find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
     return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
 
 
-def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair.RepairHelp:
-    return repair.RepairHelp(
+def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair_work.RepairHelp:
+    return repair_work.RepairHelp(
         context=call.caller.context,
         now=lambda: call.trace.at.astimezone(row_ids.get_time_zone(op, call.caller)),
         find_id=lambda name, text, args: row_ids.find_id(
             name, text, args, op=op, catalog=call.catalog, caller=call.caller
         ),
         find_project=lambda args: row_ids.find_project(op, args, call.caller),
+        find_kind=lambda id: row_ids.find_kind(id, call.caller),
+        find_date=lambda name, args: row_ids.find_date(name, args, op=op, caller=call.caller),
         find_other_op=lambda name, args: _find_other_op(call, op, name, args),
         find_rule_errors=lambda args: _find_rule_errors(call, op, args),
     )
@@ -132,9 +134,9 @@ def _find_other_op(
     other, renamed = found
     if renamed is None:
         return other.op, None
-    if repair.CURRENT_PROJECT in other.required - renamed.keys():
+    if repair_work.CURRENT_PROJECT in other.required - renamed.keys():
         project = row_ids.find_project(other, renamed, call.caller)
-        renamed |= {repair.CURRENT_PROJECT: project} if project else {}
+        renamed |= {repair_work.CURRENT_PROJECT: project} if project else {}
     return other.op, None if find_field_errors(other.validator, renamed) else renamed
 
 

@@ -57,6 +57,12 @@ def find_title(entity: str, id: str, subject: str) -> str | None:
     return next((title for title in titles if title is not None), None)
 
 
+def find_kind(id: str, subject: str) -> str | None:
+    """Return the kind of the row with this id of any embedded upstream; None if the subject can see none."""
+    kinds = (lookups.find_kind(id, subject) for lookups in _lookups_by_connection.values())
+    return next((kind for kind in kinds if kind), None)
+
+
 class EmbeddedExecutor:
     """Runs an op with the handler registered for its tool name."""
 

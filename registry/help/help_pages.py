@@ -25,7 +25,7 @@ from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
-SEARCH_LIMIT = 8
+NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
 
@@ -213,7 +213,8 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     for field in ("arg", "cursor"):
         if getattr(query, field) is not None:
             raise BadHelpQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
-    paths = search.find_ops(catalog, view, text, limit=query.limit or SEARCH_LIMIT)
+    result = search.search_ops(catalog, view, text, limit=query.limit)
+    paths = result.paths
     if paths:
         items = [_build_search_item(catalog.ops[path]) for path in paths]
     else:
@@ -221,11 +222,12 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
             drop_empty({"path": path, "summary": catalog.groups.get(path, ""), "ops": view.counts[path]})
             for path in search.find_nearest_groups(catalog, view, text)
         ]
-    body: dict[str, Any] = {"query": text, "type": "search", "items": items}
+    message = NOTHING_FITS if paths and not result.is_clear else ""
+    body = drop_empty({"query": text, "type": "search", "message": message, "items": items}, always_kept=("items",))
     body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]
-    elif paths:
+    elif paths and result.is_clear:
         token_budget.add_arguments(
             body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
         )

@@ -10,6 +10,9 @@ from registry.search import op_embeddings, tokenizer
 from registry.search.index import SearchIndex
 
 MAX_GROUPS = 5
+DEFAULT_LIMIT = 8
+MIN_RESULTS = 5  # of a search without a limit, if as many match
+MIN_SHARE = 0.5  # of the best score, for the results after those; hardly any right op has less
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,25 @@ class _NameLookup:
     paths: dict[str, str]
 
 
+@dataclass(frozen=True)
+class SearchResult:
+    """The paths of the ops found, best first, and whether the best one is likely to be meant."""
+
+    paths: list[str]
+    is_clear: bool = True
+
+
+def search_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int | None = None) -> SearchResult:
+    """Return what a search shows. Without a limit, ops that are much worse than the best are left out at the end."""
+    exact = _find_exact_match(catalog, query)
+    ranking = get_index(catalog).rank(query, use_endpoint=not exact)
+    shares = {path: share for path, share in ({exact: 1.0} | ranking.shares).items() if path in view.ops}
+    shown = list(islice(shares, limit or DEFAULT_LIMIT))
+    if limit is None:
+        shown = [*shown[:MIN_RESULTS], *(path for path in shown[MIN_RESULTS:] if shares[path] >= MIN_SHARE)]
+    return SearchResult(shown, is_clear=exact in view.ops or ranking.is_clear)
+
+
 def find_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int, use_endpoint: bool = True) -> list[str]:
     """Return at most `limit` visible paths, best first. Empty if nothing matches.
 
@@ -33,7 +55,7 @@ def find_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int, use
     finds its successor. The embeddings endpoint is asked unless a name matches or `use_endpoint` is false.
     """
     exact = _find_exact_match(catalog, query)
-    ranked = get_index(catalog).rank(query, use_endpoint=use_endpoint and not exact)
+    ranked = get_index(catalog).rank(query, use_endpoint=use_endpoint and not exact).shares
     exact_matches = [exact] if exact else []
     visible = (path for path in dict.fromkeys([*exact_matches, *ranked]) if path in view.ops)
     return list(islice(visible, limit))

@@ -92,9 +92,9 @@ class IdLookups:
             if found:
                 self._lookups_by_op[index] = sorted(found)
 
-    def raise_scores(self, scores: Floats, matches: NDArray[np.bool_]) -> list[int]:
-        """Raise in place the scores of the ops that find what the best matches need. Return the ops raised."""
-        best = _find_best(scores, matches, LOOKED_UP_OPS)
+    def raise_scores(self, scores: Floats, candidates: NDArray[np.bool_]) -> list[int]:
+        """Raise in place the scores of the ops that find what the best candidates need. Return the ops raised."""
+        best = _find_best(scores, candidates, LOOKED_UP_OPS)
         raised: dict[int, float] = defaultdict(float)
         for op in best:
             distance = float(scores[op] - scores[best[0]])
@@ -118,9 +118,9 @@ def _iter_wanted_entities(op: CatalogOp, name_words: Sequence[str]) -> Iterator[
                 yield tokenizer.stem(entity) or entity
 
 
-def _find_best(scores: Floats, matches: NDArray[np.bool_], count: int) -> Indexes:
-    """Return the indexes of the matches with the highest scores, best first."""
-    found = np.flatnonzero(matches)
+def _find_best(scores: Floats, candidates: NDArray[np.bool_], count: int) -> Indexes:
+    """Return the indexes of the candidates with the highest scores, best first."""
+    found = np.flatnonzero(candidates)
     if len(found) > count:
         found = found[np.argpartition(-scores[found], count)[:count]]
     return found[np.argsort(-scores[found], kind="stable")]

@@ -4,6 +4,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +28,25 @@ VOTE_WEIGHT = 0.3
 VOTE_SHARPNESS = 12
 ACTION_WEIGHT = 0.02
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
+PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of a request
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
 MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
+MIN_CLEAR_SCORE = 0.4  # of the best op by words and static vectors; what scores less is usually a coincidence
 
 _DIGIT = re.compile("[0-9]")
 _ID = re.compile(r"\bids?\b", re.IGNORECASE)  # a request that has an id needs no op that finds it
 
 VECTOR_FIELDS = ("name", "aliases", "keywords", "text")
 OPS_PER_PRODUCT = 250  # ops per matrix product; more would briefly use many MB
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The ops that match a request, best first, each with its score as a share of the best one's."""
+
+    shares: dict[str, float]  # by path
+    is_clear: bool  # whether the best op is likely to be meant, and not only the nearest one
 
 
 class SearchIndex:
@@ -60,33 +71,44 @@ class SearchIndex:
         self._op_vectors = _compute_op_vectors(self._vectors, indexed_words, count) if self._vectors else None
         self.embeddings = OpEmbeddings(self.ops)
         self._keywords = _index_keywords(self.ops)
+        self._phrases = _index_phrases(self.ops)
+        self._phrase_lengths = sorted({len(phrase) for phrase in self._phrases})
         self._summaries = frozenset(tokenizer.normalise_name(op.summary) for op in self.ops)
         self._actions = np.array([intent.detect_op_action(op) for op in self.ops])
         self._writes = np.array([op.is_write for op in self.ops], dtype=bool)
         self._lists = np.array([intent.is_list(op) for op in self.ops], dtype=bool)
 
-    def rank(self, request: str, *, use_endpoint: bool = True) -> list[str]:
-        """Return the paths of the ops that match a request, best first. An op's summary needs no endpoint to match."""
+    def rank(self, request: str, *, use_endpoint: bool = True) -> Ranking:
+        """Return the ops that match a request. An op's summary needs no endpoint to match."""
         name = tokenizer.normalise_name(request)
         text = tokenizer.extract_request(request[:MAX_REQUEST])
         request_words = self._select_words(text)
         own, word_scores = self._score_words(request_words)
         cosines = self._compute_cosines(request_words)
         clauses = tokenizer.split_clauses(text)[:MAX_CLAUSES]
-        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses)
+        phrases = self._score_phrases(text)
+        scores = word_scores + cosines + VOTE_WEIGHT * self._count_votes(clauses) + phrases
         needs_endpoint = use_endpoint and name not in self._summaries
+        best_score = float(scores.max(initial=0))  # embeddings of each model have another range
         embedding_cosines = self._compute_embedding_cosines(request if needs_endpoint else "")
+        standouts = _find_standouts(embedding_cosines, NEAREST_OPS)
         scores += embedding_cosines
         scores += self._score_actions(intent.detect_request_action(tokenizer.split_words(text)))
-        matches = (own > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
-        matches[_find_standouts(embedding_cosines, NEAREST_OPS)] = True
+        matches = (own > 0) | (phrases > 0) | (cosines >= MIN_COSINE if self._has_known_word(request_words) else False)
+        has_match = bool(matches.any())
+        matches[standouts] = True
         if not _ID.search(request):
-            matches[self._lookups.raise_scores(scores, matches)] = True
+            # If the request is about the catalog, an op that does not match may still tell what is needed first.
+            candidates = np.ones_like(matches) if has_match else matches
+            matches[self._lookups.raise_scores(scores, candidates)] = True
         keyword_matches = self._keywords.get(name, [])
         scores[keyword_matches] += KEYWORD_WEIGHT
         matches[keyword_matches] = True
         found = np.flatnonzero(matches)
-        return [self.paths[match] for match in found[np.argsort(-scores[found], kind="stable")]]
+        found = found[np.argsort(-scores[found], kind="stable")]
+        is_clear = best_score >= MIN_CLEAR_SCORE or bool(len(standouts)) or bool(keyword_matches)
+        shares = scores[found] / max(float(scores[found].max(initial=0)), 1e-6)
+        return Ranking(dict(zip([self.paths[each] for each in found], shares.tolist(), strict=True)), is_clear)
 
     def _count_votes(self, clauses: Sequence[str]) -> Floats:
         """Return the highest share of a clause's vote that each op gets. The votes of a clause sum up to 1."""
@@ -97,6 +119,18 @@ class SearchIndex:
             weights = np.exp(VOTE_SHARPNESS * (scores - scores.max(initial=0)))
             np.maximum(votes, weights / weights.sum(), out=votes)
         return votes
+
+    def _score_phrases(self, text: str) -> Floats:
+        """Return for each op the bonus of its longest keyword of several words that is part of the text.
+
+        Such a keyword says more than its words: of "what could go wrong", only "wrong" is no stop word.
+        """
+        scores = np.zeros(len(self.ops), dtype=np.float32)
+        stems = _stem_phrase(text) if self._phrases else ()
+        for length in self._phrase_lengths:  # rising, so that the longest one counts
+            for start in range(len(stems) - length + 1):
+                scores[self._phrases.get(stems[start : start + length], [])] = PHRASE_WEIGHT * (length - 1)
+        return scores
 
     def _select_words(self, text: str) -> list[str]:
         """Return the significant words of a text, with typos corrected, without ids and other values."""
@@ -188,6 +222,21 @@ def _index_keywords(ops: Sequence[CatalogOp]) -> dict[str, list[int]]:
         for normalised in {tokenizer.normalise_name(keyword) for keyword in op.keywords}:
             places[normalised].append(op_index)
     return dict(places)
+
+
+def _index_phrases(ops: Sequence[CatalogOp]) -> dict[tuple[str, ...], list[int]]:
+    """Return {keyword of several words, as stems: op indexes}."""
+    places: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for op_index, op in enumerate(ops):
+        for keyword in op.keywords:
+            if len(phrase := _stem_phrase(keyword)) > 1:
+                places[phrase].append(op_index)
+    return dict(places)
+
+
+def _stem_phrase(text: str) -> tuple[str, ...]:
+    """Return the words of a text as stems, with stop words as they are."""
+    return tuple(tokenizer.stem(word) or word for word in tokenizer.split_words(text))
 
 
 def _find_standouts(cosines: Floats, count: int) -> NDArray[np.intp]:

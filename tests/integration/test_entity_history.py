@@ -37,6 +37,14 @@ def test_each_change_tells_its_time_user_and_op(api: Api) -> None:
     assert read_history(api, limit=1)["has_more"] is True
 
 
+def test_change_is_told_if_events_store_answers(api: Api, settings: Any) -> None:
+    api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 3})
+    settings.GATEWAY_CONTENT_DAYS = 7
+    message = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 4})["result"]["message"]
+
+    assert [change.get("change") for change in read_history(api)["changes"]] == [message, None]
+
+
 def test_reads_failures_dry_runs_replays_and_other_rows_are_no_changes(api: Api) -> None:
     api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
     api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": 9})

@@ -129,7 +129,7 @@ def test_event_of_a_dry_run_is_marked(api: Api, read_events: ReadEvents) -> None
 @pytest.mark.parametrize(
     ("body", "type", "op", "result_count"),
     [
-        ({"path": "root"}, "help", "root", 3),
+        ({"path": "root"}, "help", "root", 5),
         ({"path": "onto.goal"}, "help", "onto.goal", 6),
         ({"path": "get_task"}, "help", "onto.task.get", None),
         ({"path": "onto.task.list", "arg": "limit"}, "help", "onto.task.list", None),

@@ -125,7 +125,7 @@ def test_home_warns_when_no_release_is_live(db: None, admin_client: HttpClient) 
     ("permissions", "shown"),
     [
         ([], []),
-        (["view_op", "view_group", "view_promptsection"], ["Unpublished changes"]),
+        (["view_op", "view_group", "view_promptsection", "view_agent", "view_pin"], ["Unpublished changes"]),
         (["view_release"], ["Live release"]),
         (["view_opdaily", "view_operationevent"], ["Failing ops"]),
         (["view_switch"], ["Switched off"]),

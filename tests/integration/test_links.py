@@ -47,6 +47,30 @@ def test_link_is_created_listed_from_both_ends_and_removed(api: Api, rows: dict[
     assert api.exec("onto.edge.unlink", {"edge_id": edge_id})["error"]["code"] == "NOT_FOUND"
 
 
+@pytest.mark.parametrize(
+    "kinds", [{}, {"src_kind": "goal", "dst_kind": "task"}, {"src_kind": "risk", "dst_kind": "milestone"}]
+)
+def test_kinds_are_found_by_the_ids(api: Api, rows: dict[str, str], kinds: dict[str, str]) -> None:
+    ids = {"src_id": rows["document"], "dst_id": rows["task"]}
+
+    refused = api.exec("onto.edge.link", ids | {"rel": "references"} | kinds)
+
+    assert refused["error"]["code"] == "VALIDATION_ERROR"
+    call = refused["error"]["details"]["retry_with"]
+    assert (call["args"]["src_kind"], call["args"]["dst_kind"]) == ("document", "task")
+    assert api.exec(call["op"], call["args"])["ok"] is True
+
+
+@pytest.mark.parametrize("op", ["onto.entity.links.get", "onto.entity.history"])
+@pytest.mark.parametrize("kind", [{}, {"entity_kind": "goal"}])
+def test_kind_of_one_row_is_found_by_its_id(api: Api, rows: dict[str, str], op: str, kind: dict[str, str]) -> None:
+    refused = api.exec(op, {"entity_id": rows["task"]} | kind)
+
+    call = refused["error"]["details"]["retry_with"]
+    assert call["args"]["entity_kind"] == "task"
+    assert api.exec(call["op"], call["args"])["ok"] is True
+
+
 @pytest.mark.parametrize("kind", ["metric", "source", "event"])
 @pytest.mark.parametrize("argument", ["src_kind", "dst_kind"])
 def test_unsupported_kind_is_refused_with_the_supported_ones(

@@ -21,7 +21,7 @@ from gateway.clients import api_keys, key_verification
 from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
 from gateway.routing import release_routing
-from gateway.toolset import service
+from gateway.toolset import rendering
 from registry.catalog import cache
 from registry.models import Op, PromptSection
 from registry.releases import publishing
@@ -333,12 +333,12 @@ def test_prompt_section_about_a_tool_is_sent_only_with_that_tool(api: Api, make_
 
 
 def test_toolset_is_built_while_another_thread_clears_the_cache(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    class ClearingCache(service._ToolsetCache):
-        def __setitem__(self, key: Any, built: service.BuiltToolset) -> None:
+    class ClearingCache(rendering._ToolsetCache):
+        def __setitem__(self, key: Any, built: rendering.BuiltToolset) -> None:
             super().__setitem__(key, built)
             self.clear()  # as another thread does when the cache is full
 
-    monkeypatch.setattr(service, "_ToolsetCache", ClearingCache)
+    monkeypatch.setattr(rendering, "_ToolsetCache", ClearingCache)
 
     assert request_toolset(api)["tools"]
 

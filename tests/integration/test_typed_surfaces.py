@@ -43,6 +43,11 @@ def publish() -> None:
 
 
 @pytest.fixture(autouse=True)
+def _without_shipped_pins(live_catalog: Any) -> None:
+    Pin.objects.all().delete()
+
+
+@pytest.fixture(autouse=True)
 def _gateway_enabled(settings: Any) -> None:
     settings.AGENTIC_CHAT_TOOL_GATEWAY = True
 

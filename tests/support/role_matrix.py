@@ -34,6 +34,8 @@ MODELS_BY_ROLES = {
         "registry.Group",
         "registry.Op",
         "registry.PromptSection",
+        "registry.Agent",
+        "registry.Pin",
         "registry.PolicyRule",
         "registry.Example",
         "registry.OpAlias",
@@ -84,6 +86,12 @@ MODELS_BY_ROLES = {
 ROLES_BY_MODEL = {label: who for who, labels in MODELS_BY_ROLES.items() for label in labels}
 
 
+# Models of copy, by the name that their pages have.
+COPY_MODELS = {
+    label.partition(".")[2].lower(): label
+    for label in ("registry.Op", "registry.Group", "registry.PromptSection", "registry.Agent", "registry.Pin")
+}
+
 # Pages that are not a model's standard pages: the roles that may GET and POST. None if the page takes no POST.
 PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_review": ("AEPU", "A"),
@@ -92,8 +100,8 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_release_restore": ("AE", "AE"),
     "registry_op_files": ("AE", "AE"),
     "registry_op_download": ("AE", "AE"),  # writes nothing
-    **{f"registry_{name}_preview": ("", "AEPU") for name in ("op", "group", "promptsection")},  # writes nothing
-    **{f"registry_{name}_add_preview": ("", "AE") for name in ("op", "group", "promptsection")},
+    **{f"registry_{name}_preview": ("", "AEPU") for name in COPY_MODELS},  # writes nothing
+    **{f"registry_{name}_add_preview": ("", "AE") for name in COPY_MODELS},
     **{  # read-only
         f"report_{name}": ("AEPU", "AEPU")
         for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "dead_ends")
@@ -171,9 +179,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         )
     args = {
         "app_list": ["registry"],
-        "registry_op_preview": [rows["registry.Op"].pk],
-        "registry_group_preview": [rows["registry.Group"].pk],
-        "registry_promptsection_preview": [rows["registry.PromptSection"].pk],
+        **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
         "analytics_cohort_impact": [rows["analytics.Cohort"].pk],
         "analytics_flag_impact": [rows["analytics.Flag"].pk],

@@ -27,6 +27,7 @@ class ReportContent:
 
     query: ReportQuery
     lead: str
+    alert: str = ""  # what needs attention now, whatever the period
     figures: Sequence[ReportFigure] = ()
     tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()

@@ -1,11 +1,12 @@
 """Report: which tools models were given, used and missed."""
 
 from django.http import HttpRequest
+from django.utils import timezone
 
 from analytics.models import ToolSelection
 from analytics.reports import row_links, selection
 from analytics.reports.report_filter import ReportFilter
-from analytics.reports.selection import MISSED_TOOL_PARAMETER, SelectionTotals
+from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
 from gateway.admin.reports import tables
 from gateway.admin.reports.by_op import map_op_urls
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
@@ -22,6 +23,14 @@ MISSED_COLUMNS = [
     ReportColumn("Turns", tables.format_count),
     ReportColumn("Of all turns", tables.format_rate),
 ]
+KIND_COLUMNS = [
+    ReportColumn("Selection"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Tools loaded per turn", tables.format_mean),
+    ReportColumn("Turns with a tool miss", tables.format_rate),
+    ReportColumn("Turns with an escalation", tables.format_rate),
+    ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
+]
 OUTCOME_COLUMNS = [
     ReportColumn("How the turn ended"),
     ReportColumn("Turns", tables.format_count),
@@ -36,8 +45,13 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
+        alert=_describe_alert(selection.compute_recent_misses(timezone.now())),
         figures=_build_figures(query.scope, selections),
-        tables=[_build_missed_table(query.scope, selections), _build_outcomes_table(query.scope, selections)],
+        tables=[
+            _build_kinds_table(query.scope),
+            _build_missed_table(query.scope, selections),
+            _build_outcomes_table(query.scope, selections),
+        ],
         is_empty=not selections.turns,
         empty=EMPTY_TEXT,
     )
@@ -70,6 +84,32 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]
+
+
+def _describe_alert(misses: RecentMisses) -> str:
+    """Say that too many turns of the last 24 hours missed a tool; empty if not."""
+    if not misses.is_alarming:
+        return ""
+    return (
+        f"{tables.format_rate(misses.rate)} of the {tables.format_count(misses.turns)} turns of the last 24 hours "
+        f"called a tool that they were not given; the threshold is {tables.format_rate(ALERT_MISS_RATE)}. "
+        "See the most missed tools below."
+    )
+
+
+def _build_kinds_table(scope: ReportFilter) -> ReportTable:
+    rows = [
+        [
+            ReportCell(each.kind, row_links.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
+            ReportCell(each.totals.turns),
+            ReportCell(each.loaded_per_turn),
+            ReportCell(each.totals.miss_rate),
+            ReportCell(each.totals.escalation_rate),
+            ReportCell(each.unknown_per_thousand),
+        ]
+        for each in selection.compare_kinds(scope)
+    ]
+    return ReportTable("kinds", "Static and dynamic selection", KIND_COLUMNS, rows)
 
 
 def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> ReportTable:

@@ -88,6 +88,7 @@ COMPONENTS: dict[str, Any] = {
         },
         {
             "omitted": TEXTS,
+            "message": TEXT,
             "tools": {
                 **build_array(OBJECT),
                 "description": "On the native surface: what the provider takes as the result of its tool search.",
@@ -95,7 +96,8 @@ COMPONENTS: dict[str, Any] = {
         },
         description=(
             "The ops that match a query, best first; the first four with their args, as far as max_tokens allows "
-            "(default 500). Without a match, the nearest groups with their number of ops."
+            "(default 500). A message says if none clearly fits. Without a match, the nearest groups with their number "
+            "of ops."
         ),
     ),
     "HelpSearchItem": build_object(

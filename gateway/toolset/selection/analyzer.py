@@ -7,10 +7,9 @@ from collections.abc import Hashable, Sequence
 from functools import cache
 from threading import Lock
 
-from core.llm import LlmError, LlmNotConfigured, Tier
-
 from core import llm
 from core.deadlines import Deadline
+from core.llm import LlmError, LlmNotConfigured, Tier
 from gateway.contracts.validation import find_field_errors
 from gateway.toolset.selection import heuristics
 from gateway.toolset.selection.categories import ToolCategory
@@ -53,9 +52,7 @@ class StrategyAnalyzer:
             remembered = self._plans.get(key)
         if remembered is not None:
             return remembered
-        plan = _ask_model(request, candidates, catalog) or heuristics.plan_selection(
-            request.message, candidates, catalog, catalog.view_for(request.visibility)
-        )
+        plan = _ask_model(request, candidates, catalog) or heuristics.plan_selection(request, candidates, catalog)
         with self._lock:
             self._plans[key] = plan
             while len(self._plans) > MAX_REMEMBERED:

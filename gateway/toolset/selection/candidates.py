@@ -2,6 +2,7 @@
 
 import re
 
+from gateway.request_context import UserContext
 from gateway.toolset import contexts
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
@@ -13,7 +14,7 @@ CREATE_CONTEXT = "project_create"
 ENTITY_WORDS = {
     "project": "projects? projekte?n? projets?",
     "task": "tasks? todos? to-dos? chores? tickets? aufgaben? tâches?",
-    "document": "documents? docs? notes? dokumente?n? notizen?",
+    "document": "documents? docs? notes? pages? minutes dokumente?n? notizen?",
     "goal": "goals? objectives? ziele?n? objectifs?",
     "plan": "plans? phases? pläne?n?",
     "milestone": "milestones? meilensteine?n? jalons?",
@@ -34,11 +35,16 @@ def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp
     """
     view = catalog.view_for(request.visibility)
     ops = [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
-    focus = request.context.entity_type or ("task" if request.context.type == "task" else "")
+    focus = get_focus(request.context)
     named_entities = find_named_entities(request.message)
     if focus not in ENTITY_WORDS or named_entities - {focus}:
         return ops
     return [op for op in ops if _is_in_focus(op, focus)]
+
+
+def get_focus(context: UserContext) -> str:
+    """Return the kind of the row that the user looks at; empty if they look at none."""
+    return context.entity_type or ("task" if context.type == "task" else "")
 
 
 def find_named_entities(message: str) -> set[str]:

@@ -1,77 +1,108 @@
 """Plan a selection without a model: by the verbs and kinds of rows in a message, and by the search of ops."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from gateway.toolset.selection.candidates import CREATE_PROJECT, find_named_entities
+from gateway.toolset.contexts import resolve_context
+from gateway.toolset.selection.candidates import CREATE_PROJECT, find_named_entities, get_focus
 from gateway.toolset.selection.categories import ToolCategory, get_category
 from gateway.toolset.selection.plan import Intent, SelectionMode, SelectionPlan
+from gateway.toolset.shown_tools import ToolsetRequest
 from registry import search
-from registry.catalog.model import Catalog, CatalogOp, CatalogView
+from registry.catalog.model import Catalog, CatalogOp
 from registry.search import intent, tokenizer
 
 MAX_FOUND = 12  # ops of a search that count
+MAX_SURE_FOUND = 5  # of them that come before the tools that a context nearly always needs
 MAX_REQUIRED = 2  # of them that are always shown
 SURE, UNSURE = 0.7, 0.4  # confidence
 WRITES = frozenset((intent.CREATE, intent.UPDATE, intent.DELETE))
-LOOKUP_ACTIONS = ("search", "list", "get")  # how a row that a message names is found
 
+# The kinds of rows that messages of a context are nearly always about, and what is done with them.
+_MAIN_ENTITIES = {
+    "project": ("task", "project"),
+    "global": ("task", "project", "event"),
+    "project_audit": ("task", "project"),
+    "project_forecast": ("task", "milestone"),
+}
+_MAIN_ACTIONS = ("search", "list", "get", "update", "create")
+_COMPANION_ACTIONS = ("get", "search", "list", "update", "create", "delete")
+
+# Verbs of two words, and orders without a verb, which the verbs of single words do not tell.
+_ASKS_CHANGE = re.compile(
+    r"\b(?:get rid of|call(?:ing)? off|tick(?:ed)? off|cross(?:ed)? off|put (?:it|this|that|them|off|in|on|down)|"
+    r"book (?:it|me|that|us)|make it|if not,? do|turn .{1,30} into|i want|i need|we need|has to|have to|must|should be|"
+    r"give (?:it|those|them|that) another|belongs? (?:to|in)|instead|later please|earlier please|please|"
+    r"done|finished|erledigt|bitte|trage?|verschieb\w*|lösch\w*|ajoute\w*|supprime\w*|merci de)\b",
+    re.IGNORECASE,
+)
 _ASKS_WEB = re.compile(
-    r"https?://|www\.|\b(?:web|internet|online|google|website of|look up|research|news|recherchier\w*|im netz)\b",
+    r"https?://|www\.|\b(?:web|website|internet|online|google|look up|research|news|weather|forecast for|exchange rate|"
+    r"prices?|costs?|minimum wage|bank holidays?|public holidays?|opening hours|recherchier\w*|im netz)\b",
     re.IGNORECASE,
 )
 _ASKS_PRODUCT = re.compile(
-    r"\b(?:what can you|how do(?:es)? (?:this|you|it)|how can you|what are you|your (?:features|abilities)|"
-    r"what is this|this (?:app|tool|product|workspace)|help me use|get started|user guide|tutorial|was kannst du)\b",
+    r"\b(?:what can you|can you|can i|could i|how do(?:es)? (?:this|you|it)|how can|what are you|your (?:features|"
+    r"abilities)|what is this|this (?:app|tool|product|workspace)|what'?s the difference|difference between|"
+    r"is there a way|does (?:it|she|he|everyone)|do i have to|help me use|get started|user guide|tutorial|in here|"
+    r"was kannst du|was kann)\b",
     re.IGNORECASE,
 )
 
 
-def plan_selection(message: str, candidates: Iterable[CatalogOp], catalog: Catalog, view: CatalogView) -> SelectionPlan:
-    """Return the plan for a message. The same message and candidates give the same plan."""
-    pool = {op.op: op for op in candidates}
-    wanted_intent, is_sure = detect_intent(message)
-    found = search.find_ops(catalog, view, message, limit=MAX_FOUND, use_endpoint=False)
-    found_ops = [catalog.ops[path] for path in found]
-    ranked = [op for op in found_ops if wanted_intent != Intent.READ or not op.is_write]
-    entities = find_named_entities(message) | {op.entity for op in ranked[:3] if op.entity}
-    companions = [op for op in pool.values() if _is_companion(op, entities, wanted_intent, message)]
-    ordered = {op.op: op.tool_name for op in (*ranked, *sorted(companions, key=_companion_order))}
-    required = [op for op in ranked if op.op in pool][:MAX_REQUIRED]
-    if intent.CREATE in _list_actions(message) and "project" in entities and CREATE_PROJECT in catalog.ops:
+def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> SelectionPlan:
+    """Return the plan for a request's message. The same request and candidates give the same plan."""
+    message = request.message
+    wanted, is_sure = detect_intent(message)
+    focus = get_focus(request.context)
+    view = catalog.view_for(request.visibility)
+    found_paths = search.find_ops(catalog, view, message, limit=MAX_FOUND, use_endpoint=False)
+    found = [catalog.ops[path] for path in found_paths]
+    found = [op for op in found if wanted != Intent.READ or not op.is_write]
+    entities = find_named_entities(message) | {op.entity for op in found[:3]} | {focus}
+    main = _list_ops_of(_MAIN_ENTITIES.get(resolve_context(request.context.type), ()), _MAIN_ACTIONS, candidates)
+    search_of_all = [op for op in candidates if op.action == "search" and not op.entity]
+    of_focus = _list_ops_of([focus], _COMPANION_ACTIONS, candidates)
+    companions = _list_ops_of(sorted(entities - {"", focus}), _COMPANION_ACTIONS, candidates)
+    asked = _list_asked_categories(message)
+    of_asked = [op for op in candidates if get_category(op) in asked]
+    ordered = [*found[:MAX_SURE_FOUND], *of_asked, *of_focus, *search_of_all, *main, *companions]
+    ordered += found[MAX_SURE_FOUND:]
+    pool = {op.op for op in candidates}
+    required = [op for op in found if op.op in pool or get_category(op) in asked][:MAX_REQUIRED]
+    if intent.CREATE in _list_actions(message) and "project" in entities and CREATE_PROJECT in view.ops:
         required.insert(0, catalog.ops[CREATE_PROJECT])
-    required_paths = {op.op for op in required}
-    confidence = SURE if is_sure and found else UNSURE
-    categories = {get_category(op) for op in (*required, *companions)} | _list_asked_categories(message)
     return SelectionPlan(
         mode=SelectionMode.HEURISTIC,
-        intent=wanted_intent,
-        tool_categories=frozenset(categories),
+        intent=wanted,
+        tool_categories=frozenset({get_category(op) for op in required} | asked),
         required_tools=tuple(dict.fromkeys(op.tool_name for op in required)),
-        optional_tools=tuple(name for path, name in ordered.items() if path not in required_paths),
-        confidence=confidence,
-        reason=f"{wanted_intent} of {', '.join(sorted(entities)) or 'no kind that is named'}",
+        optional_tools=tuple(dict.fromkeys(op.tool_name for op in ordered)),
+        confidence=SURE if is_sure and found else UNSURE,
+        reason=f"{wanted}: {', '.join(sorted(entities - {''})) or 'no kind of row is named'}",
     )
 
 
 def detect_intent(message: str) -> tuple[Intent, bool]:
     """Return what a message asks for, and whether that is sure. A message without a known verb may want anything."""
     actions = _list_actions(message)
-    writes = [action for action in actions if action in WRITES]
-    if writes:
-        return (Intent.MIXED if intent.READ in actions else Intent.WRITE), True
+    reads = intent.READ in actions
+    if any(action in WRITES for action in actions):
+        return (Intent.MIXED if reads else Intent.WRITE), True
+    if _ASKS_CHANGE.search(message):
+        return Intent.MIXED, False
     if actions and all(action == intent.READ for action in actions):
         return Intent.READ, True
     return Intent.MIXED, False
 
 
 def asks_for_web(message: str) -> bool:
-    """Whether a message asks for something outside the workspace."""
+    """Whether a message may ask for something outside the workspace."""
     return _ASKS_WEB.search(message) is not None
 
 
 def asks_for_product(message: str) -> bool:
-    """Whether a message asks what the product is or can do."""
+    """Whether a message may ask what the product is or can do."""
     return _ASKS_PRODUCT.search(message) is not None
 
 
@@ -81,18 +112,10 @@ def _list_actions(message: str) -> list[str]:
     return [intent.detect_request_action(tokenizer.split_words(clause)) for clause in clauses]
 
 
-def _is_companion(op: CatalogOp, entities: set[str], wanted: Intent, message: str) -> bool:
-    """Whether an op belongs to the kinds of rows that a message is about: its lookups, and its writes if it writes."""
-    if op.entity not in entities:
-        return False
-    if not op.is_write:
-        return op.action in LOOKUP_ACTIONS
-    return wanted != Intent.READ and (not WRITES & set(_list_actions(message)) or op.action in ("create", "update"))
-
-
-def _companion_order(op: CatalogOp) -> tuple[int, str]:
-    order = ("search", "update", "get", "list", "create", "delete")
-    return (order.index(op.action) if op.action in order else len(order), op.op)
+def _list_ops_of(entities: Sequence[str], actions: Sequence[str], candidates: Sequence[CatalogOp]) -> list[CatalogOp]:
+    """Return the candidates that do one of the actions with one of the entities, in the order of the actions."""
+    ops = [op for op in candidates if op.entity and op.entity in entities and op.action in actions]
+    return sorted(ops, key=lambda op: (actions.index(op.action), entities.index(op.entity)))
 
 
 def _list_asked_categories(message: str) -> set[ToolCategory]:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import figures
+from benchmarks.benchmark_list import BENCHMARKS
 from benchmarks.figures import BenchmarkFigure
-from benchmarks.measures import BENCHMARKS
 from benchmarks.run import is_wanted
 
 

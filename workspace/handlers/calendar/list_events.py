@@ -43,7 +43,14 @@ def list_events(request: OpRequest) -> OpOutcome:
     page, has_more = event_list.slice_page(occurrences, after=after, limit=limit)
     rows = event_list.load_events(page, is_complete=bool(fields)) if page else {}
     occurrence_rows = [
-        events.serialize_occurrence(rows[each.id], each, zone=clock.zone, fields=fields)
+        events.serialize_occurrence(
+            # Without time_zone, times are in the user's own, and a local time that comes back is read in that one.
+            rows[each.id],
+            each,
+            zone=clock.zone,
+            with_offset="time_zone" in request.args,
+            fields=fields,
+        )
         for each in page
         if each.id in rows
     ]

@@ -53,7 +53,7 @@ def create_row(
     errors = errors + requested_edges.errors
     if errors := errors or (check(row, completed.fields) if check else []):
         raise build_invalid_args(errors)
-    edges = edge_arguments.build_edges(
+    edges, edge_warnings = edge_arguments.build_edges(
         requested_edges, row, project_id=project.pk, subject=request.subject, at=request.at
     )
     row.save(force_insert=True)
@@ -66,7 +66,10 @@ def create_row(
         kind=kind,
         at=request.at,
         message=f"Created the {kind.name} {quote_name(getattr(row, kind.label))}{edge_note}.",
-        warnings=(*completed.warnings, *requested_edges.warnings, *duplicates.warn_about_duplicate(row, kind=kind)),
+        warnings=(
+            *(*completed.warnings, *requested_edges.warnings, *edge_warnings),
+            *duplicates.warn_about_duplicate(row, kind=kind),
+        ),
     )
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
@@ -87,7 +90,7 @@ def update_row(
     """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs, StateConflict."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = serialization.serialize_columns(row, kind=kind)
-    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject)
+    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject, row=row)
     if request.prepared:
         model_merge.require_same_version(request.prepared, row)
     merged = merging.apply_update_strategy(row, kind=kind, sent=completed.fields, prepared=request.prepared)

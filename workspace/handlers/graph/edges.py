@@ -7,14 +7,14 @@ from uuid import UUID
 from workspace import relations
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
+from workspace.errors import ArgumentError, InvalidArgs, NotFound, build_invalid_args
 from workspace.models import Edge, EdgeKind
 from workspace.relations import Relation
 from workspace.services.access import access
 from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.entities.names import quote_name
-from workspace.services.search import title_lookup
+from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 ENDS = ("src", "dst")
@@ -32,7 +32,12 @@ def link_rows(request: OpRequest) -> OpOutcome:
         raise _build_argument_error(
             "dst_id", "self_edge", "src and dst are the same row; send another row's id as dst_id."
         )
-    src, dst = access.lock_named_rows(ends, subject=request.subject)
+    try:
+        src, dst = access.lock_named_rows(ends, subject=request.subject)
+    except NotFound:
+        if errors := row_finder.find_wrong_kinds(ends, subject=request.subject):
+            raise build_invalid_args(errors) from None
+        raise
     if (
         relations.normalise_name(args["rel"]) in relations.SUBTASK_WORDS
         and ends[0].kind == ends[1].kind == EdgeKind.TASK

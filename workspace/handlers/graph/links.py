@@ -5,10 +5,11 @@ from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
-from workspace.errors import NotFound
+from workspace.errors import NotFound, build_invalid_args
 from workspace.services.access import access
+from workspace.services.access.access import NamedRow
 from workspace.services.edges import edges, linked_rows
-from workspace.services.search import ranking
+from workspace.services.search import ranking, row_finder
 
 MAX_EDGES = 50  # edges per direction
 
@@ -46,7 +47,12 @@ def get_linked_rows(request: OpRequest) -> OpOutcome:
         UUID(request.args["entity_id"]),
         request.subject,
     )
-    row = access.get_visible_row(kind, subject=subject, id=str(id), argument="entity_id")
+    try:
+        row = access.get_visible_row(kind, subject=subject, id=str(id), argument="entity_id")
+    except NotFound:
+        if errors := row_finder.find_wrong_kinds([NamedRow(kind.name, id, "entity_id")], subject=subject):
+            raise build_invalid_args(errors) from None
+        raise
     kind_filter = request.args.get("filter_kind", "all")
     links_by_kind = [
         (other, *linked_rows.list_linked_rows(id, kind=other, subject=subject))

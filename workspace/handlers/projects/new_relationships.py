@@ -9,6 +9,7 @@ from uuid import UUID
 from workspace import relations
 from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
+from workspace.relations import ALLOWED_PARENTS
 from workspace.services.access.access import NamedRow
 from workspace.services.edges import edge_arguments, edges
 from workspace.services.edges.edge_arguments import LinkRequest, ResolvedLinks
@@ -52,6 +53,7 @@ def parse_relationships(sent: Sequence[Any], rows: Mapping[str, Entity]) -> Pars
     if len(parsed.warnings) > MAX_WARNINGS:
         more = len(parsed.warnings) - MAX_WARNINGS
         parsed.warnings[MAX_WARNINGS:] = [f"{more} more relationships were stored differently than sent."]
+    parsed.warnings += edges.build_guess_warnings(_list_guessed_orders(parsed, rows))
     return parsed
 
 
@@ -67,13 +69,41 @@ def build_edges(parsed: ParsedRelationships, rows: Mapping[str, Entity], *, by: 
 
 
 def _check_count(sent: Sequence[Any], rows: Mapping[str, Entity]) -> list[ArgumentError]:
+    """Return an error for relationships without entities, and for entities of which one may belong to another."""
     if sent and not rows:
         message = "relationships need entities, and none were sent; send entities or leave out relationships."
         return [ArgumentError(path="/relationships", code="no_entities", message=message)]
-    if not sent and len(rows) > 1:
-        message = f"Several entities need relationships that connect them, such as {EXAMPLE}."
-        return [ArgumentError(path="/relationships", code="required", message=message)]
+    parents = {} if sent else {temp_id: _list_possible_parents(row, rows) for temp_id, row in rows.items()}
+    if not any(parents.values()):
+        return []
+    message = f"Say what belongs to what in relationships, such as {EXAMPLE}."
+    pairs = [
+        [{"temp_id": each, "kind": _get_kind(rows[each]).value} for each in (possible[0], temp_id)]
+        for temp_id, possible in parents.items()
+        if possible
+    ]
+    is_clear = all(len(possible) <= 1 for possible in parents.values())
+    send = {"relationships": pairs} if is_clear else None
+    return [ArgumentError(path="/relationships", code="required", message=message, send=send)]
+
+
+def _list_possible_parents(row: Entity, rows: Mapping[str, Entity]) -> list[str]:
+    """Return the temp_ids of the most specific entities to which a row may belong. A risk of a task is an exception."""
+    for kind in ALLOWED_PARENTS[_get_kind(row)]:
+        temp_ids = [temp_id for temp_id, other in rows.items() if _get_kind(other) is kind is not EdgeKind.TASK]
+        if temp_ids:
+            return temp_ids
     return []
+
+
+def _list_guessed_orders(parsed: ParsedRelationships, rows: Mapping[str, Entity]) -> list[tuple[Entity, Entity]]:
+    by_id = {row.pk: row for row in rows.values()}
+    return [
+        (by_id[id], by_id[link.named.id])
+        for id, place in parsed.places.items()
+        for link in place.links
+        if link.has_guessed_order
+    ]
 
 
 def _split_pair(pair: Any) -> list[tuple[str, Mapping[str, str]]]:

@@ -4,10 +4,10 @@ Occurrences are computed and sorted in memory, because the database cannot expan
 therefore limited, and complete rows are read only for the occurrences on the page.
 """
 
-import json
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -21,6 +21,10 @@ from workspace.services.time import local_time, recurrence, times
 
 MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
 MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
+
+_CURSOR = struct.Struct(">4s3q16s")  # the mark of the list, three moments in microseconds, and an id
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 _COLUMNS = (
     *("id", "start_at", "end_at", "start_date", "end_date", "time_zone"),
@@ -110,18 +114,17 @@ def load_events(occurrences: Sequence[Occurrence], *, is_complete: bool = False)
 
 def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:
     """Return the position as an opaque cursor. `mark` identifies the list."""
-    moments = [times.format_time(moment) for moment in (position.start, position.end, position.last)]
-    text = json.dumps([mark, *moments, position.id.hex], separators=(",", ":"))
-    return cursors.encode(text)
+    moments = [(moment - _EPOCH) // _MICROSECOND for moment in (position.start, position.end, position.last)]
+    return cursors.encode_bytes(_CURSOR.pack(bytes.fromhex(mark), *moments, position.id.bytes))
 
 
 def decode_cursor(cursor: str, *, mark: str) -> OccurrencePosition:
     """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
     try:
-        _, *moments, id = json.loads(cursors.decode(cursor))
-        start, end, last = map(times.parse_time, moments)
-        position = OccurrencePosition(start, end, last, UUID(hex=id))
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        _, *moments, id = _CURSOR.unpack(cursors.decode_bytes(cursor))
+        start, end, last = (_EPOCH + moment * _MICROSECOND for moment in moments)
+        position = OccurrencePosition(start, end, last, UUID(bytes=id))
+    except (ValueError, OverflowError, struct.error) as error:
         raise _build_cursor_error() from error
     if encode_cursor(position, mark=mark) != cursor or not timedelta() < end - start <= MAX_LENGTH:
         raise _build_cursor_error()

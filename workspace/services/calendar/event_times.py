@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.models.working_week import WEEKDAYS
 from workspace.services.calendar.event_list import MAX_LENGTH
-from workspace.services.time import local_time
+from workspace.services.time import local_time, times
 from workspace.services.time.local_time import LocalTimeParser
 
 DEFAULT_LENGTH = timedelta(minutes=30)  # default length of a new event
@@ -22,10 +22,12 @@ SINGLE_DATE_WARNING = "Ignored {name}: the event shows a single date of its task
 def assign_times(event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser) -> None:
     """Set the times that were sent. Adds errors to the clock; does not save the event.
 
-    A start alone moves the event, and an end alone changes its length. A new event without an end takes half an hour
-    or one day.
+    A start alone moves the event, and an end alone changes its length. A start that is a date keeps the time of day;
+    dates for both make the event one of whole days. A new event without an end takes half an hour or one day.
     """
     start, end = clock.parse(args, "start_at"), clock.parse(args, "end_at")
+    if start is not None and end is None and event.start_at and not isinstance(start, datetime):
+        start = _keep_time_of_day(event.start_at, start, clock)
     if args.get("duration_minutes") is not None and not clock.errors:
         end = _get_end_of_duration(event, start, end, minutes=args["duration_minutes"], clock=clock)
     if not clock.errors and (start is not None or end is not None):
@@ -56,6 +58,13 @@ def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
         last = event.recurrence_until.astimezone(ZoneInfo(event.time_zone)).date()
         event.recurrence_until = to_end_moment(last, zone)
     event.time_zone = zone.key
+
+
+def _keep_time_of_day(old: datetime, day: date, clock: LocalTimeParser) -> datetime:
+    moment = times.localize(datetime.combine(day, old.astimezone(clock.zone).time()), clock.zone)
+    text = times.format_time(moment, zone=clock.zone)
+    clock.warnings.append(f"Read start_at as {text}, that day at the old time; for whole days send end_at too.")
+    return moment
 
 
 def _get_end_of_duration(

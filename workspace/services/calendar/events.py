@@ -1,15 +1,16 @@
 """Access to calendar events, and events as JSON values."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from workspace.entity_types import EVENT
 from workspace.errors import NotFound, StateConflict
-from workspace.models import CalendarEvent, Task
+from workspace.models import CalendarEvent, Task, TaskEventKind
 from workspace.services.access import access
 from workspace.services.calendar.event_list import Occurrence
+from workspace.services.calendar.task_events import TITLE_PREFIXES
 from workspace.services.entities import serialization
 from workspace.services.time import times
 
@@ -87,26 +88,29 @@ def serialize_event(event: CalendarEvent, *, zone: ZoneInfo) -> dict[str, Any]:
 
 
 def serialize_occurrence(
-    event: Any, occurrence: Occurrence, *, zone: ZoneInfo, fields: Collection[str] = ()
+    event: Any, occurrence: Occurrence, *, zone: ZoneInfo, with_offset: bool = True, fields: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return one occurrence of an event as a list row, without fields that are empty or false.
 
-    `event` has the annotations of a list. `fields` are further fields to show.
+    `event` has the annotations of a list. `fields` are further fields to show. Without offset,
+    times are local to the zone.
     """
-    names = ("location", "recurrence", "project_name", "task_event_kind")
+    format_moment = times.format_time if with_offset else times.format_local_time
+    names = ("location", "recurrence", "project_name")
     row = {
         "id": str(event.pk),
         "title": event.title,
-        **_serialize_times(*(occurrence.days or (occurrence.start, occurrence.end)), zone=zone),
+        **_serialize_times(*(occurrence.days or (occurrence.start, occurrence.end)), zone=zone, format=format_moment),
         "has_description": event.has_description,
         "has_attendees": bool(event.attendees),
         "linked_task_id": event.task_id and str(event.task_id),
         "project_id": event.project_id and str(event.project_id),
         **{name: getattr(event, name) for name in names},
+        "task_event_kind": None if _is_kind_in_title(event) else event.task_event_kind,
     }
     if fields:
         complete = serialize_event(event, zone=zone)
-        row |= {name: complete.get(name) for name in fields if name not in row and name != "description"}
+        row |= {name: complete.get(name) for name in fields if not row.get(name) and name != "description"}
         row |= serialization.abbreviate_text("description", event.description) if "description" in fields else {}
     return serialization.drop_empty(row)
 
@@ -116,16 +120,22 @@ def build_not_found() -> NotFound:
     return NotFound("No event that you can see has this event_id; find its id with cal.event.list.")
 
 
+def _is_kind_in_title(event: CalendarEvent) -> bool:
+    """Return whether the title says which date of a task the event shows, such as "Due: Write the report"."""
+    prefix = TITLE_PREFIXES[TaskEventKind(event.task_event_kind)] if event.task_event_kind else ""
+    return bool(prefix) and event.title.startswith(prefix)
+
+
 def _serialize_event_times(event: CalendarEvent, zone: ZoneInfo) -> dict[str, Any]:
     if event.start_date is not None and event.end_date is not None:
         return _serialize_times(event.start_date, event.end_date, zone=zone)
     return _serialize_times(event.start_at, event.end_at, zone=zone)
 
 
-def _serialize_times(start: date | None, end: date | None, *, zone: ZoneInfo) -> dict[str, Any]:
-    times_text = [when and _format_time(when, zone) for when in (start, end)]
-    return {"start_at": times_text[0], "end_at": times_text[1], "is_all_day": not isinstance(start, datetime)}
-
-
-def _format_time(when: date, zone: ZoneInfo) -> str:
-    return times.format_time(when, zone=zone) if isinstance(when, datetime) else when.isoformat()
+def _serialize_times(
+    start: date | None, end: date | None, *, zone: ZoneInfo, format: Callable[..., str] = times.format_time
+) -> dict[str, Any]:
+    texts = [
+        format(when, zone=zone) if isinstance(when, datetime) else when and when.isoformat() for when in (start, end)
+    ]
+    return {"start_at": texts[0], "end_at": texts[1], "is_all_day": not isinstance(start, datetime)}

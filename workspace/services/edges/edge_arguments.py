@@ -55,6 +55,11 @@ class LinkRequest:
     is_explicit: bool = True  # the caller said what the two are to each other; else their kinds suggested it
 
     @property
+    def has_guessed_order(self) -> bool:
+        """Whether the kinds alone decided which row waits for which."""
+        return self.sent_rel is None and self.relation.rel is Rel.DEPENDS_ON
+
+    @property
     def is_parent(self) -> bool:
         """Whether the named row becomes the parent."""
         return relations.is_containment(self.relation) and self.relation.swapped
@@ -188,15 +193,18 @@ def demote_parent(link: LinkRequest, child: EdgeKind) -> LinkRequest:
     return LinkRequest(link.named, relations.get_semantic_relation(child, EdgeKind(link.named.kind)))
 
 
-def build_edges(resolved: ResolvedLinks, row: Entity, *, project_id: UUID, subject: str, at: datetime) -> list[Edge]:
-    """Return the unsaved edges of a new row. Raises NotFound, Forbidden for the rows that the call names.
+def build_edges(
+    resolved: ResolvedLinks, row: Entity, *, project_id: UUID, subject: str, at: datetime
+) -> tuple[list[Edge], tuple[str, ...]]:
+    """Return the unsaved edges of a new row, and warnings about guessed relations.
 
-    All of them must be in the row's project.
+    Raises NotFound, Forbidden for the rows that the call names. All of them must be in the row's project.
     """
     if not resolved.links:
-        return []
+        return [], ()
     other_rows = access.lock_named_rows([link.named for link in resolved.links], subject=subject, project_id=project_id)
-    return build_row_edges(resolved, row, other_rows, by=subject, at=at)
+    guessed = [(row, other) for link, other in zip(resolved.links, other_rows, strict=True) if link.has_guessed_order]
+    return build_row_edges(resolved, row, other_rows, by=subject, at=at), edges.build_guess_warnings(guessed)
 
 
 def build_row_edges(

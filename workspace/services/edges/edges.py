@@ -5,7 +5,7 @@ again when the row is restored.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -16,10 +16,12 @@ from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Entity, Project
 from workspace.relations import Rel, Relation
+from workspace.services.entities.names import quote_name
 from workspace.services.time import times
 
 ORIGINAL_REL = "original_rel"  # the prop with the relation name that was sent but does not exist
 _WAITING = (Rel.DEPENDS_ON, Rel.BLOCKS)  # one end waits for the other
+MAX_NAMED = 5  # pairs of rows that a warning names
 IS_PRIMARY = "is_primary"  # the prop that marks the primary parent
 
 EdgeIdentity = tuple[UUID, str, UUID]  # source, relation, destination; unique among living edges
@@ -143,6 +145,18 @@ def build_rename_warnings(
     else:
         return ()
     return (warning,)
+
+
+def build_guess_warnings(pairs: Sequence[tuple[Entity, Entity]]) -> tuple[str, ...]:
+    """Return a warning for rows that were named together without a relation, and now wait for each other.
+
+    Which of two tasks waits is only a guess, so the warning names both rows of each pair.
+    """
+    if not pairs:
+        return ()
+    sentences = [f"{quote_name(str(src))} {Rel.DEPENDS_ON} {quote_name(str(dst))}" for src, dst in pairs[:MAX_NAMED]]
+    more = f" and {len(pairs) - MAX_NAMED} more" if len(pairs) > MAX_NAMED else ""
+    return (f"No rel was sent, so {', '.join(sentences)}{more}. If the first does not wait for the second, send rel.",)
 
 
 def get_project_id(row: Any) -> UUID:

@@ -142,6 +142,7 @@ def plan_changes(
     by_ends = {edges.get_identity(edge): edge for edge in current_edges}
     requested_edges: dict[EdgeIdentity, Edge] = {}
     removed: list[Edge] = []
+    guessed: list[tuple[Entity, Entity]] = []
     for id, node in request.nodes.items():
         parent_edges = [
             edge for edge in by_ends.values() if edge.dst_id == id and edge.rel == PARENT_RELATIONS.get(node.kind)
@@ -155,9 +156,11 @@ def plan_changes(
             edges.get_identity(edge): edge
             for edge in edge_arguments.build_row_edges(resolved, rows[id], other_rows, by=by, at=at)
         }
+        guessed += [(rows[id], rows[link.named.id]) for link in resolved.links if link.has_guessed_order]
         result.updated += _update_primary_marks(resolved, kept)
         result.warnings += resolved.warnings
         result.errors += [] if kept or resolved.primary or node.may_lie_in_project else [_build_no_parent_error(node)]
+    result.warnings += edges.build_guess_warnings(guessed)
     result.created = [edge for identity, edge in requested_edges.items() if identity not in by_ends]
     result.deleted = [edge for edge in removed if edges.get_identity(edge) not in requested_edges]
     return result

@@ -27,6 +27,10 @@ from workspace.services.time import times
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 50  # whatever the schema allows
 
+# The packed position of a cursor: the mark of the list, the id of the row, the sort keys as JSON.
+_MARK_BYTES = 4
+_ID_END = _MARK_BYTES + 16
+
 # Arguments of the page, not of the list.
 _PAGE_ARGUMENTS = ("cursor", "limit", chosen_fields.ARGUMENT)
 
@@ -76,7 +80,7 @@ def build_mark(kind: EntityType, args: Mapping[str, Any]) -> str:
     filters = {name: _canonicalize(value) for name, value in args.items() if name not in _PAGE_ARGUMENTS}
     active_filters = {name: value for name, value in filters.items() if value is not None and value != []}
     identity = [kind.name, active_filters | {"sort_by": kind.get_order(args.get("sort_by")).name}]
-    return hashlib.sha256(canonical_json.dumps(identity)).hexdigest()[:8]
+    return hashlib.sha256(canonical_json.dumps(identity)).hexdigest()[: 2 * _MARK_BYTES]
 
 
 def read_page(
@@ -142,9 +146,8 @@ def get_position(row: Entity, *, listing: Listing, relaxed: bool = False) -> Row
 def encode_cursor(position: RowPosition, *, listing: Listing) -> str:
     """Return the position as an opaque cursor."""
     values = [_serialize_key(value) for value in position.values]
-    parts = [listing.mark, int(position.relaxed), *values, position.id.hex]
-    text = json.dumps(parts, separators=(",", ":"))
-    return cursors.encode(text)
+    text = json.dumps([int(position.relaxed), *values], separators=(",", ":"))
+    return cursors.encode_bytes(bytes.fromhex(listing.mark) + position.id.bytes + text.encode())
 
 
 def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None:
@@ -155,10 +158,11 @@ def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None
     if cursor is None:
         return None
     try:
-        _, relaxed, *values, id = json.loads(cursors.decode(cursor))
+        packed = cursors.decode_bytes(cursor)
+        id, (relaxed, *values) = UUID(bytes=packed[_MARK_BYTES:_ID_END]), json.loads(packed[_ID_END:])
         columns = [_get_column(listing, key) for key in listing.order.keys]
         key_values = tuple(_parse_key(value, column) for value, column in zip(values, columns, strict=True))
-        position = RowPosition(key_values, UUID(hex=id), bool(relaxed))
+        position = RowPosition(key_values, id, bool(relaxed))
     except (ValueError, TypeError, AttributeError, ValidationError, RecursionError) as error:
         raise _build_cursor_error() from error
     if encode_cursor(position, listing=listing) != cursor:

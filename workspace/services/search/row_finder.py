@@ -2,12 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
 
 from django.db.models import F
 from rapidfuzz import fuzz, process
 
 from workspace.contract import FoundRow
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, EntityType
+from workspace.errors import ArgumentError
+from workspace.services.access import profiles
+from workspace.services.access.access import NamedRow
 from workspace.services.search.matching import fold_case
 from workspace.services.search.search import match_any_word, split_words
 
@@ -59,6 +63,33 @@ def find_title(entity: str, id: str, subject: str) -> str | None:
         return None
     title: str | None = kind.get_rows().visible_to(subject).filter(pk=id).values_list(kind.label, flat=True).first()
     return title
+
+
+def find_kind(id: str, subject: str) -> str | None:
+    """Return the kind of a row that an edge may join; None if the subject sees no such row."""
+    kinds = ENTITY_TYPE_BY_NAME.values()
+    return next((kind.name for kind in kinds if kind.get_rows().visible_to(subject).filter(pk=id).exists()), None)
+
+
+def find_wrong_kinds(named: Sequence[NamedRow], *, subject: str) -> list[ArgumentError]:
+    """Return an error for each row that was named with another kind than it has, such as src_kind beside src_id."""
+    errors = []
+    for row in named:
+        kind = find_kind(str(row.id), subject)
+        if kind and kind != row.kind:
+            name = f"{row.argument.removesuffix('_id')}_kind"
+            message = f"{row.argument} is the id of a {kind}."
+            errors.append(ArgumentError(f"/{name}", "kind_mismatch", message, expected=kind, send={name: kind}))
+    return errors
+
+
+def find_date(entity: str, id: str, name: str, subject: str) -> date | None:
+    """Return the day of a date of a row, in the subject's zone; None if the row has none or the subject sees no row."""
+    kind = _KINDS.get(entity)
+    if kind is None or name not in kind.columns:
+        return None
+    moment = kind.get_rows().visible_to(subject).filter(pk=id).values_list(name, flat=True).first()
+    return moment.astimezone(profiles.get_zone(subject)).date() if isinstance(moment, datetime) else None
 
 
 def _list_candidates(kind: EntityType, words: list[str], subject: str) -> list[tuple[FoundRow, str]]:

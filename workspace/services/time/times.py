@@ -48,6 +48,21 @@ def format_time(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
     return _convert(moment, zone).isoformat().replace("+00:00", "Z")
 
 
+def format_local_time(moment: datetime, *, zone: ZoneInfo) -> str:
+    """Return the moment as a local time of the zone without an offset, such as 2026-03-01T09:00.
+
+    The offset is there if the local time alone would be read as another moment: of a time that occurs twice.
+    """
+    local = _convert(moment, zone).replace(tzinfo=None)
+    try:
+        is_clear = localize(local, zone) == moment
+    except ValueError:
+        is_clear = False
+    if not is_clear:
+        return format_time(moment, zone=zone)
+    return local.isoformat(timespec="auto" if local.second or local.microsecond else "minutes")
+
+
 def _convert(moment: datetime, zone: ZoneInfo | None) -> datetime:
     try:
         local = moment.astimezone(zone or UTC)

@@ -1,11 +1,13 @@
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.arguments.repair import MAX_CALL_CHARACTERS, RepairHelp, drop_if_too_long, repair_call
+from gateway.arguments.repair import MAX_CALL_CHARACTERS, drop_if_too_long, repair_call
+from gateway.arguments.repair_work import RepairHelp
 from gateway.contracts.validation import find_field_errors
 from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
@@ -24,6 +26,8 @@ def build_help(context: UserContext = NO_CONTEXT) -> RepairHelp:
         now=lambda: NOW,
         find_id=lambda *_: None,
         find_project=lambda _: None,
+        find_kind=lambda _: "task",
+        find_date=lambda *_: None,
         find_other_op=lambda *_: None,
         find_rule_errors=lambda _: ([], None),
     )
@@ -107,6 +111,55 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
 )
 def test_repair_refuses_ambiguous_mistakes(args: dict[str, Any]) -> None:
     assert repair_args(args) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored_day", "expected", "reason"),
+    [
+        ({"when": "18:00"}, None, {"when": "2026-03-02T18:00"}, "today"),
+        ({"when": "9am"}, None, {"when": "2026-03-03T09:00"}, "tomorrow, because that time is past today"),
+        ({"when": "at 9:30"}, date(2026, 3, 20), {"when": "2026-03-20T09:30"}, "on the day that it has"),
+        ({"due_at": "18:00"}, date(2026, 3, 20), {"due_at": "2026-03-20T18:00:00Z"}, "on the day that it has"),
+    ],
+)
+def test_time_without_a_day_gets_that_of_the_row_or_the_next(
+    sent: dict[str, str], stored_day: date | None, expected: dict[str, str], reason: str
+) -> None:
+    args = {"task_id": TASK_ID} | sent
+    help = replace(build_help(), find_date=lambda *_: stored_day)
+
+    repaired = repair_call(UPDATE, args, find_field_errors(UPDATE.validator, args), help)
+
+    [(name, value)] = expected.items()
+    assert repaired.call == {"op": UPDATE.op, "args": {"task_id": TASK_ID} | expected}
+    assert [error.message for error in repaired.errors] == [f"{name} has no day; send {value}, {reason}."]
+
+
+def test_rows_in_a_list_named_after_their_kind_get_kind_and_label() -> None:
+    kinds = {"type": "string", "enum": ["task", "goal"]}
+    item = {"type": "object", "properties": {"temp_id": {"type": "string"}, "kind": kinds}}
+    item |= {"required": ["temp_id", "kind"]}
+    project = {"type": "object", "properties": {"name": {"type": "string"}}}
+    op = replace(
+        UPDATE,
+        action="create",
+        argument_aliases={},
+        schema={
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["project"],
+            "properties": {"project": project, "entities": {"type": "array", "items": item}},
+        },
+    )
+    args = {"name": "Move", "tasks": [{}, {"temp_id": "t"}]}
+
+    repaired = repair_call(op, args, find_field_errors(op.validator, args), build_help())
+
+    assert repaired.call is not None
+    assert repaired.call["args"] == {
+        "project": {"name": "Move"},
+        "entities": [{"temp_id": "e1", "kind": "task"}, {"temp_id": "t", "kind": "task"}],
+    }
 
 
 def test_repair_replaces_a_malformed_project_id_with_the_context_project() -> None:

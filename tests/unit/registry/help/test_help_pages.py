@@ -10,6 +10,7 @@ from registry.catalog.model import Catalog, Visibility
 from registry.help import answers, help_pages, token_budget
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
+from registry.search import index as search_index
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -367,6 +368,17 @@ def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Cata
     assert sum(shown) <= token_budget.MAX_WITH_ARGUMENTS
     assert token_budget.count_tokens(body) <= (max_tokens or help_pages.SEARCH_TOKENS)
     assert any(shown) is (max_tokens not in (60, 100))
+
+
+def test_search_says_that_nothing_clearly_fits(monkeypatch: pytest.MonkeyPatch, catalog: Catalog) -> None:
+    monkeypatch.setattr(search_index, "MIN_CLEAR_SCORE", 100)
+
+    body = query_help(catalog, query="change the colour of one cloud")
+
+    assert body["message"] == help_pages.NOTHING_FITS
+    assert body["items"]
+    assert not any("args" in item for item in body["items"])
+    assert "message" not in query_help(catalog, query="onto.task.update")  # a name is always clear
 
 
 def test_search_without_matches_returns_the_nearest_groups(catalog: Catalog) -> None:

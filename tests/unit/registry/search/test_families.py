@@ -77,7 +77,7 @@ def test_lower_op_raises_less() -> None:
     assert 0.2 < raised < 0.2 + LOOKUP_WEIGHT / 2
 
 
-def test_op_that_does_not_match_raises_nothing() -> None:
+def test_op_that_is_no_candidate_raises_nothing() -> None:
     scores = np.array([0.9, 0.1, 0.0, 0.0], dtype=np.float32)
 
     assert IdLookups(build_ops(*TRACKS)).raise_scores(scores, scores < 0) == []

@@ -9,7 +9,7 @@ from tests.support.op_entries import build_catalog, build_op_entry
 
 
 def rank(request: str, *ops: dict[str, Any]) -> list[str]:
-    return SearchIndex(build_catalog(*ops).ops.values()).rank(request)
+    return list(SearchIndex(build_catalog(*ops).ops.values()).rank(request).shares)
 
 
 SIBLINGS = [
@@ -35,6 +35,14 @@ SIBLINGS = [
 )
 def test_verb_of_the_query_ranks_sibling_ops(request_: str, best: str) -> None:
     assert rank(request_, *SIBLINGS)[0] == best
+
+
+def test_keyword_of_several_words_counts_inside_a_request() -> None:
+    whole = build_op_entry("a.one", summary="List dangers", keywords=["what else is there", "danger"])
+    words = build_op_entry("a.two", summary="List dangers", keywords=["what", "else", "is", "there", "danger"])
+
+    assert rank("and what else is there?", words, whole)[0] == "a.one"
+    assert rank("there is what else?", words, whole)[0] == "a.two"
 
 
 def test_write_verb_prefers_write_ops() -> None:

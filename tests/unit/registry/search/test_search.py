@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
 from registry.search import fields
+from registry.search.index import Ranking, SearchIndex
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
@@ -157,3 +158,14 @@ def test_find_in_an_empty_catalog_returns_nothing() -> None:
     catalog = build_catalog()
 
     assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "anything", limit=5) == []
+
+
+def test_search_leaves_out_what_is_much_worse_than_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"a.op{number}" for number in range(8)]
+    catalog = build_catalog(*map(build_op_entry, names))
+    shares = dict(zip(names, (1.0, 0.9, 0.4, 0.4, 0.4, 0.6, 0.5, 0.4), strict=True))
+    monkeypatch.setattr(SearchIndex, "rank", lambda *_, **__: Ranking(shares, is_clear=True))
+    view = catalog.view_for(FULL_VISIBILITY)
+
+    assert search.search_ops(catalog, view, "words").paths == names[:7]
+    assert search.search_ops(catalog, view, "words", limit=8).paths == names

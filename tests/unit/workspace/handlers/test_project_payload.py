@@ -146,7 +146,7 @@ def test_pairs_place_rows_under_their_parents(db: None, related: list[tuple[str,
     outcome = create(ONE_OF_EACH, [pair(*each) for each in related])
 
     assert sentences() == sorted([*edges, "plan has_task task"])
-    assert outcome.warnings == ()
+    assert len(outcome.warnings) == edges.count("task depends_on task")  # which of two tasks waits is a guess
     for held in Edge.objects.filter(rel__in=PARENT_RELATIONS.values()):
         assert held.props == {IS_PRIMARY: True}
     assert {edge.project_id for edge in Edge.objects.all()} == {Project.objects.get().pk}
@@ -232,6 +232,39 @@ def test_invalid_relationships_are_refused_at_their_pointers(
     db: None, first: list[Any], related: list[Any], wrong: list[Any]
 ) -> None:
     assert get_error_codes(create_with_errors(first, related)) == wrong
+
+
+def test_missing_relationships_are_proposed_if_each_entity_has_one_possible_parent(db: None) -> None:
+    [error] = create_with_errors(ONE_OF_EACH)
+
+    assert error.send == {
+        "relationships": [
+            [end("g", "goal"), end("m", "milestone")],
+            [end("m", "milestone"), end("p", "plan")],
+            [end("p", "plan"), end("t", "task")],
+            [end("p", "plan"), end("t2", "task")],
+            [end("p", "plan"), end("r", "risk")],
+            [end("m", "milestone"), end("q", "requirement")],
+        ]
+    }
+    [error] = create_with_errors([entity("g", "goal"), entity("h", "goal"), entity("t", "task")])
+    assert error.send is None
+
+
+def test_entities_that_cannot_belong_to_each_other_need_no_relationships(db: None) -> None:
+    result = create([entity("t", "task"), entity("t2", "task"), entity("d", "document"), entity("r", "risk")]).result
+
+    assert result["counts"]["tasks"] == 2
+    assert sentences() == []
+
+
+def test_guessed_order_of_tasks_is_told_with_their_titles(db: None) -> None:
+    warnings = create(ONE_OF_EACH, [pair("t", "t2"), pair("p", "t")]).warnings
+
+    assert warnings == (
+        "No rel was sent, so “task t” depends_on “task t2”. If the first does not wait for the second, send rel.",
+    )
+    assert create(ONE_OF_EACH, [pair("t", "t2", rel="depends_on")]).warnings == ()
 
 
 def test_single_entity_needs_no_relationship(db: None) -> None:

@@ -363,7 +363,7 @@ def test_call_without_a_subject_sees_no_events(db: None) -> None:
         ({"start_at": "2026-03-05T09:00:00Z"}, NOON + timedelta(hours=21), NOON + timedelta(hours=22)),  # moved
         ({"end_at": "2026-03-04T15:00:00Z"}, NOON, NOON + timedelta(hours=3)),  # longer
         ({"start_at": "2026-03-05", "end_at": "2026-03-06"}, date(2026, 3, 5), date(2026, 3, 6)),
-        ({"start_at": "2026-03-05"}, date(2026, 3, 5), date(2026, 3, 5)),
+        ({"start_at": "2026-03-05"}, NOON + timedelta(days=1), NOON + timedelta(days=1, hours=1)),  # at the same time
     ],
 )
 def test_update_of_start_moves_the_event_and_of_end_changes_its_length(
@@ -555,7 +555,13 @@ def test_event_of_a_done_task_cannot_be_moved_past_its_end(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "args", [{"title": "Mine"}, {"recurrence": "daily"}, {"recurrence_until": None}, {"start_at": "2026-03-05"}]
+    "args",
+    [
+        {"title": "Mine"},
+        {"recurrence": "daily"},
+        {"recurrence_until": None},
+        {"start_at": "2026-03-05", "end_at": "2026-03-05"},
+    ],
 )
 def test_update_refuses_fields_that_belong_to_the_task(db: None, args: dict[str, Any]) -> None:
     _, event = make_task_event("due", due_at=NOON)
@@ -640,3 +646,17 @@ def test_sync_never_fails_a_write_and_reports_its_status(db: None) -> None:
     assert update(event, title="New", sync_to_calendar=True).result["sync"]["state"] == "not_connected"
     assert "sync" not in create().result
     assert "sync" not in create(sync_to_calendar=False).result
+
+
+def test_date_alone_moves_a_timed_event_at_its_local_time(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    event = make_own_event(
+        start_at=datetime(2026, 3, 27, 8, 0, tzinfo=UTC), end_at=datetime(2026, 3, 27, 9, 0, tzinfo=UTC)
+    )
+
+    outcome = update(event, start_at="2026-03-30")
+
+    assert outcome.result["event"]["start_at"] == "2026-03-30T09:00:00+02:00"  # also after the clocks change
+    assert outcome.warnings == (
+        "Read start_at as 2026-03-30T09:00:00+02:00, that day at the old time; for whole days send end_at too.",
+    )

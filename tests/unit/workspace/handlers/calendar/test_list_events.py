@@ -77,8 +77,8 @@ def test_list_row_is_abbreviated(db: None) -> None:
         {
             "id": str(full.pk),
             "title": "Full",
-            "start_at": "2026-03-02T13:30:00Z",
-            "end_at": "2026-03-02T14:30:00Z",
+            "start_at": "2026-03-02T13:30",
+            "end_at": "2026-03-02T14:30",
             "has_description": True,
             "has_attendees": True,
             "location": "l",
@@ -87,13 +87,41 @@ def test_list_row_is_abbreviated(db: None) -> None:
         {
             "id": str(bare.pk),
             "title": "Bare",
-            "start_at": "2026-03-03T12:30:00Z",
-            "end_at": "2026-03-03T13:30:00Z",
+            "start_at": "2026-03-03T12:30",
+            "end_at": "2026-03-03T13:30",
             "linked_task_id": str(task.pk),
             "project_id": str(task.project_id),
             "project_name": "Garden",
         },
     ]
+
+
+def test_row_does_not_repeat_the_kind_that_its_title_says(db: None) -> None:
+    for number, title in enumerate(("Due: Report", "Hand in"), start=1):
+        task = TaskFactory()
+        EventFactory(title=title, project=task.project, task=task, task_event_kind="due", start_at=AT + number * DAY)
+
+    rows = list_events()["events"]
+    with_kind = list_events(fields=["task_event_kind"])["events"]
+
+    assert [row.get("task_event_kind") for row in rows] == [None, "due"]
+    assert [row["task_event_kind"] for row in with_kind] == ["due", "due"]
+
+
+def test_times_are_local_unless_a_time_zone_is_sent(db: None) -> None:
+    ProfileFactory(subject="owner", time_zone="Europe/Berlin")
+    make_own_event("Early", start_at=datetime(2026, 10, 25, 0, 30, tzinfo=UTC), end_at=AT + 365 * DAY)
+    make_own_event("Late", start_at=datetime(2026, 10, 25, 1, 30, tzinfo=UTC), end_at=AT + 365 * DAY)
+    day = {"time_min": "2026-10-25", "time_max": "2026-10-25"}
+
+    local, elsewhere = list_events(**day), list_events(**day, time_zone="UTC")
+
+    assert [row["start_at"] for row in local["events"]] == [
+        "2026-10-25T02:30",
+        "2026-10-25T02:30:00+01:00",  # the clocks show this time twice; alone it would be read as the first
+    ]
+    assert local["time_range"]["time_zone"] == "Europe/Berlin"
+    assert [row["start_at"] for row in elsewhere["events"]] == ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"]
 
 
 def test_list_includes_events_that_overlap_the_range(db: None) -> None:

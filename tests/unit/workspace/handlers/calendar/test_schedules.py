@@ -189,8 +189,8 @@ def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_dea
         DEADLINE,
     )
     assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == [
-        "2026-03-09T13:00:00+01:00",
-        "2026-03-09T16:30:00+01:00",
+        "2026-03-09T13:00",
+        "2026-03-09T16:30",
     ]
 
 
@@ -212,9 +212,9 @@ def test_schedule_keeps_the_local_time_when_the_clocks_change(task: Task) -> Non
     schedule(task, "2026-03-27T09:00", recurrence="weekdays")
 
     assert list_starts(time_min="2026-03-27", time_max="2026-03-31") == [
-        "2026-03-27T09:00:00+01:00",
-        "2026-03-30T09:00:00+02:00",
-        "2026-03-31T09:00:00+02:00",
+        "2026-03-27T09:00",
+        "2026-03-30T09:00",
+        "2026-03-31T09:00",
     ]
 
 
@@ -237,10 +237,10 @@ def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
     schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
 
     assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == [
-        "2026-01-31T16:00:00+01:00",
-        "2026-02-28T16:00:00+01:00",
-        "2026-03-31T16:00:00+02:00",
-        "2026-04-30T16:00:00+02:00",
+        "2026-01-31T16:00",
+        "2026-02-28T16:00",
+        "2026-03-31T16:00",
+        "2026-04-30T16:00",
     ]
 
 
@@ -274,7 +274,7 @@ def test_schedule_recurs_in_the_time_zone_of_the_subject(task: Task) -> None:
     schedule(task, "2026-03-07T09:00", subject="editor")
 
     starts = list_starts(subject="editor", time_min="2026-03-07", time_max="2026-03-08")
-    assert starts == ["2026-03-07T09:00:00-05:00", "2026-03-08T09:00:00-04:00"]
+    assert starts == ["2026-03-07T09:00", "2026-03-08T09:00"]
 
 
 REFUSED: list[tuple[dict[str, Any], tuple[str, str]]] = [
@@ -327,10 +327,10 @@ def test_last_occurrence_of_a_long_task_has_its_end_event(task: Task) -> None:
     schedule(task, duration_minutes=700, recurrence="weekly", recurrence_count=2)
 
     assert list_starts(time_min="2026-03-01", time_max="2026-04-30") == [
-        "2026-03-09T09:00:00+01:00",
-        "2026-03-09T20:10:00+01:00",
-        "2026-03-16T09:00:00+01:00",
-        "2026-03-16T20:10:00+01:00",
+        "2026-03-09T09:00",
+        "2026-03-09T20:10",
+        "2026-03-16T09:00",
+        "2026-03-16T20:10",
     ]
 
 

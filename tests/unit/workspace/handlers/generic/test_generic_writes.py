@@ -244,8 +244,8 @@ def berlin(db: None) -> None:
         ({"due_at": "2026-07-01 14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
         (
             {"due_at": "2026-07-01"},
-            "2026-07-01T21:59:00Z",
-            "2026-07-01T23:59:00+02:00, the end of that day in Europe/Berlin.",
+            "2026-07-01T08:00:00Z",
+            "2026-07-01T10:00:00+02:00, that day at the old time, in Europe/Berlin.",
         ),
         (
             {"start_at": "2026-01-15", "due_at": None},
@@ -262,6 +262,17 @@ def test_time_without_offset_is_in_the_zone_of_the_user(
     name = next(iter(sent))
     assert outcome.result["task"][name] == stored
     assert outcome.warnings == (f"Read {name} as {warning}",)
+
+
+def test_date_alone_keeps_the_time_of_day_that_a_field_has(berlin: None, task: Task) -> None:
+    update(task, due_at="2026-07-01T17:30")
+
+    moved = update(task, due_at="2026-12-04")
+    again = update(task, due_at=None, start_at="2026-12-04")
+
+    assert moved.result["task"]["due_at"] == "2026-12-04T16:30:00Z"
+    assert moved.warnings == ("Read due_at as 2026-12-04T17:30:00+01:00, that day at the old time, in Europe/Berlin.",)
+    assert again.result["task"]["start_at"] == "2026-12-03T23:00:00Z"  # the field was empty
 
 
 def test_time_with_an_offset_is_stored_without_a_warning(berlin: None, task: Task) -> None:

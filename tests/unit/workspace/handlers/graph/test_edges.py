@@ -194,13 +194,15 @@ def test_link_names_the_missing_end(project: Project) -> None:
     foreign = project_graph.create_row("plan", ProjectFactory(created_by="someone else"))
 
     messages = set()
-    for id in (gone.pk, foreign.pk, uuid.uuid4(), task.pk):  # the last one is not a plan
+    for id in (gone.pk, foreign.pk, uuid.uuid4()):
         ends = {"src_kind": "task", "src_id": str(project_graph.create_row("task", project).pk), "dst_kind": "plan"}
         with pytest.raises(NotFound) as refused:
             call_handler("link_onto_entities", **ends, dst_id=str(id), rel="has_task")
         messages.add(refused.value.message)
     with pytest.raises(NotFound, match="src_id"):
         link(gone, "has_task", task)
+    with pytest.raises(InvalidArgs, match="dst_id is the id of a task"):
+        call_handler("link_onto_entities", **ends, dst_id=str(task.pk), rel="has_task")
 
     assert messages == {
         "No plan that you can see has this dst_id; find its id with onto.plan.list or onto.plan.search.",

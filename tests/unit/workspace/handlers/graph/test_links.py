@@ -8,7 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import NotFound
+from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, EdgeKind, Project
 
 
@@ -230,11 +230,18 @@ def test_invisible_and_missing_rows_are_refused_alike(project: Project, tool: st
     assert len(messages) == 1
 
 
-def test_row_with_a_wrong_kind_is_not_found(project: Project) -> None:
-    with pytest.raises(NotFound, match="No plan that you can see has this entity_id"):
+def test_row_with_a_wrong_kind_names_the_right_one(project: Project) -> None:
+    foreign = project_graph.create_row("task", ProjectFactory(created_by="someone else"))
+
+    with pytest.raises(InvalidArgs) as refused:
         call_handler(
             "get_linked_entities", entity_kind="plan", entity_id=str(project_graph.create_row("task", project).pk)
         )
+    with pytest.raises(NotFound, match="No plan that you can see has this entity_id"):
+        call_handler("get_linked_entities", entity_kind="plan", entity_id=str(foreign.pk))
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.send) == ("/entity_kind", {"entity_kind": "task"})
 
 
 def test_viewers_see_links(project: Project) -> None:

@@ -1,0 +1,56 @@
+"""All benchmarks, in the order in which they run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from benchmarks import measures
+from benchmarks.figures import BenchmarkFigure
+from benchmarks.lab import Lab
+
+SIZE_FIGURES = (
+    *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
+    "memory.{}.mb",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """One benchmark and the names of its figures."""
+
+    names: tuple[str, ...]
+    run: Callable[[Lab], list[BenchmarkFigure]]
+
+
+BENCHMARKS = (
+    Benchmark(("help.cached.ratio", "help.requests_per_s"), measures.measure_cached_help),
+    Benchmark(("exec.read.ratio", "exec.requests_per_s"), measures.measure_exec_read),
+    Benchmark(("exec.orm.ratio", "exec.orm.requests_per_s"), measures.measure_exec_read_by_orm),
+    Benchmark(("exec.postgres.ratio", "exec.postgres.requests_per_s"), measures.measure_exec_read_on_postgres),
+    Benchmark(("exec.overhead.ms",), measures.measure_overhead),
+    Benchmark(("scale.help.ratio", "scale.exec.ratio"), measures.measure_scale),
+    Benchmark(("memory.worker.mb",), measures.measure_worker_memory),
+    Benchmark(("idle.worker.cpu",), measures.measure_idle_cpu),
+    Benchmark(("idempotency.ms",), measures.measure_idempotency),
+    Benchmark(("batch.parallel.ratio",), measures.measure_parallel_batch),
+    Benchmark(("batch.parallel.redis.ratio",), measures.measure_parallel_batch_over_redis),
+    Benchmark(("batch.one.ms",), measures.measure_batch_of_one),
+    Benchmark(("releases.mixed", "releases.failed"), measures.measure_changing_releases),
+    Benchmark(("reports.1m.p95_ms",), measures.measure_reports),
+    Benchmark(
+        ("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
+        measures.measure_discovery,
+    ),
+    Benchmark(
+        (
+            *("answers.examples.tokens", "answers.examples.tokens_p90", "answers.tasks.tokens"),
+            *("answers.events.tokens", "answers.updates.tokens"),
+        ),
+        measures.measure_answers,
+    ),
+    Benchmark(("repair.rate", "repair.tokens_p90"), measures.measure_repairs),
+    Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
+    Benchmark(
+        tuple(figure.format(name) for name in measures.SIZE_NAMES.values() for figure in SIZE_FIGURES),
+        measures.measure_sizes,
+    ),
+)

@@ -1,0 +1,153 @@
+"""Correct the names of arguments: other words, misspellings, objects around args, and arguments of other ops."""
+
+from dataclasses import replace
+from typing import Any
+
+from core import suggestions
+from gateway.arguments import normalise, synonyms
+from gateway.arguments.repair_work import RepairWork
+from gateway.contracts.errors import FieldError
+from registry.jsonschema import signatures
+
+MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
+KIND = "kind"  # of an item in a list of rows of several kinds
+STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
+
+# What models wrap args in.
+_WRAPPERS = frozenset(
+    (
+        *("args", "arguments", "input", "inputs", "params", "parameters", "payload", "data", "body", "fields"),
+        *("properties", "attributes", "updates", "update", "changes", "values", "patch", "item", "object"),
+        *("entity", "request"),
+    )
+)
+
+
+def correct_name(
+    work: RepairWork, error: FieldError, holder: Any, name: str, schema: dict[str, Any], *, is_top: bool
+) -> bool:
+    """Rename an unknown argument to the one that was meant. Return whether that is certain.
+
+    `holder` is the object that has it, `schema` the schema of that object; `is_top` if it is the args themselves.
+    """
+    arguments = schema.get("properties", {})
+    if is_top and (_unwrap(work, name, arguments) or _leave_out_own_project(work, error, name)):
+        return True
+    if is_top and _use_other_op(work, error, name, exact=True):
+        return False
+    missing = set(schema.get("required", ())) - holder.keys()
+    meant = synonyms.find_argument(name, arguments, entity=work.op.entity, missing=missing)
+    target = meant or _find_similar_name(error, name)
+    if is_top and (target is None or target in holder):
+        target = _find_alias(work, name)
+    if target is None:
+        work.errors_by_path[error.path] = _describe_unknown(error, name, arguments)
+        if is_top:
+            _use_other_op(work, error, name, exact=False)
+        return False
+    expected = signatures.format_expected_value(arguments[target], work.op.schema)
+    message = f"There is no {_cut(name)}; send {target}: {expected}."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=target)
+    if target in holder or (is_top and not _keep_old_text(work, error.path, name)):
+        return False
+    holder[target] = holder.pop(name)
+    _add_kind_of_items(holder[target], name, arguments[target])
+    return True
+
+
+def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
+    """Add the kind that the sent name tells to the items of a list, such as task for {"tasks": [{"title": …}]}."""
+    kind, items = suggestions.to_snake_case(name).removesuffix("s"), argument.get("items", {})
+    kinds = items.get("properties", {}).get(KIND, {}).get("enum", ()) if isinstance(items, dict) else ()
+    if kind in kinds and isinstance(value, list):
+        for item in value:
+            if isinstance(item, dict):
+                item.setdefault(KIND, kind)
+
+
+def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
+    """Add a note to the text that a row has. Return False if the op can only replace the text."""
+    if work.op.action != "update" or suggestions.to_snake_case(name) not in synonyms.ADDING_NAMES:
+        return True
+    # The strategy is that of all texts of a call.
+    is_alone = synonyms.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
+    if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
+        work.args[STRATEGY] = APPEND
+        return True
+    work.errors_by_path[path] = replace(
+        work.errors_by_path[path], message=f"{work.errors_by_path[path].message} It replaces the text."
+    )
+    return False
+
+
+def _unwrap(work: RepairWork, name: str, arguments: dict[str, Any]) -> bool:
+    """Take args out of an object around them, such as {"updates": {…}} or {"task": {…}}."""
+    inner = work.args[name]
+    if name == "op" and inner in (work.op.op, work.op.tool_name, *work.op.aliases):
+        del work.args[name]  # the op again, inside args
+        return True
+    spelling = suggestions.to_snake_case(name)
+    is_wrapper = spelling in _WRAPPERS or spelling in (
+        work.op.entity,
+        *synonyms.ENTITY_WORDS.get(work.op.entity, ()),
+    )
+    if not isinstance(inner, dict) or not is_wrapper or inner.keys() & work.args.keys():
+        return False
+    if not any(
+        each in work.op.argument_aliases or synonyms.find_argument(each, arguments, entity=work.op.entity)
+        for each in inner
+    ):
+        return False
+    del work.args[name]
+    unwrapped = normalise.normalise_args(work.op, inner, work.help.context)
+    work.args.update({key: value for key, value in unwrapped.without_defaults.items() if key not in work.args})
+    message = f"Send what is in {_cut(name)} directly in args."
+    work.errors_by_path[f"/{name}"] = FieldError(f"/{name}", "unknown_argument", message)
+    return True
+
+
+def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Leave out the project of the row that is changed, which was sent to say where the row is."""
+    if name != "project_id" or not work.may_look_up() or work.help.find_project(work.args) != work.args[name]:
+        return False
+    del work.args[name]
+    work.errors_by_path[error.path] = replace(
+        error, message="Leave out project_id: the id of the row says its project.", expected=None
+    )
+    return True
+
+
+def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool) -> bool:
+    """Call another op that takes these args. With `exact`, only if it has this very argument and takes them all."""
+    found = work.help.find_other_op(name, work.args) if work.may_look_up() else None
+    if found is None:
+        return False
+    path, args = found
+    if exact and (args is None or args.keys() != work.args.keys()):
+        return False
+    message = f"There is no {_cut(name)} here; {path} takes it."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=None)
+    work.other_call = None if args is None else {"op": path, "args": args}
+    return True
+
+
+def _find_alias(work: RepairWork, name: str) -> str | None:
+    """Return the argument of which the name has an alias in it, such as mitigation_plan of mitigation."""
+    words = set(suggestions.to_snake_case(name[:100]).split("_"))
+    targets = {target for alias, target in work.op.argument_aliases.items() if alias in words} - work.args.keys()
+    return targets.pop() if len(targets) == 1 else None
+
+
+def _find_similar_name(error: FieldError, name: str) -> str | None:
+    """Return the argument of which a name is a misspelling."""
+    matches = suggestions.find_similar(name, [error.expected] if error.expected else [], cutoff=MIN_NAME_SIMILARITY)
+    return matches[0] if matches else None
+
+
+def _describe_unknown(error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+    known = ", ".join(arguments) or "none"
+    return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 60 else name[:60] + "…"

@@ -1,0 +1,140 @@
+"""Correct the values of arguments, and add those that are missing: dates, ids by title, kinds by id."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, time, timedelta
+from typing import Any
+
+from gateway.arguments import dates, values
+from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
+from gateway.contracts.errors import FieldError
+from gateway.contracts.validation import get_subschema, is_title
+from gateway.request_context import is_uuid
+
+LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
+
+
+def correct_value(
+    work: RepairWork, error: FieldError, holder: Any, key: str | int, argument: dict[str, Any], name: str
+) -> bool:
+    """Replace a value by the one that was meant. Return whether that is certain."""
+    if argument.get("format") in dates.TIME_FORMATS and dates.is_time_of_day(holder[key]):
+        return _add_day(work, error, holder, key, argument["format"])
+    corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
+    if corrected is None:
+        corrected = values.correct_value(name, argument, holder[key], now=work.help.now, entity=work.op.entity)
+    if corrected is None or corrected == holder[key]:
+        return False
+    holder[key] = corrected
+    return True
+
+
+def _add_day(work: RepairWork, error: FieldError, holder: Any, key: str | int, format: str) -> bool:
+    """Add the day to a time that was sent without one: that of the start, of the row, or else the next one."""
+    now = work.help.now()
+    day, reason = _find_day(work, str(key), holder)
+    found = dates.find_date(holder[key], format, now=dates.get_midnight(day or now))
+    if found and day is None and work.op.is_write and dates.is_past(found, now):
+        reason = "tomorrow, because that time is past today"
+        found = dates.find_date(holder[key], format, now=dates.get_midnight(now + timedelta(days=1)))
+    if found is None:
+        return False
+    holder[key] = found
+    work.errors_by_path[error.path] = replace(
+        error, message=f"{key} has no day; send {found}, {reason}.", expected=None
+    )
+    return True
+
+
+def _find_day(work: RepairWork, name: str, holder: Any) -> tuple[datetime | None, str]:
+    """Return a moment of the day that a time means, and how that is known; None if nothing tells the day."""
+    zone = work.help.now().tzinfo
+    for other in ("start_at", "occurrence_start"):
+        if other != name and isinstance(holder, dict) and (day := dates.read_day(holder.get(other))):
+            return datetime.combine(day, time.min, zone), f"on the day of {other}"
+    day = work.help.find_date(name, work.args) if work.may_look_up() else None
+    return (datetime.combine(day, time.min, zone), "on the day that it has") if day else (None, "today")
+
+
+def find_id_of_title(work: RepairWork, error: FieldError, holder: Any, key: str | int, name: str) -> bool:
+    """Replace a title by the id of its row. `name` is that of the argument, or of the list that the title is in."""
+    if name == "project_id" and is_uuid(work.help.context.project_id):
+        holder[key] = work.help.context.project_id
+        return True
+    if not is_title(holder[key]) or not work.may_look_up():
+        return False
+    is_item = isinstance(key, int)
+    found = work.help.find_id(
+        name.removesuffix("s") if is_item else name, holder[key], work.args if is_item else holder
+    )
+    if found is None:
+        return False
+    id, id_error = found
+    work.errors_by_path[error.path] = replace(id_error, path=error.path)
+    if id is not None:
+        holder[key] = id
+    return id is not None
+
+
+def add_missing(work: RepairWork, name: str) -> bool:
+    """Add a missing argument that something else in the args tells. Return whether that is certain."""
+    if name == CURRENT_PROJECT and (project := work.help.find_project(work.args)):
+        work.args[name] = project
+        return True
+    return _add_kind(work, name) or _identify_by_title(work, name) or _nest(work, name)
+
+
+def add_label(holder: Any, path: Sequence[str | int]) -> bool:
+    """Add a missing temp_id to an item of a list: a label that the caller makes up, such as e1."""
+    *_, index, name = path
+    if name != LABEL or not isinstance(index, int) or not isinstance(holder, dict):
+        return False
+    holder[LABEL] = f"e{index + 1}"
+    return True
+
+
+def _add_kind(work: RepairWork, name: str) -> bool:
+    """Add the missing kind of a row whose id was sent, such as src_kind beside src_id."""
+    stem = name.removesuffix("_kind")
+    if stem == name or f"{stem}_id" not in work.args or not work.may_look_up():
+        return False
+    kind = work.help.find_kind(work.args[f"{stem}_id"])
+    if kind not in work.op.arguments.get(name, {}).get("enum", ()):
+        return False
+    work.args[name] = kind
+    return True
+
+
+def _identify_by_title(work: RepairWork, name: str) -> bool:
+    """Find a missing id by the title that was sent, if it is the title of a row: it says which row is meant."""
+    label = next((each for each in ("title", "name") if isinstance(work.args.get(each), str)), None)
+    if label is None or name != f"{work.op.entity}_id" or not work.may_look_up():
+        return False
+    found = work.help.find_id(name, work.args[label], work.args)
+    if found is None or found[0] is None:
+        return False
+    work.args[name] = found[0]
+    del work.args[label]
+    return True
+
+
+def _nest(work: RepairWork, name: str) -> bool:
+    """Put args that the op does not know into the missing object that has them, such as {"project": {…}}."""
+    argument = get_subschema(work.op.schema, [name])
+    members = argument.get("properties", {})
+    loose = [each for each in work.args if each not in work.op.arguments and each in members]
+    if not loose:
+        return False
+    work.args[name] = {each: work.args.pop(each) for each in loose}
+    for each in loose:
+        message = f"{each} belongs in {name}."
+        work.errors_by_path[f"/{each}"] = FieldError(f"/{each}", "unknown_argument", message)
+    return True
+
+
+def take_kind(holder: dict[str, Any], name: str, schema: dict[str, Any]) -> None:
+    """Send the kind of a row as its own argument, if it stands beside the id: {"from": {"kind": …, "id": …}}."""
+    kind_name = f"{name.removesuffix('_id')}_kind"
+    kind = next((holder[name][each] for each in ("kind", "type", "entity") if each in holder[name]), None)
+    if isinstance(kind, str) and kind_name in schema.get("properties", {}):
+        holder.setdefault(kind_name, kind)
