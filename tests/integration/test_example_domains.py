@@ -89,7 +89,7 @@ def test_shipped_catalog_leaves_the_domains_alone(folder: Path) -> None:
     assert "The live release is up to date." in out.getvalue()
 
 
-def test_load_needs_a_release_and_a_writable_folder(settings: Any, tmp_path: Path, db: None) -> None:
+def test_load_needs_a_release(settings: Any, tmp_path: Path, db: None) -> None:
     settings.VAR_DIR = tmp_path
     with pytest.raises(CommandError, match="load_catalog --publish"):
         load_domains()
@@ -143,10 +143,10 @@ def test_costs_stay_within_their_goals(domain_api: Api) -> None:
 
 
 def test_domains_are_in_no_context_of_the_legacy_surface(folder: Path, api: Api) -> None:
-    for context in ("global", "project", "project_create"):
-        body = {"format": "openai", "surface": "legacy", "context": {"type": context}}
-        toolset = api.post("toolset", body)
-        names = {tool["function"]["name"] for tool in toolset.json()["tools"]}
+    for context in ("global", "project_create", "project"):
+        body = {"format": "openai", "surface": "legacy"}
+        toolset = api.post("toolset", body, Gateway_Context=f"type={context}").json()
+        names = {tool["function"]["name"] for tool in toolset["tools"]}
         assert "web_search" in names
         assert not {"read_file", "update_contact", "run_query", "run_command"} & names
 
@@ -207,8 +207,8 @@ def test_absolute_path_of_a_file_is_corrected_in_retry_with(domain_api: Api) -> 
 
 def test_writes_in_a_batch_run_and_stay(domain_api: Api, folder: Path) -> None:
     ops = [
-        {"op": "write_file", "args": {"file_path": "a.txt", "content": "a"}},
-        {"op": "read_file", "args": {"file_path": "nothing.txt"}},
+        {"type": "exec", "op": "write_file", "args": {"file_path": "a.txt", "content": "a"}},
+        {"type": "exec", "op": "read_file", "args": {"file_path": "nothing.txt"}},
     ]
     response = domain_api.post("batch", {"ops": ops}).json()
 

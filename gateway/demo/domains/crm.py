@@ -9,6 +9,8 @@ from gateway.contracts.errors import ConflictError, NotFoundError
 from gateway.demo.domains import example_database
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 
+MAX_CONTACTS = 1_000
+
 Change = Callable[[sqlite3.Connection, UpstreamCall], UpstreamResponse]
 
 # Every parameter that was not sent is null, and then restricts or changes nothing.
@@ -64,7 +66,11 @@ def get_contact(work: UpstreamCall, _: Any) -> UpstreamResponse:
 
 
 def create_contact(database: sqlite3.Connection, work: UpstreamCall) -> UpstreamResponse:
-    """Add a contact. Raises ConflictError if another one has the email address."""
+    """Add a contact. Raises ConflictError if another one has the email address, or if there are too many."""
+    if database.execute("SELECT COUNT(*) FROM contacts").fetchone()[0] >= MAX_CONTACTS:
+        raise ConflictError(
+            f"The example CRM has {MAX_CONTACTS:,} contacts, which is the most. Update one instead.", reason="crm_full"
+        )
     id = str(uuid4())
     values = {name: work.args.get(name) for name in _CONTACT_COLUMNS}
     _execute_change(database, _CREATE_CONTACT, {**values, "contact_id": id, "at": _format_time(work)})

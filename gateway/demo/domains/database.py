@@ -4,6 +4,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from gateway.contracts.errors import GatewayError, NotFoundError
@@ -13,14 +14,15 @@ from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 MAX_SECONDS = 2.0
 MAX_CELL_CHARS = 500
+MAX_ANSWER_CHARS = 20_000
 _STEPS_BETWEEN_CHECKS = 1_000  # of SQLite's virtual machine
 # SQLite's own limits: no value that a function builds is larger, and no pattern takes long to match.
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: 100_000,
+    sqlite3.SQLITE_LIMIT_LENGTH: 20_000,
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 100,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 100,
     sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 20,
-    sqlite3.SQLITE_LIMIT_COLUMN: 100,
+    sqlite3.SQLITE_LIMIT_COLUMN: 50,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
 }
 _ALLOWED_ACTIONS = frozenset(
@@ -30,7 +32,7 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 # What is wrong, by a part of SQLite's message. That message is not shown, because it repeats parts of the query.
 _PROBLEMS = {
     "not authorized": "Only a SELECT on the tables of database.table.list may run. Change rows with the ops of crm.",
-    "prohibited": "Only a SELECT on the tables of database.table.list may run. Change rows with the ops of crm.",
+    "prohibited": "It reads what is not in the tables of database.table.list.",
     "one statement": "Send one statement only, without what comes after its semicolon.",
     "no such table": "It names a table that does not exist; database.table.list lists the tables.",
     "no such column": "It names a column that does not exist; database.table.describe lists the columns of a table.",
@@ -39,6 +41,15 @@ _PROBLEMS = {
     "too big": "It builds a value that is too large. Select shorter values.",
     "syntax error": "It is not valid in SQLite's dialect. Correct the syntax.",
 }
+
+
+@dataclass(slots=True)
+class QueryPage:
+    """Rows that fit into an answer."""
+
+    rows: list[list[Any]] = field(default_factory=list)
+    has_more: bool = False
+    is_cut: bool = False
 
 
 def list_tables(_: UpstreamCall, __: Any) -> UpstreamResponse:
@@ -67,45 +78,58 @@ def describe_table(work: UpstreamCall, _: Any) -> UpstreamResponse:
 
 def run_query(work: UpstreamCall, _: Any) -> UpstreamResponse:
     """Run one SELECT, with limits on rows, time and memory. Raises InvalidRequestError for anything else."""
-    limit = work.args["max_rows"]
-    seconds = min(MAX_SECONDS, work.deadline.get_remaining_ms() / 1000)
-    with example_database.open_for_reading() as database, _explain_errors():
-        _restrict(database, until=time.monotonic() + seconds)
+    until = time.monotonic() + min(MAX_SECONDS, work.deadline.get_remaining_ms() / 1000)
+    with example_database.open_for_reading() as database, _explain_errors(until):
+        _restrict(database, until)
         cursor = database.execute(work.args["query"])
         if cursor.description is None:
             raise _build_query_error("There is no statement in it.")
-        columns = [column[0] for column in cursor.description]
-        rows = [tuple(row) for row in cursor.fetchmany(limit + 1)]
-    has_more = len(rows) > limit
-    shown = [[_shorten(value) for value in row] for row in rows[:limit]]
-    is_cut = any(isinstance(value, str) and len(value) > MAX_CELL_CHARS for row in rows[:limit] for value in row)
-    warnings = (f"Values are cut at {MAX_CELL_CHARS} characters.",) if is_cut else ()
-    message = f"{len(shown)} row{'' if len(shown) == 1 else 's'}{', and there are more' if has_more else ''}."
-    return UpstreamResponse({"columns": columns, "rows": shown, "has_more": has_more, "message": message}, warnings)
+        columns = [column[0][:MAX_CELL_CHARS] for column in cursor.description]
+        page = _fetch_page(cursor, work.args["max_rows"])
+    count = f"{len(page.rows)} row{'' if len(page.rows) == 1 else 's'}"
+    message = f"{count}, and there are more." if page.has_more else f"{count}."
+    warnings = (f"Values are cut at {MAX_CELL_CHARS} characters.",) if page.is_cut else ()
+    result = {"columns": columns, "rows": page.rows, "has_more": page.has_more, "message": message}
+    return UpstreamResponse(result, warnings)
 
 
-def _restrict(database: sqlite3.Connection, *, until: float) -> None:
+def _fetch_page(cursor: sqlite3.Cursor, max_rows: int) -> QueryPage:
+    """Return the first rows, shortened one by one so that few large values are in memory at a time."""
+    page, chars = QueryPage(), 0
+    for row in cursor:
+        shown = [_shorten(value) for value in row]
+        chars += sum(len(str(value)) for value in shown)
+        if len(page.rows) == max_rows or (page.rows and chars > MAX_ANSWER_CHARS):
+            page.has_more = True
+            break
+        page.is_cut |= any(isinstance(value, str) and len(value) > MAX_CELL_CHARS for value in row)
+        page.rows.append(shown)
+    return page
+
+
+def _restrict(database: sqlite3.Connection, until: float) -> None:
     """Refuse everything but reading, and stop at a time on the monotonic clock."""
+
+    def authorize(action: int, table: str | None, *_: str | None) -> int:
+        # Asked for each part of a query, so it also stops one that takes long to compile.
+        is_allowed = action in _ALLOWED_ACTIONS and time.monotonic() <= until
+        if action == sqlite3.SQLITE_READ and (table or "").lower().startswith(("sqlite_", "pragma_")):
+            is_allowed = False
+        return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+
     for limit, value in _LIMITS.items():
         database.setlimit(limit, value)
     database.set_progress_handler(lambda: time.monotonic() > until, _STEPS_BETWEEN_CHECKS)
-    database.set_authorizer(_authorize)
-
-
-def _authorize(action: int, table: str | None, *_: str | None) -> int:
-    is_allowed = action in _ALLOWED_ACTIONS
-    if action == sqlite3.SQLITE_READ:
-        is_allowed = not (table or "").lower().startswith(("sqlite_", "pragma_"))
-    return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
+    database.set_authorizer(authorize)
 
 
 @contextmanager
-def _explain_errors() -> Iterator[None]:
+def _explain_errors(until: float) -> Iterator[None]:
     """Raise an error that says what to correct in a query."""
     try:
         yield
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
-        text = str(error)
+        text = "interrupted" if time.monotonic() > until else str(error)
         problem = next((problem for part, problem in _PROBLEMS.items() if part in text), "SQLite cannot run it.")
         raise _build_query_error(problem) from None
 

@@ -18,7 +18,7 @@ from gateway.contracts.errors import ArgsCorrection, NotFoundError, UpstreamUnre
 from gateway.demo.domains.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
 
 MAX_FILE_BYTES = 1_000_000
-MAX_FILES = 500
+MAX_FILES = 200
 MAX_DEPTH = 8  # folders
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 _DRIVE = re.compile(r"[A-Za-z]:")

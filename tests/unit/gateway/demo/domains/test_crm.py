@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gateway.contracts.errors import ConflictError, NotFoundError, UpstreamUnreachableError
-from gateway.demo.domains import example_database
+from gateway.demo.domains import crm, example_database
 from gateway.demo.domains.rows import MARA_ID, RENEWAL_ID
 from tests.support.example_domains import check, create_data, respond, run
 
@@ -114,6 +114,13 @@ def test_email_of_another_contact_is_refused_before_the_write(tool_name: str, ar
     with pytest.raises(ConflictError) as error:
         check(tool_name, **args)
     assert error.value.reason == "email_taken"
+
+
+def test_contacts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crm, "MAX_CONTACTS", 5)
+    with pytest.raises(ConflictError) as error:
+        check("create_contact", name="A", email="a@b.example", company="C")
+    assert error.value.reason == "crm_full"
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,13 @@ from gateway.demo.domains import database, example_database
 from tests.support.example_domains import create_data, find_field_error, respond, run
 
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
+SLOW_TO_COMPILE = "".join(  # each part has the one before twice
+    [
+        "WITH c0 AS (SELECT 1 AS a)",
+        *(f", c{n} AS (SELECT (SELECT a FROM c{n - 1}) + (SELECT a FROM c{n - 1}) AS a)" for n in range(1, 31)),
+        " SELECT a FROM c30",
+    ]
+)
 CROSS_JOIN = "SELECT COUNT(*) FROM deals" + " CROSS JOIN deals" * 20
 
 
@@ -60,6 +67,11 @@ def test_selects_of_every_form_run(query: str) -> None:
 def test_rows_and_cells_are_limited() -> None:
     result = run("run_query", query="SELECT id FROM contacts", max_rows=2)
     assert (len(result["rows"]), result["has_more"]) == (2, True)
+
+    columns = ", ".join(["hex(zeroblob(900))"] * 9)
+    wide = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 150) SELECT " + columns + " FROM n"
+    result = run("run_query", query=wide, max_rows=200)
+    assert (len(result["rows"]), result["has_more"]) == (4, True)
 
     cut = respond("run_query", {"query": "SELECT printf('%.*c', 900, 'x'), x'0102', 1e999"})
     assert [cut.result["rows"][0][index] for index in (0, 1)] == ["x" * 500, "2 bytes"]
