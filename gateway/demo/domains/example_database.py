@@ -61,11 +61,17 @@ def open_for_writing(*, keep: bool) -> Iterator[sqlite3.Connection]:
         database.execute("COMMIT" if keep else "ROLLBACK")
 
 
-def _connect(mode: str) -> sqlite3.Connection:
-    if not get_path().is_file():
+def get_existing_path() -> Path:
+    """Return the path of the file. Raises InternalError (503 not_configured) if it was never created."""
+    path = get_path()
+    if not path.is_file():
         raise build_not_loaded_error()
+    return path
+
+
+def _connect(mode: str) -> sqlite3.Connection:
     database = sqlite3.connect(
-        f"{get_path().as_uri()}?mode={mode}", uri=True, timeout=WAIT_SECONDS, isolation_level=None
+        f"{get_existing_path().as_uri()}?mode={mode}", uri=True, timeout=WAIT_SECONDS, isolation_level=None
     )
     database.row_factory = sqlite3.Row
     return database

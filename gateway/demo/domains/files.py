@@ -54,7 +54,8 @@ def read_file(work: UpstreamCall, _: Any) -> UpstreamResponse:
 
 def _take_lines(lines: list[str]) -> list[str]:
     """Return the lines that fit, at least one."""
-    shown, size = [], 0
+    shown: list[str] = []
+    size = 0
     for line in lines:
         size += len(line)
         if shown and size > MAX_READ_CHARS:

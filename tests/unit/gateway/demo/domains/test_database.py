@@ -12,15 +12,18 @@ from gateway.contracts.errors import InvalidRequestError, NotFoundError
 from gateway.demo.domains import database, example_database
 from tests.support.example_domains import create_data, find_field_error, respond, run
 
-ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT COUNT(*) FROM n"
-SLOW_TO_COMPILE = "".join(  # each part has the one before twice
-    [
-        "WITH c0 AS (SELECT 1 AS a)",
-        *(f", c{n} AS (SELECT (SELECT a FROM c{n - 1}) + (SELECT a FROM c{n - 1}) AS a)" for n in range(1, 31)),
-        " SELECT a FROM c30",
-    ]
-)
+ALL_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+ENDLESS = " ".join([ALL_NUMBERS, "SELECT COUNT(*) FROM n"])
 CROSS_JOIN = "SELECT COUNT(*) FROM deals" + " CROSS JOIN deals" * 20
+
+
+def build_query_slow_to_compile() -> str:
+    """Return a query of 30 parts, each of which has the one before twice."""
+    parts = ["c0 AS (SELECT 1 AS a)"]
+    for number in range(30):
+        before = f"(SELECT a FROM c{number})"  # noqa: S608 - a number
+        parts.append(f"c{number + 1} AS (SELECT {before} + {before} AS a)")
+    return " ".join(["WITH", ", ".join(parts), "SELECT a FROM c30"])
 
 
 @pytest.fixture(autouse=True)
@@ -68,8 +71,7 @@ def test_rows_and_cells_are_limited() -> None:
     result = run("run_query", query="SELECT id FROM contacts", max_rows=2)
     assert (len(result["rows"]), result["has_more"]) == (2, True)
 
-    columns = ", ".join(["hex(zeroblob(900))"] * 9)
-    wide = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 150) SELECT " + columns + " FROM n"
+    wide = " ".join([ALL_NUMBERS, "SELECT", ", ".join(["hex(zeroblob(900))"] * 9), "FROM n"])
     result = run("run_query", query=wide, max_rows=200)
     assert (len(result["rows"]), result["has_more"]) == (4, True)
 
@@ -128,20 +130,24 @@ def test_everything_else_is_refused_without_repeating_it(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query",
-    [
-        ENDLESS,
-        "SELECT COUNT(*) FROM deals a, deals b, deals c, deals d, deals e, deals f, deals g, deals h, deals i, deals j",
-    ],
+    "query", [ENDLESS, CROSS_JOIN, build_query_slow_to_compile()], ids=["endless", "join", "parts"]
 )
 def test_slow_query_is_stopped(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "MAX_SECONDS", 0.1)
     started = time.monotonic()
 
-    with pytest.raises(InvalidRequestError, match="was stopped"):
+    with pytest.raises(InvalidRequestError, match=r"was stopped|too much memory"):
         run("run_query", query=query)
 
     assert time.monotonic() - started < 5
+
+
+def test_query_that_needs_much_memory_or_disk_is_stopped() -> None:
+    large = "SELECT i, hex(randomblob(4000)) AS b FROM n ORDER BY b"
+    with pytest.raises(InvalidRequestError) as error:
+        run("run_query", query=f"{ALL_NUMBERS} {large}")
+    assert "too much memory" in str(error.value)
+    assert find_field_error(error.value) == ("/query", "query_refused")
 
 
 def test_reading_does_not_keep_a_write_waiting() -> None:
