@@ -61,7 +61,7 @@ def get_contact(work: UpstreamCall, _: Any) -> UpstreamResponse:
         contact = _get_contact(database, work.args["contact_id"])
         query = "SELECT id, title, stage, value_eur, closes_on FROM deals WHERE contact_id = ? ORDER BY closes_on, id"
         deals = [dict(row) for row in database.execute(query, [contact["id"]])]
-    result = {"contact": contact, "deals": deals, "message": f"{contact['name']}, {len(deals)} deals."}
+    result = {"contact": contact, "deals": deals, "message": f"{contact['name']}, {_format_count(deals, 'deals')}."}
     return UpstreamResponse(result, entity_id=contact["id"], entity_name=contact["name"])
 
 
@@ -123,7 +123,7 @@ def _list_rows(work: UpstreamCall, query: str, filters: tuple[str, ...], *, name
     with example_database.open_for_reading() as database:
         rows = [dict(row) for row in database.execute(query, values)]
     has_more, shown = len(rows) > limit, rows[:limit]
-    message = f"{len(shown)} {name}{', and there are more' if has_more else ''}."
+    message = f"{_format_count(shown, name)}{', and there are more' if has_more else ''}."
     if not shown:
         message = f"No {name} match. Leave the filters out to list all."
     return UpstreamResponse({name: shown, "has_more": has_more, "message": message})
@@ -160,6 +160,10 @@ def _has_values(row: dict[str, Any], values: dict[str, Any]) -> bool:
 def _respond_unchanged(kind: str, row: dict[str, Any], name: str) -> UpstreamResponse:
     result = {kind: row, "message": f"The {kind} has these values already; nothing was changed."}
     return UpstreamResponse(result, ("unchanged",), entity_id=row["id"], entity_name=name, changed_ids=())
+
+
+def _format_count(rows: list[dict[str, Any]], plural: str) -> str:
+    return f"{len(rows)} {plural[:-1] if len(rows) == 1 else plural}"
 
 
 def _format_time(work: UpstreamCall) -> str:

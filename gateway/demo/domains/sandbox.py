@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from core import suggestions
-from gateway.contracts.errors import ArgsCorrection, NotFoundError, UpstreamUnreachableError
+from gateway.contracts.errors import ArgsCorrection, InvalidRequestError, NotFoundError, UpstreamUnreachableError
 from gateway.demo.domains.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
 
 MAX_FILE_BYTES = 1_000_000
@@ -69,12 +69,13 @@ def read_bytes(path: Path, *, pointer: str = "/file_path") -> bytes:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError):
         raise _build_not_found_error(path) from None
+    except OSError:  # not readable, or replaced by a link since it was located
+        raise _build_file_refused_error(pointer) from None
     with os.fdopen(descriptor, "rb") as file:
         is_regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
         data = file.read(MAX_FILE_BYTES + 1) if is_regular else b""
     if not is_regular or len(data) > MAX_FILE_BYTES:
-        message = f"Send the path of a regular file of at most {MAX_FILE_BYTES:,} bytes; files.search lists the sizes."
-        raise build_invalid_arg_error(pointer, "file_refused", message)
+        raise _build_file_refused_error(pointer)
     return data
 
 
@@ -160,6 +161,11 @@ def _correct_absolute_path(text: str, pointer: str) -> ArgsCorrection | None:
     if "/" in pointer[1:] or inside not in (name for name, _ in iterate_files()):
         return None
     return ArgsCorrection(args={pointer[1:]: inside})
+
+
+def _build_file_refused_error(pointer: str) -> InvalidRequestError:
+    message = f"Send the path of a readable file of at most {MAX_FILE_BYTES:,} bytes; files.search lists the sizes."
+    return build_invalid_arg_error(pointer, "file_refused", message)
 
 
 def _build_not_found_error(path: Path) -> NotFoundError:

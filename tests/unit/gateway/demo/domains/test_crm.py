@@ -59,6 +59,7 @@ def test_contact_has_its_deals() -> None:
     result = run("get_contact", contact_id=MARA_ID.upper())
 
     assert (result["contact"]["email"], result["deals"][0]["title"]) == ("mara@nordlicht.example", "Database support")
+    assert result["message"] == "Mara Lindqvist, 1 deal."
 
 
 @pytest.mark.parametrize(
