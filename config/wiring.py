@@ -17,7 +17,8 @@ from gateway.admin.rollout import flag_explainer
 from gateway.api import metrics
 from gateway.batches import broker, sweep
 from gateway.clients import key_verification
-from gateway.executors import embedded
+from gateway.demo import domains
+from gateway.executors import embedded, example
 from gateway.executors.embedded import Handler
 from gateway.jobs import retention, runner, write_check
 from gateway.jobs.runner import Job
@@ -105,3 +106,4 @@ def connect() -> None:
     connections.set_upstream_check(executors.explain_missing)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))
+    example.set_handlers(domains.HANDLERS)

@@ -3,11 +3,15 @@
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import Executor
 from gateway.executors.embedded import EmbeddedExecutor
+from gateway.executors.example import ExampleExecutor
 from registry.catalog import connections
 from registry.catalog.model import CatalogOp
 from registry.models import Connection
 
-EXECUTORS: dict[str, Executor] = {Connection.Kind.EMBEDDED: EmbeddedExecutor()}
+EXECUTORS: dict[str, Executor] = {
+    Connection.Kind.EMBEDDED: EmbeddedExecutor(),
+    Connection.Kind.EXAMPLE: ExampleExecutor(),
+}
 
 
 def explain_missing(kind: str, connection: str, tool_name: str) -> str:

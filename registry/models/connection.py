@@ -10,6 +10,7 @@ class Connection(models.Model):
 
     class Kind(models.TextChoices):
         EMBEDDED = "embedded", "embedded"
+        EXAMPLE = "example", "example"
 
     name = models.CharField(max_length=60, unique=True, validators=[name_validator])
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.EMBEDDED)

@@ -1,13 +1,28 @@
-"""manage.py load_demo: create the demo workspace and its cohort; with --activity, four weeks of calls too."""
+"""manage.py load_demo: create the demo workspace and its cohort.
+
+With --activity, four weeks of calls too; with --domains, the example domains.
+"""
 
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from gateway.demo import activity, rollout
+from gateway.demo.domains import load as domains
+from gateway.demo.domains.refusals import get_data_folder
+from registry.releases import loaded_copy, publishing
 from workspace import demo
+
+TRY_DOMAINS = """
+Try them (var/dev.env has the key):
+  POST /api/v1/toolset                       {"format": "openai", "surface": "discovery"}
+  POST /api/v1/discover/discover_file_tools  {}
+  POST /api/v1/exec                          {"op": "read_file", "args": {"file_path": "config/database.yaml"}}
+  POST /api/v1/discover/discover_crm_tools   {"tool": "update_contact"}
+All callers share the example files and rows. To start again, delete the folder and run this command again.
+"""
 
 
 class Command(BaseCommand):
@@ -21,13 +36,20 @@ class Command(BaseCommand):
             action="store_true",
             help="Also write four weeks of events and turns of demo users, and their cohorts.",
         )
+        parser.add_argument(
+            "--domains",
+            action="store_true",
+            help="Also add example domains for discovery: files, shell, CRM and database, with data in var/examples.",
+        )
 
-    def handle(self, *, activity: bool, **_: Any) -> None:
+    def handle(self, *, activity: bool, domains: bool, **_: Any) -> None:
         self._load_workspace()
         if rollout.create_demo_cohort(at=timezone.now()):
             self.stdout.write(f"Added the cohort {rollout.COHORT_NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
         if activity:
             self._load_activity()
+        if domains:
+            self._load_domains()
 
     def _load_workspace(self) -> None:
         added = demo.load(at=timezone.now())
@@ -45,3 +67,23 @@ class Command(BaseCommand):
             self.stdout.write("The demo activity exists; nothing was changed.")
             return
         self.stdout.write(f"Added {event_count:,} events over {activity.DAYS} days. See Reports in the admin.")
+
+    def _load_domains(self) -> None:
+        had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
+        if publishing.get_live_release() is None:
+            raise CommandError("Nothing is published yet. Run load_catalog --publish first.")
+        try:
+            file_count, row_count = domains.create_files(), domains.create_rows(at)
+        except OSError as error:
+            raise CommandError(f"Cannot create {get_data_folder()}: {error.strerror}.") from None
+        if file_count or row_count:
+            self.stdout.write(f"Added {file_count} example files and {row_count} CRM rows in {get_data_folder()}.")
+        else:
+            self.stdout.write("The example files and rows exist; nothing was changed.")
+        self.stdout.write(f"Example domains: {domains.load_copy(at)}")
+        try:
+            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=domains.NOTE, by=domains.BY, at=at)
+        except publishing.NotPublishable as error:
+            raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        self.stdout.write(done)
+        self.stdout.write(TRY_DOMAINS)

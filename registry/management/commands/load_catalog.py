@@ -7,7 +7,10 @@ from django.utils import timezone
 
 from registry.drafts import history
 from registry.files import loader, yaml_format
-from registry.releases import publishing
+from registry.releases import loaded_copy, publishing
+
+NOTE = "Shipped catalog"
+BY = "load_catalog"
 
 
 class Command(BaseCommand):
@@ -21,12 +24,11 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        live = publishing.get_live_release()
-        had_edits = live is not None and publishing.compute_draft_version() != live.version
+        had_edits = loaded_copy.has_unpublished_edits()
         try:
             with transaction.atomic():
                 report = loader.load_into_draft(loader.read_shipped_catalog())
-                history.record_changes(report.changes, by="load_catalog", at=timezone.now(), note="Shipped catalog")
+                history.record_changes(report.changes, by=BY, at=timezone.now(), note=NOTE)
         except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(str(report))
@@ -34,15 +36,8 @@ class Command(BaseCommand):
             self._publish(had_edits)
 
     def _publish(self, had_edits: bool) -> None:
-        if had_edits:
-            self.stdout.write("Not published: the draft has unpublished edits. Review them first.")
-            return
         try:
-            note = "Shipped catalog"
-            release = publishing.publish_draft(note=note, by="load_catalog", at=timezone.now(), accepted=note)
-        except publishing.AlreadyLive:
-            self.stdout.write("The live release is up to date.")
+            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=NOTE, by=BY, at=timezone.now())
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        else:
-            self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")
+        self.stdout.write(done)
