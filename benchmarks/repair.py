@@ -93,12 +93,8 @@ def replay_corpus(path: Path, *, use_tool_names: bool = False) -> Iterator[Repai
     at = datetime.now(UTC)
     for line in path.read_text().splitlines():
         entry = _fill_placeholders(json.loads(line), at)
-        op = entry["op"]
-        body = {
-            "op": op.replace(".", "_") if use_tool_names and isinstance(op, str) else op,
-            "args": entry["args"],
-            **entry.get("extra", {}),
-        }
+        name = _write_as_tool_name(entry["op"]) if use_tool_names else entry["op"]
+        body = {"op": name, "args": entry["args"], **entry.get("extra", {})}
         yield _replay(entry, body)
 
 
@@ -122,6 +118,12 @@ def correct_call(body: dict[str, Any], envelope: Envelope) -> dict[str, Any] | N
             if error.get("expected"):
                 args.setdefault(error["expected"], value)
     return None if args == body["args"] else {"op": body["op"], "args": args}
+
+
+def _write_as_tool_name(name: str) -> str:
+    """Return the tool name of an op; of a name that no op has, what a model makes of it."""
+    op = cache.get_live_catalog().find_op(name)
+    return op.tool_name if op else name.replace(".", "_")
 
 
 def _replay(entry: dict[str, Any], body: dict[str, Any]) -> RepairedCall:

@@ -40,6 +40,8 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
     """Return the op that a made-up name means, such as onto.task.complete. None if that is not certain."""
     words = [word for word in to_snake_case(name[:200]).split("_") if word][:MAX_WORDS]
     ops = [catalog.ops[path] for path in view.ops]
+    if written := _find_by_written_path(ops, words):
+        return OpGuess(written)
     entities = list(dict.fromkeys(_iter_entities(words, {op.entity for op in ops if op.entity})))
     nouns = {word for word in words if _is_noun(word, entities)}
     verbs = [verb for verb in _iter_verbs(words) if not nouns & set(verb.split("_"))]
@@ -130,6 +132,13 @@ def find_only_op(view: CatalogView, path: str) -> str | None:
     if len(children) != 1:
         return None
     return children[0] if children[0] in view.ops else find_only_op(view, children[0])
+
+
+def _find_by_written_path(ops: Sequence[CatalogOp], words: Sequence[str]) -> CatalogOp | None:
+    """Return the one op whose path has these words, as a model writes it that takes paths for tool names."""
+    written = "_".join(words)
+    found = [op for op in ops if op.op.replace(".", "_") == written]
+    return found[0] if len(found) == 1 else None
 
 
 def _is_about_same_row(op: CatalogOp, other: CatalogOp) -> bool:

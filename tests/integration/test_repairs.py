@@ -87,6 +87,14 @@ def test_no_error_says_the_same_thing_twice(november: None) -> None:
             ),
         ),
         ("remove_task", {"task_id": DEMO_TASK_ID}, ("onto.task.delete", {"task_id": DEMO_TASK_ID})),
+        (  # the path, written as a tool name
+            "onto_document_tree_move",
+            {"document_id": get_demo_id("document", 1), "new_parent_id": get_demo_id("document", 2)},
+            (
+                "onto.document.tree.move",
+                {"document_id": get_demo_id("document", 1), "new_parent_id": get_demo_id("document", 2)},
+            ),
+        ),
     ],
 )
 def test_made_up_op_gets_the_call_that_it_means(
