@@ -80,7 +80,7 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
 @admin.register(Pin)
 class PinAdmin(CopyAdmin, TextPreviewMixin):
     empty = "Pins are ops that a surface shows as tools of their own. Import files, or add one."
-    list_display = ["surface", "context", "model_family", "ops", "max_tokens", "updated_at"]
+    list_display = ["surface", "context", "model_family", "pinned_ops", "max_tokens", "updated_at"]
     list_display_links = ["surface", "context"]
     list_filter = ["surface", "context", "model_family"]
     search_fields = ["ops"]
@@ -88,3 +88,7 @@ class PinAdmin(CopyAdmin, TextPreviewMixin):
         ("Where", {"fields": ["surface", "context", "model_family"]}),
         ("What", {"fields": ["ops", "max_tokens"]}),
     ]
+
+    @admin.display(description="Ops")
+    def pinned_ops(self, pin: Pin) -> str:
+        return ", ".join(pin.ops)

@@ -1,6 +1,7 @@
 """Render ops as tools of their own, as model providers take them: name, description and a JSON Schema of arguments."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,8 +54,13 @@ class TypedTools(dict[str, TypedTool]):
     @classmethod
     def build(cls, catalog: Catalog) -> "TypedTools":
         """Build the tools of a catalog."""
-        names = {op.op: op.tool_name for op in catalog.ops.values()}
-        return cls({op.op: _build_tool(op, names) for op in catalog.ops.values()})
+        return cls(build_tools(catalog.ops.values(), catalog.ops.values()))
+
+
+def build_tools(ops: Iterable[CatalogOp], named: Iterable[CatalogOp]) -> dict[str, TypedTool]:
+    """Return ops as tools, by path. Where their texts have the path of a named op, they get its tool name."""
+    names = {op.op: op.tool_name for op in named}
+    return {op.op: _build_tool(op, names) for op in ops}
 
 
 def make_provider_safe(schema: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from registry import checks
 from registry.catalog import model
 from registry.catalog.model import Catalog, CatalogPin
 from registry.drafts import draft
-from registry.help.typed_tools import TypedTool, TypedTools
+from registry.help.typed_tools import TypedTool, TypedTools, build_tools
 from registry.releases.preview import AnswerPreview, DraftState, TextPreview
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
@@ -20,7 +20,8 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
     content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
-    draft_tokens = _count_tokens(entry["ops"], TypedTools.build(model.build_catalog("", content)))
+    ops = model.build_catalog("", content).ops.values()
+    draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
     live_pin = _find_live_pin(live, was or name)
     live_tokens = _count_tokens(live_pin.ops, TypedTools.of(live)) if live and live_pin else None
     return TextPreview(

@@ -22,8 +22,9 @@ PIN: dict[str, Any] = {
 
 
 def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
-    op = make_op("onto.task.add")
-    live = build_catalog("v" * 64, {"groups": [], "ops": [snapshot.op_to_entry(op)], "pins": [PIN]})
+    op = make_op("onto.task.add", description="Before it, call onto.task.find.")  # shown by its tool name
+    ops = [snapshot.op_to_entry(each) for each in (op, make_op("onto.task.find", tool_name="find_tasks_by_their_words_and_dates"))]
+    live = build_catalog("v" * 64, {"groups": [], "ops": ops, "pins": [PIN]})
 
     same = pin_preview.preview_pin(PIN, live=live)
     other = pin_preview.preview_pin(PIN | {"max_tokens": 600}, live=live)
