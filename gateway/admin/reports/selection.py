@@ -100,8 +100,8 @@ def _describe_alert(misses: RecentMisses) -> str:
 def _build_kinds_table(scope: ReportFilter) -> ReportTable:
     rows = [
         [
-            ReportCell(each.kind, row_links.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
-            ReportCell(each.totals.turns),
+            ReportCell(each.kind),
+            ReportCell(each.totals.turns, row_links.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
             ReportCell(each.loaded_per_turn),
             ReportCell(each.totals.miss_rate),
             ReportCell(each.totals.escalation_rate),

@@ -23,7 +23,10 @@ PIN: dict[str, Any] = {
 
 def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
     op = make_op("onto.task.add", description="Before it, call onto.task.find.")  # shown by its tool name
-    ops = [snapshot.op_to_entry(each) for each in (op, make_op("onto.task.find", tool_name="find_tasks_by_their_words_and_dates"))]
+    ops = [
+        snapshot.op_to_entry(each)
+        for each in (op, make_op("onto.task.find", tool_name="find_tasks_by_their_words_and_dates"))
+    ]
     live = build_catalog("v" * 64, {"groups": [], "ops": ops, "pins": [PIN]})
 
     same = pin_preview.preview_pin(PIN, live=live)
