@@ -19,7 +19,7 @@ from benchmarks import synthetic
 from benchmarks.figures import BenchmarkFigure
 from gateway.contracts.validation import find_field_errors
 from registry import search
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -67,7 +67,7 @@ def add_tools(content: dict[str, Any], number: int) -> Catalog:
     """Return the catalog of a release's content (see registry.snapshot.snapshot) with this many other tools."""
     others = synthetic.build_ops(number)
     groups = [{"path": path, "summary": summary} for path, summary in synthetic.build_groups(others).items()]
-    return model.build_catalog(
+    return builder.build_catalog(
         "0" * 64, content | {"ops": [*content["ops"], *others], "groups": [*content["groups"], *groups]}
     )
 

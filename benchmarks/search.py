@@ -19,7 +19,7 @@ from benchmarks import usage
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core import suggestions
 from registry import search
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
 from registry.search import intent, tokenizer
@@ -92,7 +92,7 @@ def _build_catalog(tools: list[dict[str, Any]]) -> Catalog:
     paths: dict[str, None] = {}
     entries = [_build_entry(tool, paths) for tool in tools]
     groups = [{"path": GROUP_PATH, "summary": "Tools to be found"}]
-    return model.build_catalog("0" * 64, {"ops": entries, "groups": groups})
+    return builder.build_catalog("0" * 64, {"ops": entries, "groups": groups})
 
 
 def _build_entry(tool: dict[str, Any], taken: dict[str, None]) -> dict[str, Any]:

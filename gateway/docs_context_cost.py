@@ -12,7 +12,7 @@ from typing import Any
 from core import tokens
 from gateway import docs_surface_cost
 from gateway.contracts import tool_definitions
-from registry.catalog import model
+from registry.catalog import builder, model
 from registry.catalog.model import Catalog, CatalogOp
 from registry.help import help_pages
 from registry.models import ROOT
@@ -119,7 +119,7 @@ def repeat_ops(content: dict[str, Any], number: int) -> dict[str, Any]:
 
 def compute_costs(content: dict[str, Any]) -> list[ContextCost]:
     """Return the cost of an initial, a typical and a worst turn with a release's content."""
-    catalog = model.build_catalog("", content)
+    catalog = builder.build_catalog("", content)
     definitions = [_define_op(op) for op in catalog.ops.values()]
     gateway_tools = [_wrap_function(tool) for tool in tool_definitions.GATEWAY_TOOLS]
     exec_call = _build_exec_call(catalog.ops[TARGET])
@@ -174,7 +174,7 @@ def _format_total_row(number: int, cost: ContextCost) -> str:
 
 
 def _measure_levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
-    catalog = model.build_catalog("", content)
+    catalog = builder.build_catalog("", content)
     item_counts = [len(page["items"]) for page in _render_help_pages(catalog, _list_group_paths(catalog))]
     sizes = [tokens.count(_render_help(catalog, help_bodies)) for help_bodies in _list_group_paths(catalog)]
     yield "an item of a group", f"{sum(sizes) / sum(item_counts):.0f} on average"

@@ -12,7 +12,7 @@ from core import tokens
 from gateway.request_context import UserContext
 from gateway.toolset import formats, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.help import agent_pages, discovery_pages, token_budget
 from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery
@@ -65,7 +65,7 @@ class DiscoveryTurn:
 
 def render_section(content: dict[str, Any]) -> str:
     """Return the section about surfaces for the shipped catalog's content."""
-    catalog = model.build_catalog("", content)
+    catalog = builder.build_catalog("", content)
     return SECTION_TEMPLATE.format(
         surfaces="\n".join(_format_surfaces(catalog)),
         levels="\n".join(f"| {name} | {value} |" for name, value in measure_levels(catalog)),
@@ -104,7 +104,7 @@ def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
 
 def compute_discovery_turns(content: dict[str, Any]) -> list[DiscoveryTurn]:
     """Return an initial, a typical, a wide and the widest turn with four domains, against sending everything."""
-    catalog = model.build_catalog("", _regroup(content))
+    catalog = builder.build_catalog("", _regroup(content))
     surface_tools = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY))
     prompt = surfaces.build_prompt(Surface.DISCOVERY, catalog, surface_tools)
     shown = [formats.to_openai(tool) for tool in surface_tools.tools if tool.name != "tool_exec"]

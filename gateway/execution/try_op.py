@@ -14,7 +14,7 @@ from gateway.execution import pipeline
 from gateway.models import all_scopes
 from gateway.request_context import Caller
 from registry import checks
-from registry.catalog import cache, model
+from registry.catalog import builder, cache
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import Op
 from registry.snapshot import snapshot
@@ -32,7 +32,7 @@ def build_draft_catalog(op: Op) -> Catalog:
     entry = snapshot.op_to_entry(op)
     if problems := checks.find_op_errors(entry):
         raise DraftNotServable(problems[0].summary)
-    draft_op = model.build_op(orjson.loads(canonical_json.dumps(entry)))
+    draft_op = builder.build_op(orjson.loads(canonical_json.dumps(entry)))
     return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 

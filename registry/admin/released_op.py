@@ -11,7 +11,7 @@ from django.urls import URLPattern, path
 
 from registry.admin import diff_page
 from registry.admin.release_actions import ReleaseActionsMixin
-from registry.catalog import model
+from registry.catalog import builder
 from registry.drafts import draft
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -53,7 +53,7 @@ class ReleasedOpMixin(ReleaseActionsMixin):
 
 def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
     """Yield (form, body, tokens) of the help about an op."""
-    catalog = model.build_catalog("", _wrap_entry(entry))
+    catalog = builder.build_catalog("", _wrap_entry(entry))
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
     for form in forms if catalog.ops[entry["op"]].is_active else ():
         body = help_pages.answer_query(catalog, HelpQuery(path=entry["op"], format=form)).body

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from core import memory
 from core.polled_query import PolledQuery
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.models import Activation, Release
 
@@ -172,4 +172,4 @@ def _load_release(version: str) -> Catalog:
         raise WithdrawnRelease(f"Release {release} was withdrawn: {release.withdrawn_reason}")
     if hashlib.sha256(release.content.encode()).hexdigest() != version:
         raise CorruptRelease(f"Release {version[:12]} is not what was published. The previous live release stays.")
-    return model.build_catalog(version, json.loads(release.content), release.tokens)
+    return builder.build_catalog(version, json.loads(release.content), release.tokens)

@@ -12,7 +12,7 @@ from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema import dialect
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
-from registry.models import ROOT, Agent, Op, PromptSection, get_parent_path
+from registry.models import ROOT, Op, get_parent_path
 
 T = TypeVar("T")
 
@@ -235,7 +235,7 @@ class Catalog:
     def with_op(self, op: CatalogOp, *, version: str) -> "Catalog":
         """Return a copy of this catalog, under another version, with the op added or replaced by path."""
         ops = self.ops | {op.op: op}
-        names = _map_names_to_paths(ops, self.groups)
+        names = map_names_to_paths(ops, self.groups)
         return Catalog(version, ops, self.groups, names, self.prompts, self.agents, self.pins, self.domains)
 
     def get_or_derive(self, kind: type[T], make: Callable[[], T]) -> T:
@@ -250,79 +250,13 @@ class Catalog:
         return self._derived.get(kind)
 
 
-def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
-    """Build the catalog from a release's content (see registry.snapshot.snapshot)."""
-    ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
-    groups = {group["path"]: group["summary"] for group in content["groups"]}
-    groups.setdefault(ROOT, "Groups of ops.")
-    return Catalog(
-        version,
-        ops,
-        groups,
-        names=_map_names_to_paths(ops, groups),
-        prompts=_build_prompts(content.get("sections", [])),
-        agents=_build_agents(content.get("agents", [])),
-        pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
-        domains=_build_domains(content["groups"]),
-        tokens=tokens or {},
-    )
-
-
-def build_op(entry: dict[str, Any]) -> CatalogOp:
-    """Build a catalog op from a release's entry (see registry.snapshot.snapshot)."""
-    fields = dict(entry)
-    fields["schema"] = fields.pop("parameters_schema")
-    fields["display_only"] = frozenset(fields.get("display_only", ()))
-    for name in ("contexts", "keywords", "aliases"):
-        fields[name] = tuple(fields.get(name, ()))
-    fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
-    return CatalogOp(**fields)
-
-
-def _map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
+def map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
     """Return {name: path} for every name of an op."""
     # Upstream names were not chosen here, so they lose to groups and other names. If two ops share one, both lose it.
     upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
     names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
     names |= {alias: path for path, op in ops.items() for alias in op.aliases}
     return names | {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
-
-
-def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:
-    sections_by_prompt: dict[str, tuple[CatalogSection, ...]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
-        if entry["status"] == PromptSection.Status.ACTIVE:
-            section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
-            sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
-    return sections_by_prompt
-
-
-def _build_domains(entries: list[dict[str, Any]]) -> dict[str, CatalogDomain]:
-    domains = (
-        CatalogDomain(entry["discovery_name"], entry["path"], entry.get("discovery_summary") or entry["summary"])
-        for entry in entries
-        if entry.get("discovery_name")
-    )
-    return {domain.name: domain for domain in domains}
-
-
-def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:
-    agents: dict[str, CatalogAgent] = {}
-    for entry in entries:
-        fields: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
-        }
-        if fields.pop("status") == Agent.Status.ACTIVE:
-            agents[entry["name"]] = CatalogAgent(**fields)
-    return agents
-
-
-def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an example in reading order: title, args (required ones first), note."""
-    required = schema.get("required", [])
-    args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
-    ordered = {"title": example.get("title"), "args": args, "note": example.get("note")}
-    return {name: value for name, value in ordered.items() if value is not None}
 
 
 def _build_view(catalog: Catalog, visibility: Visibility) -> CatalogView:

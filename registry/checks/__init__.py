@@ -6,7 +6,7 @@ Each rule is declared in the module of its family, with its severity and a fix. 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from registry.catalog import model
+from registry.catalog import builder
 from registry.checks import (
     budgets,
     defaults,
@@ -97,7 +97,7 @@ def check_content(content: dict[str, Any], *, imported: Collection[str] = ()) ->
     if findings := find_errors(content):
         return findings
     return find_warnings(
-        content, token_counts.count_catalog_tokens(model.build_catalog("", content)), imported=imported
+        content, token_counts.count_catalog_tokens(builder.build_catalog("", content)), imported=imported
     )
 
 

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from analytics.rollout.flags import Surface
-from registry.catalog import model
+from registry.catalog import builder
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
@@ -80,7 +80,7 @@ def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
         return
     pinned = {path for pin in pins for path in pin["ops"]}
     tools = TypedTools.build(
-        model.build_catalog("", {"groups": [], "ops": [op for op in content["ops"] if op["op"] in pinned]})
+        builder.build_catalog("", {"groups": [], "ops": [op for op in content["ops"] if op["op"] in pinned]})
     )
     for pin in pins:
         tokens = sum(tools[path].tokens for path in pin["ops"] if path in tools)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogOp
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -15,7 +15,7 @@ def count_catalog_tokens(catalog: Catalog) -> dict[str, list[int]]:
 
 def count_entry_tokens(entry: dict[str, Any]) -> dict[str, list[int]]:
     """Return the same for one op that has no problems; other ops do not affect its counts."""
-    op = model.build_op(entry)
+    op = builder.build_op(entry)
     return {op.op: _count_op_tokens(op)} if op.is_active else {}
 
 

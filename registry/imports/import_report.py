@@ -3,7 +3,7 @@
 from statistics import quantiles
 
 from core import tokens
-from registry.catalog import model
+from registry.catalog import builder
 from registry.help import help_pages, token_budget, token_counts
 from registry.help.help_pages import HelpQuery
 from registry.imports.openai import FunctionList
@@ -48,7 +48,7 @@ def _format_tokens(result: ImportResult, document: FunctionList) -> str:
     before = tokens.count(document.text)
     if not result.upstream_names:
         return f"Tokens: {before} as a list."
-    catalog = model.build_catalog("", result.content)
+    catalog = builder.build_catalog("", result.content)
     group = min((each["path"] for each in result.content["groups"]), key=len)
     group_tokens = token_budget.count_rendered_tokens(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
     counts = token_counts.count_catalog_tokens(catalog).values()

@@ -11,7 +11,7 @@ import orjson
 
 from core import canonical_json
 from registry import checks
-from registry.catalog import model
+from registry.catalog import builder
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 from registry.snapshot import diff
@@ -144,7 +144,7 @@ class _SnapshotHelp:
         # An op that would break serving has no help; its fields are still compared.
         served = [op for op in content["ops"] if op["op"] in ops and not checks.find_op_errors(op)]
         text = canonical_json.dumps({"groups": [], "ops": served})  # a release is served in this key order
-        catalog = model.build_catalog("", orjson.loads(text))
+        catalog = builder.build_catalog("", orjson.loads(text))
         bodies, tokens = {}, {}
         for path in (path for path, op in catalog.ops.items() if op.is_active):
             short, full = (

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from registry import checks
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogPin
 from registry.drafts import draft
 from registry.help.typed_tools import TypedTool, TypedTools, build_tools
@@ -20,7 +20,7 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
     content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
-    ops = model.build_catalog("", content).ops.values()
+    ops = builder.build_catalog("", content).ops.values()
     draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
     live_pin = _find_live_pin(live, was or name)
     live_tokens = _count_tokens(live_pin.ops, TypedTools.of(live)) if live and live_pin else None

@@ -9,7 +9,7 @@ import orjson
 
 from core import canonical_json
 from registry import checks
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp
 from registry.checks import CheckContext, Finding
 from registry.help import help_pages, token_budget
@@ -174,7 +174,7 @@ def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
 def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
-        return model.build_op(orjson.loads(canonical_json.dumps(entry)))
+        return builder.build_op(orjson.loads(canonical_json.dumps(entry)))
     except ValueError:  # text or a number that JSON cannot carry
         return None
 

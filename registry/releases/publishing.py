@@ -11,7 +11,7 @@ from django.db import transaction
 
 from core import canonical_json, gc_pause
 from registry import checks
-from registry.catalog import cache, model
+from registry.catalog import builder, cache
 from registry.drafts import draft, history
 from registry.help import token_counts
 from registry.models import Activation, Op, Release
@@ -110,7 +110,7 @@ def _get_or_create_release(*, by: str, at: datetime, accepted: str, seen: str) -
     if release := Release.objects.filter(version=version).first():
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
-    counts = token_counts.count_catalog_tokens(model.build_catalog(version, json.loads(frozen)))
+    counts = token_counts.count_catalog_tokens(builder.build_catalog(version, json.loads(frozen)))
     warnings = find_new_warnings(content, counts)
     if warnings and not accepted.strip():
         raise ReasonMissing(warnings)
@@ -252,7 +252,7 @@ def load_content(release: Release) -> dict[str, Any]:
 def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
     """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
     servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
-    return token_counts.count_catalog_tokens(model.build_catalog("", json.loads(canonical_json.dumps(servable))))
+    return token_counts.count_catalog_tokens(builder.build_catalog("", json.loads(canonical_json.dumps(servable))))
 
 
 def _lock_release(version: str) -> Release:

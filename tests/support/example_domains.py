@@ -9,7 +9,8 @@ from gateway.contracts.errors import GatewayError
 from gateway.demo.domains import load
 from gateway.executors import EXECUTORS
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from registry.catalog.model import FULL_VISIBILITY, build_catalog
+from registry.catalog.builder import build_catalog
+from registry.catalog.model import FULL_VISIBILITY
 from registry.models import Connection
 
 COPY = load.read_copy()

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.models import ROOT, get_parent_path
 
@@ -36,4 +36,4 @@ def build_content(*ops: dict[str, Any], groups: tuple[str, ...] | None = None) -
 
 def build_catalog(*ops: dict[str, Any]) -> Catalog:
     """Return a catalog of these ops."""
-    return model.build_catalog("v" * 64, build_content(*ops))
+    return builder.build_catalog("v" * 64, build_content(*ops))

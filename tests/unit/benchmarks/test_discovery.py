@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import discovery
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog
 from tests.support.op_entries import build_op_entry
 
@@ -15,7 +15,7 @@ def catalog() -> Catalog:
         build_op_entry("onto.task.create", summary="Create a task", keywords=["add"]),
         build_op_entry("onto.task.list", summary="List tasks"),
     ]
-    return model.build_catalog("v" * 64, {"groups": [], "ops": ops})
+    return builder.build_catalog("v" * 64, {"groups": [], "ops": ops})
 
 
 def write_lines(path: Path, *lines: dict[str, object]) -> Path:

@@ -3,7 +3,7 @@
 import pytest
 
 from gateway import docs_context_cost
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
 
@@ -25,7 +25,7 @@ def test_requests_of_a_turn_only_grow() -> None:
 
 
 def test_repeated_ops_build_a_valid_catalog() -> None:
-    catalog = model.build_catalog("", docs_context_cost.repeat_ops(SHIPPED, 200))
+    catalog = builder.build_catalog("", docs_context_cost.repeat_ops(SHIPPED, 200))
 
     assert len(catalog.ops) == 200
     assert "area2.onto.task.update" in catalog.ops

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from registry.catalog.model import build_catalog
+from registry.catalog.builder import build_catalog
 from registry.drafts import draft
 from registry.files import export, loader, yaml_format
 from registry.models import Agent, Group, Pin

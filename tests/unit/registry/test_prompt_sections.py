@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 
 from core import canonical_json
 from registry import checks
-from registry.catalog import model
+from registry.catalog import builder
 from registry.files import loader, yaml_format
 from registry.models import PromptSection
 from registry.releases import publishing
@@ -131,13 +131,15 @@ def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
         IDS | {"prompt": "other"},
     ]
 
-    catalog = model.build_catalog("v" * 64, build_content() | {"sections": sections})
+    catalog = builder.build_catalog("v" * 64, build_content() | {"sections": sections})
 
     assert {name: [each.name for each in prompt] for name, prompt in catalog.prompts.items()} == {
         "guide": ["a", "b", "last"],
         "other": ["ids"],
     }
-    assert model.build_catalog("v" * 64, build_content()).prompts == {}  # a release from before prompt sections existed
+    assert (
+        builder.build_catalog("v" * 64, build_content()).prompts == {}
+    )  # a release from before prompt sections existed
 
 
 def test_unsendable_section_text_is_found_before_publishing() -> None:

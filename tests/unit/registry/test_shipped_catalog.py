@@ -13,7 +13,8 @@ from analytics.models import OperationEvent
 from config import wiring
 from core import tokens
 from registry import checks, search
-from registry.catalog.model import FULL_VISIBILITY, Catalog, build_catalog
+from registry.catalog.builder import build_catalog
+from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.files import loader
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery

@@ -4,7 +4,7 @@ from statistics import median
 
 import pytest
 
-from registry.catalog import model
+from registry.catalog import builder
 from registry.files import loader
 from registry.help import token_counts
 from tests.support.api import Api
@@ -12,7 +12,7 @@ from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document
 
-SHIPPED = model.build_catalog("unit", loader.read_shipped_catalog())
+SHIPPED = builder.build_catalog("unit", loader.read_shipped_catalog())
 
 # How the copy describes the default order of each list.
 ORDER_PHRASES = {

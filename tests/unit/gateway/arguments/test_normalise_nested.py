@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.arguments import normalise
 from gateway.request_context import UserContext
 from registry import checks
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import CatalogOp
 from registry.files import loader
 from tests.support.cpu_budget import examples
@@ -18,7 +18,7 @@ from tests.support.cpu_budget import examples
 PROJECT_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DOCUMENT_ID = "c4a1d2e3-90ab-4cde-8f01-3b5d7e9f1a01"
 CONTENT = loader.read_shipped_catalog()
-SHIPPED = model.build_catalog("unit", CONTENT)
+SHIPPED = builder.build_catalog("unit", CONTENT)
 CREATE, UPDATE, GET = (SHIPPED.ops[f"onto.document.{action}"] for action in ("create", "update", "get"))
 DEFAULTS = {"type_key": "document.default", "state_key": "draft"}
 

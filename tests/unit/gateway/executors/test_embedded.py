@@ -11,7 +11,7 @@ from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
-from registry.catalog import connections, model
+from registry.catalog import builder, connections
 from registry.catalog.connections import Connections
 from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
@@ -28,7 +28,7 @@ def build_call(**fields: Any) -> UpstreamCall:
     op_with_connection = build_op(**({"connection": "workspace"} | fields))
     return UpstreamCall(
         op=op_with_connection,
-        catalog=model.build_catalog("v" * 64, {"groups": [], "ops": []}),
+        catalog=builder.build_catalog("v" * 64, {"groups": [], "ops": []}),
         visibility=FULL_VISIBILITY,
         args={"a": 1},
         subject="me",

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from core import poller
 from registry import search
-from registry.catalog import cache, connections, model
+from registry.catalog import builder, cache, connections, model
 from registry.catalog.connections import Connections
 from registry.catalog.model import FULL_VISIBILITY, Visibility
 from registry.catalog.switches import ALL_ON
@@ -249,7 +249,7 @@ OTHERS = [
 def test_with_op_equals_the_catalog_of_a_release_with_the_op(other: dict[str, Any]) -> None:
     rest = [each for each in GIVEN if each["op"] != other["op"]]
 
-    draft = build_catalog(*GIVEN).with_op(model.build_op(other), version="draft")
+    draft = build_catalog(*GIVEN).with_op(builder.build_op(other), version="draft")
 
     released = build_catalog(*rest, other)
     assert draft.ops == released.ops
@@ -264,7 +264,7 @@ def test_with_op_does_not_change_the_original_catalog() -> None:
     before = dict(live.ops), dict(live.names), live.view_for(Visibility())
     help_pages.answer_query(live, HelpQuery(path="onto.task.get"))
 
-    draft = live.with_op(model.build_op(build_op_entry("onto.task.get", summary="Another")), version="draft")
+    draft = live.with_op(builder.build_op(build_op_entry("onto.task.get", summary="Another")), version="draft")
 
     assert (live.ops, live.names, live.view_for(Visibility())) == before
     assert live.version == "v" * 64
@@ -274,9 +274,9 @@ def test_with_op_does_not_change_the_original_catalog() -> None:
 
 def test_with_op_keeps_the_prompts() -> None:
     section = {"prompt": "guide", "name": "one", "title": "One", "text": "Text", "position": 0, "status": "active"}
-    live = model.build_catalog("v" * 64, build_content(*GIVEN) | {"sections": [section]})
+    live = builder.build_catalog("v" * 64, build_content(*GIVEN) | {"sections": [section]})
 
-    assert live.with_op(model.build_op(build_op_entry("util.new")), version="draft").prompts == live.prompts != {}
+    assert live.with_op(builder.build_op(build_op_entry("util.new")), version="draft").prompts == live.prompts != {}
 
 
 def test_op_has_its_kind_and_properties() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import synthetic
 from registry import checks
-from registry.catalog.model import build_catalog
+from registry.catalog.builder import build_catalog
 from registry.checks import FAMILIES, RULES, Finding, Severity, reference, waivers
 from registry.files import loader
 from registry.help import token_counts

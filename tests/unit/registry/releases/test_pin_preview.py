@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.catalog.model import build_catalog
+from registry.catalog.builder import build_catalog
 from registry.releases import pin_preview
 from registry.releases.preview import DraftState
 from registry.snapshot import snapshot

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core import canonical_json
-from registry.catalog import model
+from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
@@ -38,7 +38,7 @@ def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
     """Return the help that this entry has once it is live."""
     text = canonical_json.dumps(op_entries.build_content(entry))
     return help_pages.answer_query(
-        model.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
+        builder.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
     ).body
 
 
@@ -212,7 +212,7 @@ SECTION = {"prompt": "guide", "name": "ids", "position": 1, "title": "Ids", "tex
 
 
 def build_live_catalog(**more: Any) -> Catalog:
-    return model.build_catalog("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
+    return builder.build_catalog("v" * 64, {"groups": [GROUP], "ops": [], "sections": [SECTION]} | more)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from gateway.toolset.selection import candidates, heuristics, selector
 from gateway.toolset.selection.categories import ToolCategory, get_category
 from gateway.toolset.selection.plan import Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
-from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility, build_catalog
+from registry.catalog.builder import build_catalog
+from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
 from registry.files import loader
 from registry.help.typed_tools import TypedTools
 

@@ -1,0 +1,80 @@
+"""Build the catalog in memory from the content of a release (see registry.snapshot.snapshot)."""
+
+from typing import Any
+
+from registry.catalog.model import (
+    Catalog,
+    CatalogAgent,
+    CatalogDomain,
+    CatalogOp,
+    CatalogPin,
+    CatalogSection,
+    map_names_to_paths,
+)
+from registry.models import ROOT, Agent, PromptSection
+
+
+def build_catalog(version: str, content: dict[str, Any], tokens: dict[str, list[int]] | None = None) -> Catalog:
+    """Build the catalog from a release's content."""
+    ops = {entry["op"]: build_op(entry) for entry in content["ops"]}
+    groups = {group["path"]: group["summary"] for group in content["groups"]}
+    groups.setdefault(ROOT, "Groups of ops.")
+    return Catalog(
+        version,
+        ops,
+        groups,
+        names=map_names_to_paths(ops, groups),
+        prompts=_build_prompts(content.get("sections", [])),
+        agents=_build_agents(content.get("agents", [])),
+        pins=tuple(CatalogPin(**{**entry, "ops": tuple(entry["ops"])}) for entry in content.get("pins", [])),
+        domains=_build_domains(content["groups"]),
+        tokens=tokens or {},
+    )
+
+
+def build_op(entry: dict[str, Any]) -> CatalogOp:
+    """Build a catalog op from a release's entry."""
+    fields = dict(entry)
+    fields["schema"] = fields.pop("parameters_schema")
+    fields["display_only"] = frozenset(fields.get("display_only", ()))
+    for name in ("contexts", "keywords", "aliases"):
+        fields[name] = tuple(fields.get(name, ()))
+    fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
+    return CatalogOp(**fields)
+
+
+def _build_prompts(entries: list[dict[str, Any]]) -> dict[str, tuple[CatalogSection, ...]]:
+    sections_by_prompt: dict[str, tuple[CatalogSection, ...]] = {}
+    for entry in sorted(entries, key=lambda entry: (entry["position"], entry["name"])):
+        if entry["status"] == PromptSection.Status.ACTIVE:
+            section = CatalogSection(name=entry["name"], title=entry["title"], text=entry["text"])
+            sections_by_prompt[entry["prompt"]] = (*sections_by_prompt.get(entry["prompt"], ()), section)
+    return sections_by_prompt
+
+
+def _build_domains(entries: list[dict[str, Any]]) -> dict[str, CatalogDomain]:
+    domains = (
+        CatalogDomain(entry["discovery_name"], entry["path"], entry.get("discovery_summary") or entry["summary"])
+        for entry in entries
+        if entry.get("discovery_name")
+    )
+    return {domain.name: domain for domain in domains}
+
+
+def _build_agents(entries: list[dict[str, Any]]) -> dict[str, CatalogAgent]:
+    agents: dict[str, CatalogAgent] = {}
+    for entry in entries:
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()
+        }
+        if fields.pop("status") == Agent.Status.ACTIVE:
+            agents[entry["name"]] = CatalogAgent(**fields)
+    return agents
+
+
+def _order_example(example: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return an example in reading order: title, args (required ones first), note."""
+    required = schema.get("required", [])
+    args = {name: example["args"][name] for name in sorted(example["args"], key=lambda name: name not in required)}
+    ordered = {"title": example.get("title"), "args": args, "note": example.get("note")}
+    return {name: value for name, value in ordered.items() if value is not None}
