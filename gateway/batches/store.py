@@ -98,7 +98,7 @@ def create_batch(
         mode=plan.mode,
         stop_on_error=plan.stop_on_error,
         key=plan.key or "",
-        fingerprint=_compute_fingerprint(plan),
+        fingerprint=_compute_fingerprint(plan, caller),
         trace_id=trace_id,
         created_at=at,
         runs_until=at + runs_for,
@@ -226,6 +226,8 @@ def _query_same_key(batch: Batch) -> Any:
     return Batch.objects.filter(client_id=batch.client_id, subject=batch.subject, key=batch.key)
 
 
-def _compute_fingerprint(plan: BatchPlan) -> str:
+def _compute_fingerprint(plan: BatchPlan, caller: Caller) -> str:
+    """Return a hash of all that decides what a batch does: an agent's batch is not the same without the agent."""
     entries = [[each.type, each.body, each.needs] for each in plan.entries]
-    return canonical_json.digest({"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error})
+    content = {"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error}
+    return canonical_json.digest(content | ({"agent": caller.agent.name} if caller.agent else {}))

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from gateway.contracts import help_errors
+from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.help import agent_pages, help_pages
 from registry.help.answers import BadHelpQuery, UnknownPath
@@ -13,6 +14,9 @@ from registry.help.help_pages import HelpQuery
 
 def answer_help(work: UpstreamCall, _: Any) -> UpstreamResponse:
     """Return the body that help answers. Raises NotFoundError, InvalidRequestError."""
+    if "path" in work.args and "query" in work.args:
+        problem = FieldError("/query", "conflict", "Send path or query, not both.")
+        raise InvalidRequestError(problem.message, reason="invalid_args", field_errors=[problem])
     try:
         answer = help_pages.answer_query(work.catalog, HelpQuery(**work.args), work.visibility)
     except (UnknownPath, BadHelpQuery) as error:

@@ -141,7 +141,7 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
         status=answer.status,
         error=error,
         dry_run=call.dry_run,
-        **({"entity": operation["entity"], "action": operation["action"]} if operation else {}),
+        **{name: operation[name] for name in ("entity", "action") if name in operation},
         entity_id=call_events.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
         changed_ids=list(answer.changed_ids) if answer.changed_ids and not call.dry_run else None,
         unchanged=answer.changed_ids == (),

@@ -36,11 +36,10 @@ def note_help(caller: Caller, trace: Trace, *, kind: str, path: str, body: dict[
     """Remember a help read or a discovery, and set the hint if the turn repeats itself or walks to what it found."""
     if not caller.turn:
         return
-    digest = call_events.hash_call(caller, kind, {**body, "path": path})  # "" and root are the same
-    is_root = kind == "help" and path == ROOT
+    is_root = kind == "help" and path == ROOT and "cursor" not in body
     if is_root and _slots.increment(*_build_key(caller, "root")) > 1:
         trace.hint = REPEATED_ROOT
-    elif _slots.increment(digest) > 1:
+    elif _count_same(caller, kind, {**body, "path": path}) > 1:  # "" and root are the same
         trace.hint = REPEATED_HELP
     elif found_op := _slots.get_note(*_build_key(caller, "found", path)):
         trace.hint = FOUND_BEFORE.format(op=found_op)
@@ -50,7 +49,7 @@ def note_search(caller: Caller, trace: Trace, *, paths: Sequence[str], body: dic
     """Remember what a search found, by the groups above it, and set the hint if the turn repeats the search."""
     if not caller.turn:
         return
-    if _slots.increment(call_events.hash_call(caller, "help", body)) > 1:
+    if _count_same(caller, "help", body) > 1:
         trace.hint = REPEATED_HELP
     for op in reversed(paths[:MAX_FOUND]):  # the best one last, so that it stays
         group = op
@@ -63,7 +62,7 @@ def note_failure(caller: Caller, trace: Trace, *, path: str, args: dict[str, Any
     """Remember a failed call. The second identical failure says so in its message, the third sets the hint too."""
     if not caller.turn or error.code not in _LASTING_CODES or error.retryable:
         return
-    count = _slots.increment(call_events.hash_call(caller, f"failed {error.reason} {path}", args))
+    count = _count_same(caller, f"failed {error.reason} {path}", args)
     if count > 1:
         error.args = (f"{SAME_FAILURE}{error}",)
     if count > 2:
@@ -75,5 +74,10 @@ def clear() -> None:
     _slots.clear()
 
 
+def _count_same(caller: Caller, kind: str, body: dict[str, Any]) -> int:
+    """Count one more call of this kind and body in the turn, and return how many there were."""
+    return _slots.increment(*_build_key(caller, call_events.hash_call(caller, kind, body)))
+
+
 def _build_key(caller: Caller, *parts: str) -> tuple[str, ...]:
-    return (str(caller.key.client_id), caller.session, caller.turn, *parts)
+    return (str(caller.key.client_id), caller.subject, caller.session, caller.turn, *parts)

@@ -1,7 +1,7 @@
 """The id of a toolset: a signed token that keeps a turn on one surface and one release for 15 minutes."""
 
 import secrets
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from django.core import signing
@@ -39,11 +39,19 @@ class ToolsetToken:
 
 
 def issue(served: Routing, *, key: VerifiedKey, subject: str, legacy: LegacyTools | None = None) -> str:
-    """Return a token for a client and a subject. `served` must name a release."""
+    """Return a token for a client and a subject. `served` must name a release.
+
+    A selection that makes it too long is left out: the turn goes on, as if it had all tools of its context.
+    """
     payload: list[Any] = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
     payload += [served.native_format] if served.native_format or legacy else []
-    payload += [asdict(legacy)] if legacy else []
-    return signing.dumps(payload, salt=SALT, compress=legacy is not None)
+    if legacy is None:
+        return signing.dumps(payload, salt=SALT)
+    token = signing.dumps([*payload, asdict(legacy)], salt=SALT, compress=True)
+    if len(token) <= MAX_LENGTH:
+        return token
+    short = {name: value for name, value in legacy.selection.items() if not isinstance(value, list)}
+    return signing.dumps([*payload, asdict(replace(legacy, selection=short))], salt=SALT, compress=True)
 
 
 def verify(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:

@@ -17,9 +17,11 @@ from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events
 from gateway.request_context import Caller
 from gateway.routing import release_routing, toolset_token
-from gateway.routing.toolset_token import ToolsetToken
+from gateway.routing.toolset_token import LegacyTools, ToolsetToken
 from gateway.toolset import legacy_selection, service
+from gateway.toolset.contexts import READ_ONLY_CONTEXTS
 from gateway.toolset.legacy_selection import SelectedToolset
+from gateway.toolset.rendering import BuiltToolset
 from gateway.toolset.selection.categories import get_category
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
@@ -46,7 +48,9 @@ STEPS = ("category", "context")
 def escalate_toolset(
     token: str, body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace
 ) -> dict[str, Any]:
-    """Return the toolset one step wider, with a token that takes the place of the one given. Records an event.
+    """Return the toolset one step wider, with a token for the rest of the turn. Records an event.
+
+    The token given stays valid, so that a chat that did not get the answer can ask again and gets the same step.
 
     Raises InvalidRequestError for a malformed body or toolset, NotFoundError for a tool that does not exist,
     PermissionDeniedError for one that the caller may not run, ConflictError if there is nothing wider.
@@ -70,6 +74,8 @@ def escalate_toolset(
     step = toolset.legacy.step
     before = _list_shown_ops(toolset, caller, catalog)
     ops = _widen(before, op, STEPS[step], caller, catalog, is_static=_is_static(toolset))
+    shown = legacy_selection.show_ops(ops, toolset.legacy.format, catalog)
+    selected = _describe(shown, before, STEPS[step], toolset.legacy)
     event_log.enqueue_event(
         call_events.build_event(
             OperationEvent.Type.ESCALATE,
@@ -77,10 +83,9 @@ def escalate_toolset(
             trace=trace,
             op=op,
             release=catalog.version,
-            result_count=len(ops) - len(before),
+            result_count=len(selected.selection["added"]),
         )
     )
-    selected = _describe(ops, before, STEPS[step], toolset, catalog)
     return service.answer_toolset(
         toolset.served, selected, caller=caller, format=toolset.legacy.format, at=trace.at, step=step + 1
     )
@@ -124,27 +129,32 @@ def _list_shown_ops(toolset: ToolsetToken, caller: Caller, catalog: Catalog) -> 
 def _widen(
     before: Sequence[CatalogOp], missing: CatalogOp, step: str, caller: Caller, catalog: Catalog, *, is_static: bool
 ) -> list[CatalogOp]:
-    """Return the ops of the next step. Of a static toolset the next steps go beyond the context."""
-    view = catalog.view_for(caller.visibility)
-    everything = [catalog.ops[path] for path in sorted(view.ops)]
-    context_ops = everything if is_static else legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
+    """Return the ops of the next step, the missing one first, as providers take only so many.
+
+    Of a static toolset, which has the whole context, the next steps go beyond it; audits and forecasts still get no
+    write but the missing one.
+    """
+    if is_static:
+        view = catalog.view_for(caller.visibility)
+        is_read_only = caller.context.type in READ_ONLY_CONTEXTS
+        wider = [catalog.ops[path] for path in sorted(view.ops) if not (is_read_only and catalog.ops[path].is_write)]
+    else:
+        wider = legacy.list_static_ops(catalog, ToolsetRequest.of_caller(caller))
     category = get_category(missing)
-    added = context_ops if step == "context" else [op for op in context_ops if get_category(op) == category]
-    return list({op.op: op for op in (*before, missing, *added)}.values())
+    added = wider if step == "context" else [op for op in wider if get_category(op) == category]
+    return list({op.op: op for op in (missing, *before, *added)}.values())
 
 
 def _describe(
-    ops: Sequence[CatalogOp], before: Sequence[CatalogOp], step: str, toolset: ToolsetToken, catalog: Catalog
+    shown: BuiltToolset, before: Sequence[CatalogOp], step: str, legacy_tools: LegacyTools
 ) -> SelectedToolset:
-    legacy_tools = toolset.legacy
-    shown = legacy_selection.show_ops(ops, legacy_tools.format if legacy_tools else "openai", catalog)
-    known = {op.op for op in before}
+    known = {op.tool_name for op in before}
     selection = {
-        **(legacy_tools.selection if legacy_tools else {}),
+        **legacy_tools.selection,
         "step": step,
         "count": len(shown.tools),
-        "optional": [op.tool_name for op in ops],
-        "added": [op.tool_name for op in ops if op.op not in known],
+        "optional": list(shown.ops),
+        "added": [name for name in shown.ops if name not in known],
     }
     return SelectedToolset(shown, selection)
 

@@ -10,8 +10,10 @@ ToolDefinition = dict[str, Any]
 
 def to_openai(tool: ShownTool) -> ToolDefinition:
     """Return a function of Chat Completions (openai: ChatCompletionToolParam)."""
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function | ({"strict": True} if tool.is_strict else {})}
+    function: ToolDefinition = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    if tool.strict_parameters is not None:
+        function |= {"parameters": tool.strict_parameters, "strict": True}
+    return {"type": "function", "function": function}
 
 
 def to_openai_responses(tool: ShownTool) -> ToolDefinition:
@@ -23,10 +25,17 @@ def to_openai_responses(tool: ShownTool) -> ToolDefinition:
             "description": tool.description,
             "parameters": tool.parameters,
         }
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", **function, "strict": tool.is_strict} | (
-        {"defer_loading": True} if tool.is_deferred else {}
-    )
+    is_strict = tool.strict_parameters is not None
+    definition: ToolDefinition = {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.strict_parameters if is_strict else tool.parameters,
+        "strict": is_strict,
+    }
+    if tool.is_deferred:
+        definition["defer_loading"] = True
+    return definition
 
 
 def to_anthropic(tool: ShownTool) -> ToolDefinition:
@@ -36,8 +45,8 @@ def to_anthropic(tool: ShownTool) -> ToolDefinition:
         "description": tool.description,
         "input_schema": tool.parameters,
     }
-    if tool.is_strict:
-        definition["strict"] = True
+    if tool.strict_parameters is not None:
+        definition |= {"input_schema": tool.strict_parameters, "strict": True}
     if tool.is_deferred:
         definition["defer_loading"] = True
     if tool.examples:
@@ -46,7 +55,7 @@ def to_anthropic(tool: ShownTool) -> ToolDefinition:
 
 
 def to_mcp(tool: ShownTool) -> ToolDefinition:
-    """Return a tool of the Model Context Protocol (mcp: Tool)."""
+    """Return a tool of the Model Context Protocol (mcp: Tool), which has no strict mode."""
     return {"name": tool.name, "description": tool.description, "inputSchema": tool.parameters}
 
 

@@ -21,7 +21,7 @@ def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str)
     tokens_left = pin.max_tokens
     for op in usable:
         tool = ShownTool.of_typed(TypedTools.of(catalog)[op.op], strict=True)
-        cost = count_definition_tokens(tool.name, tool.description, tool.parameters)
+        cost = count_definition_tokens(tool.name, tool.description, tool.strict_parameters or tool.parameters)
         if cost > tokens_left:
             left_out.append(op.tool_name)
             continue

@@ -101,7 +101,8 @@ def _is_dynamic(outcomes: Iterable[EvaluationDetails]) -> bool:
 
 
 def _get_turn(caller: Caller) -> tuple[str, ...]:
-    return (caller.key.client, caller.subject, caller.session, caller.turn)
+    """Return what names the turn among all turns; empty if the caller names none."""
+    return (caller.key.client, caller.subject, caller.session, caller.turn) if caller.turn else ()
 
 
 def _describe_today(subject: str, at: datetime) -> str:

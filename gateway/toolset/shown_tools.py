@@ -15,14 +15,14 @@ class ShownTool:
     """A tool as shown to a model.
 
     `is_deferred`: the provider shows it only once a search has found it. `is_search`: it is that search. `op` is None
-    for the gateway's own tools.
+    for the gateway's own tools. `strict_parameters` is the schema for providers with a strict mode, if it has one.
     """
 
     name: str
     description: str
     parameters: dict[str, Any]
     op: CatalogOp | None = None
-    is_strict: bool = False
+    strict_parameters: dict[str, Any] | None = None
     is_deferred: bool = False
     is_search: bool = False
     examples: tuple[dict[str, Any], ...] = ()
@@ -42,9 +42,9 @@ class ShownTool:
         return cls(
             tool.name,
             tool.description,
-            strict_parameters or tool.parameters,
+            tool.parameters,
             op=tool.op,
-            is_strict=strict_parameters is not None,
+            strict_parameters=strict_parameters,
             is_deferred=is_deferred,
             examples=tuple(examples) if is_deferred else (),
         )

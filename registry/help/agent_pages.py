@@ -1,5 +1,6 @@
 """Render what a model reads about agents: a list, one agent, or one agent with its prompt."""
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 from core import suggestions
@@ -44,7 +45,8 @@ def describe_agent(
 
     `names_are_tools`: its ops are told by tool name, as the discovery surface does.
     """
-    tools = [catalog.ops[op].tool_name if names_are_tools and op in catalog.ops else op for op in agent.ops]
+    paths = _list_visible_ops(catalog, agent, visibility)
+    tools = [catalog.ops[path].tool_name if names_are_tools and path in catalog.ops else path for path in paths]
     body: dict[str, Any] = {
         "name": agent.name,
         "summary": agent.summary,
@@ -58,3 +60,13 @@ def describe_agent(
         body["examples"] = list(agent.examples)
         body["edge_cases"] = list(agent.edge_cases)
     return drop_empty(body)
+
+
+def _list_visible_ops(catalog: Catalog, agent: CatalogAgent, visibility: Visibility) -> list[str]:
+    """Return the paths and patterns of an agent's ops that name an op which this caller sees."""
+    visible = catalog.view_for(visibility).ops
+    return [
+        pattern
+        for pattern in agent.ops
+        if pattern in visible or ("*" in pattern and any(fnmatchcase(path, pattern) for path in visible))
+    ]

@@ -34,7 +34,10 @@ class Pin(models.Model):
         help_text="Such as gpt, claude or gemini; * for every family that has no pins of its own.",
     )
     ops = models.JSONField(
-        default=list, validators=[validate_text_list], help_text="Paths of ops in order, the most useful ones first."
+        default=list,
+        blank=True,
+        validators=[validate_text_list],
+        help_text="Paths of ops in order, the most useful ones first. Empty: nothing is pinned here.",
     )
     max_tokens = models.PositiveIntegerField(
         default=2_000,

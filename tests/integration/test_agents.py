@@ -5,10 +5,14 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.utils import timezone
 
 from analytics.models import OperationEvent
 from gateway.batches import runner
 from gateway.models import Scope
+from registry.catalog import cache
+from registry.models import Agent
+from registry.releases import publishing
 from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_TASK_ID
 
@@ -140,3 +144,29 @@ def test_registry_op_shows_only_what_the_caller_may_run(make_api: MakeApi, live_
     api = make_api(op_patterns=["onto.task.*", "x.*"])
 
     assert [item["path"] for item in api.exec("x.registry.help")["result"]["items"]] == ["agents", "onto", "x"]
+
+
+def test_registry_op_takes_a_path_or_a_query(api: Api) -> None:
+    envelope = api.exec("x.registry.help", {"path": "onto.task", "query": "finish a task"})
+
+    assert [error["path"] for error in envelope["error"]["details"]["field_errors"]] == ["/query"]
+
+
+def test_ops_of_an_agent_that_the_caller_may_not_run_are_in_no_level(make_api: MakeApi, live_catalog: Any) -> None:
+    Agent.objects.filter(name="explorer").update(ops=["onto.task.list", "onto.project.list", "cal.*", "util.*"])
+    publishing.publish_draft(note="Fewer ops", by="tests", at=timezone.now())
+    cache.refresh_live()
+    api = make_api(op_patterns=["onto.task.*", "util.*", "x.*"])
+
+    assert api.help("agents.explorer")["tools"] == ["onto.task.list", "util.*"]
+    found = api.post("discover/discover_agents", {"agent": "explorer"}).json()
+    assert found["tools"] == ["list_onto_tasks", "util.*"]
+
+
+def test_batch_of_an_agent_is_not_the_batch_of_its_caller(api: Api) -> None:
+    ops = [{"type": "exec", "op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "title": "A"}}]
+    body = {"ops": ops, "idempotency_key": "of-an-agent"}
+
+    api.post("batch", body, **AS_EXPLORER)
+
+    assert_refused(api.post("batch", body), 422, "idempotency_key_reused")

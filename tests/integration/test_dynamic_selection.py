@@ -1,6 +1,7 @@
 """Dynamic selection: the tools of the legacy surface that a message needs, by a model or heuristics, and escalation."""
 
 import json
+import secrets
 from typing import Any
 
 import pytest
@@ -110,6 +111,27 @@ def test_equal_message_of_a_turn_is_answered_from_memory(api: Api, llm: FakeLlm)
     assert len(llm.bodies) == 3
 
 
+def test_plan_without_a_turn_or_in_place_of_a_model_is_not_remembered(api: Api, llm: FakeLlm) -> None:
+    llm.answers = [build_chat_completion("No JSON"), answer_plan()]
+    turn = {"Gateway-Turn": "t1"}
+
+    assert [request_toolset(api, **turn)["selection"]["mode"] for _ in range(2)] == ["heuristic", "llm"]
+    sent = len(llm.bodies)
+    for _ in range(2):
+        request_toolset(api)
+    assert len(llm.bodies) == sent + 2
+
+
+def test_plan_with_many_made_up_names_gives_an_id_that_is_taken(api: Api, llm: FakeLlm) -> None:
+    made_up = [secrets.token_hex(40) for _ in range(100)]
+    llm.answers = [answer_plan(required_tools=["update_onto_task", *made_up[:39]], optional_tools=made_up[40:])]
+
+    toolset = request_toolset(api)
+
+    assert len(toolset["selection"]["dropped"]) == 10
+    assert api.post("exec", {"op": "list_onto_tasks"}, **{"Gateway-Toolset": toolset["id"]}).json()["ok"]
+
+
 def test_selection_that_breaks_falls_back_to_all_tools(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: Any) -> None:
         raise RuntimeError("broken")
@@ -161,6 +183,26 @@ def test_toolset_of_other_surfaces_and_static_selection_escalate(api: Api) -> No
     assert "update_onto_task" in list_names(response.json())
     refused = api.post(f"toolset/{gateway['id']}/escalate", {"missing_tool": "update_onto_task"})
     assert_refused(refused, 409, "fully_escalated")
+
+
+def test_audit_gets_no_write_but_the_missing_one(api: Api) -> None:
+    Cohort.objects.all().delete()
+    rollout_cache.refresh()
+    audit = {"Gateway-Context": f'type=project_audit, project_id="{DEMO_PROJECT_ID}"'}
+    toolset = request_toolset(api, **audit)
+
+    for _ in range(2):
+        path = f"toolset/{toolset['id']}/escalate"
+        toolset = api.post(path, {"missing_tool": "update_onto_task"}, **audit).json()
+        assert {name for name, op in toolset["ops"].items() if op["kind"] == "write"} == {"update_onto_task"}
+
+
+def test_escalation_can_be_sent_again(api: Api) -> None:
+    toolset = request_toolset(api, message="Which tasks are overdue?")
+
+    first, again = (escalate(api, toolset, "create_onto_goal") for _ in range(2))
+
+    assert list_names(first) == list_names(again)
 
 
 def test_escalation_for_a_tool_that_does_not_exist_or_may_not_run_is_refused(api: Api, make_key: Any) -> None:

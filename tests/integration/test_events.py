@@ -6,10 +6,14 @@ from typing import Any
 import pytest
 from django.db import DatabaseError
 from django.http import HttpResponse
+from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
+from registry.catalog import cache
+from registry.models import Op
+from registry.releases import publishing
 from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
@@ -86,6 +90,18 @@ def test_event_of_a_write_has_the_entity_id(
     event = read_only_event(read_events)
     assert (event.entity, event.action, event.kind) == (entity, action, "write")
     assert event.entity_id == envelope["meta"]["operation"]["entity_id"] != ""
+
+
+def test_op_without_an_action_runs_and_has_an_event(api: Api, read_events: ReadEvents) -> None:
+    Op.objects.filter(op="onto.task.create").update(action="")
+    publishing.publish_draft(note="No action", by="tests", at=timezone.now())
+    cache.refresh_live()
+
+    envelope = run_op(api, "onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"}).json()
+
+    assert envelope["ok"], envelope
+    event = read_only_event(read_events)
+    assert (event.entity, event.action) == ("task", "")
 
 
 def test_event_of_invalid_args_has_field_errors_without_values(api: Api, read_events: ReadEvents) -> None:

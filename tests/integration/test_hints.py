@@ -74,3 +74,17 @@ def test_hint_is_in_no_body(api: Api) -> None:
 
     assert first.content == second.content
     assert first.headers["ETag"] == second.headers["ETag"]
+
+
+def test_next_page_of_the_root_gets_no_hint(api: Api) -> None:
+    cursor = api.post("help", {"limit": 1}, **TURN).json()["next_cursor"]
+
+    assert get_hint(api, "help", {"limit": 1, "cursor": cursor}) == ""
+
+
+def test_turns_of_two_users_are_two_turns(make_api: Any, live_catalog: Any) -> None:
+    api = make_api(subject="")
+    first, second = ({**TURN, "Gateway-Subject": subject} for subject in ("one", "two"))
+
+    assert [get_hint(api, "help", {"path": "onto"}, **user) for user in (first, second)] == ["", ""]
+    assert get_hint(api, "help", {"path": "onto"}, **first) == hints.REPEATED_HELP

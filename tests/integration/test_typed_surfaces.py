@@ -89,6 +89,16 @@ def test_pins_of_the_context_and_the_models_family_come_first(api: Api) -> None:
     ]
 
 
+def test_empty_pin_pins_nothing_in_its_context(api: Api) -> None:
+    pin("onto.task.list")
+    Pin(surface="hybrid", context="project", model_family="*", ops=[]).full_clean()
+    pin(context="project")
+    publish()
+
+    assert list_names(request_toolset(api, "hybrid"))[3:] == ["list_onto_tasks"]
+    assert list_names(request_toolset(api, "hybrid", **IN_PROJECT)) == GATEWAY_TOOLS
+
+
 def test_pinned_ops_over_the_budget_are_left_out(api: Api) -> None:
     pin("onto.project.create", "util.profile.get", max_tokens=300)
     publish(accepted="The first does not fit")
@@ -117,6 +127,17 @@ def test_call_of_a_pinned_tool_goes_through_exec_unchanged(api: Api) -> None:
     assert (envelope["op"], envelope["ok"]) == ("onto.task.list", True)
     assert len(envelope["result"]["tasks"]) == 2
     assert envelope["meta"]["warnings"] == []
+
+
+def test_format_without_strict_mode_gets_plain_schemas(api: Api) -> None:
+    pin("onto.task.list")
+    publish()
+
+    tool = request_toolset(api, "hybrid", "mcp")["tools"][-1]
+
+    assert tool["name"] == "list_onto_tasks"
+    assert "required" not in tool["inputSchema"]
+    assert tool["inputSchema"]["properties"]["limit"]["type"] == "integer"
 
 
 def test_null_still_clears_a_field_that_it_can_clear(api: Api) -> None:

@@ -23,7 +23,7 @@ ORDER BY name, id LIMIT :limit + 1
 _LIST_DEALS = """
 SELECT deals.id, title, stage, value_eur, closes_on, contact_id, name AS contact_name
 FROM deals JOIN contacts ON contacts.id = contact_id
-WHERE (:stage IS NULL OR stage = :stage) AND (:contact_id IS NULL OR contact_id = :contact_id)
+WHERE (:stage IS NULL OR stage = :stage) AND (:contact_id IS NULL OR contact_id = lower(:contact_id))
 ORDER BY closes_on IS NULL, closes_on, deals.id LIMIT :limit + 1
 """
 _CREATE_CONTACT = """

@@ -1,9 +1,11 @@
 """StrategyAnalyzer: what a message wants, by one call of the fast model, or by heuristics where there is none."""
 
+import hashlib
 import json
 import logging
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 
@@ -15,12 +17,15 @@ from gateway.toolset.selection import heuristics
 from gateway.toolset.selection.categories import ToolCategory
 from gateway.toolset.selection.plan import PLAN_SCHEMA, Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
+from registry import search
 from registry.catalog.model import Catalog, CatalogOp
 from registry.jsonschema.validator import SchemaValidator
 
 log = logging.getLogger(__name__)
 
 MODEL_SECONDS = 2.0  # that a turn waits for the model; then heuristics decide
+MAX_FOUND = 40  # tools from outside the context that a search finds for the message and the model may add
+MAX_QUERY = 400  # characters of the message that are searched for
 MAX_REMEMBERED = 1_000  # plans per process, so that a repeated message of a turn is not analyzed again
 
 INSTRUCTIONS = """\
@@ -46,13 +51,19 @@ class StrategyAnalyzer:
     def analyze(
         self, request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog, *, turn: Hashable
     ) -> SelectionPlan:
-        """Return the plan for the request's message. An equal request in a turn is answered from memory."""
-        key = (turn, request, catalog.version)
+        """Return the plan for the request's message. An equal request in a turn is answered from memory.
+
+        `turn` is empty if the caller names none. What a model plans is remembered, and heuristics where there is no
+        model, but not those that stand in for a model that failed.
+        """
+        key = _build_key(request, catalog, turn)
         with self._lock:
             remembered = self._plans.get(key)
         if remembered is not None:
             return remembered
         plan = _ask_model(request, candidates, catalog) or heuristics.plan_selection(request, candidates, catalog)
+        if not turn or (plan.mode != SelectionMode.LLM and llm.is_configured()):
+            return plan
         with self._lock:
             self._plans[key] = plan
             while len(self._plans) > MAX_REMEMBERED:
@@ -63,6 +74,12 @@ class StrategyAnalyzer:
         """Forget all plans."""
         with self._lock:
             self._plans.clear()
+
+
+def _build_key(request: ToolsetRequest, catalog: Catalog, turn: Hashable) -> Hashable:
+    """Return the key of a plan. It has a hash of the message, which may be long."""
+    message = hashlib.blake2b(request.message.encode(errors="surrogatepass"), digest_size=16).digest()
+    return (turn, replace(request, message=""), message, catalog.version)
 
 
 def _ask_model(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> SelectionPlan | None:
@@ -95,7 +112,9 @@ def _ask_model(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog
 
 def _build_messages(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> list[dict[str, str]]:
     pool = {op.op for op in candidates}
-    others = (catalog.ops[path] for path in sorted(catalog.view_for(request.visibility).ops) if path not in pool)
+    view = catalog.view_for(request.visibility)
+    found = search.find_ops(catalog, view, request.message[:MAX_QUERY], limit=MAX_FOUND, use_endpoint=False)
+    others = (catalog.ops[path] for path in found if path not in pool)
     content = {
         "message": request.message,
         "context": request.context.type or "none",

@@ -15,6 +15,8 @@ from registry.catalog.model import Catalog, CatalogOp
 
 LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
 SURE_COUNT = 16  # tools that a plan of higher confidence shows at most
+MAX_DROPPED = 10  # names of which are told
+MAX_NAME = 40  # characters of such a name: a model made it up
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class ToolSelectionResult:
     optional: tuple[str, ...]
     added: tuple[str, ...]  # from outside the context
     removed: tuple[str, ...]  # of the context
-    dropped: tuple[str, ...]  # named by the plan, but unknown or not allowed
+    dropped: tuple[str, ...]  # named by the plan, but unknown, or not for this caller or intent; the first ten
 
     def describe(self) -> dict[str, Any]:
         """Return the selection as toolset answers it, without latency."""
@@ -55,6 +57,7 @@ def compose_selection(
     pool = {op.op for op in candidates}
     required, dropped = _resolve_names(plan.required_tools, catalog, view.ops)
     creation = _find_project_creation(catalog, request)
+    dropped += [op.tool_name for op in required if not _is_allowed(op, plan, request.message)]
     required = [op for op in required if _is_allowed(op, plan, request.message)]
     required = _drop_repeated([*creation, *required])
     required_paths = {op.op for op in required}
@@ -79,7 +82,7 @@ def compose_selection(
         optional=tuple(op.tool_name for op in chosen),
         added=tuple(op.tool_name for op in shown if op.op not in pool),
         removed=tuple(op.tool_name for op in candidates if op.tool_name not in names),
-        dropped=tuple(dict.fromkeys([*dropped, *unknown])),
+        dropped=tuple(dict.fromkeys(name[:MAX_NAME] for name in (*dropped, *unknown)))[:MAX_DROPPED],
     )
 
 
@@ -93,7 +96,7 @@ def _resolve_names(
         if op is not None and op.op in visible:
             ops.append(op)
         else:
-            missing.append(name[:100])
+            missing.append(name)
     return ops, missing
 
 

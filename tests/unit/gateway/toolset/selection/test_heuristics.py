@@ -137,6 +137,14 @@ def test_plan_of_a_model_is_held_to_what_exists_and_is_allowed(catalog: Catalog)
     assert not any(op.is_write for op in result.ops)
 
 
+def test_required_tool_that_the_intent_excludes_is_told(catalog: Catalog) -> None:
+    plan = build_plan(intent=Intent.READ, required_tools=("list_onto_tasks", "delete_onto_task"))
+
+    result = select(catalog, "x", plan=plan)
+
+    assert (result.required, result.dropped) == (("list_onto_tasks",), ("delete_onto_task",))
+
+
 def test_low_confidence_widens_the_pool(catalog: Catalog) -> None:
     sure = select(catalog, "x", plan=build_plan(optional_tools=("list_onto_tasks",)))
     unsure = select(catalog, "x", plan=build_plan(optional_tools=("list_onto_tasks",), confidence=0.5))
