@@ -1,5 +1,6 @@
 """Ops on one calendar event, and on the task whose dates it shows."""
 
+import copy
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -211,16 +212,14 @@ def _assign_fields(event: CalendarEvent, request: OpRequest, clock: LocalTimePar
     if "attendees" in sent:  # as for all list arguments: an empty list changes nothing, null clears it
         attendees = sent["attendees"]
         sent["attendees"] = [] if attendees is None else list(dict.fromkeys(attendees)) or event.attendees
+    before = copy.copy(event)
     clock.errors += changes.assign_fields(event, kind=EVENT, sent=sent, at=request.at)
-    is_series = bool(event.excluded_starts)
-    old_zone, was_all_day = ZoneInfo(event.time_zone), event.is_all_day
-    old_start = series.get_local_start(event) if is_series else request.at
     if "time_zone" in sent:
         event_times.change_zone(event, clock.zone)
     event_times.assign_times(event, sent, clock)
     clock.raise_errors()
-    if is_series:
-        series.move_excluded_starts(event, old_start=old_start, old_zone=old_zone, was_all_day=was_all_day)
+    if event.excluded_starts:
+        series.move_excluded_starts(event, before=before)
 
 
 def _refuse_task_fields(args: Mapping[str, Any]) -> None:

@@ -88,6 +88,29 @@ def find_number(rule: str, *, first: datetime, zone: ZoneInfo, start: datetime) 
     return bisect_left(range(days), start, key=lambda number: get_start(rule, first=first, zone=zone, number=number))
 
 
+def count_periods(rule: str, old: date, new: date) -> int:
+    """Return by how many whole periods of a rule a series moves whose first day changes; negative if to an earlier day.
+
+    Within a period, each occurrence moves along: from Tuesdays to Thursdays. A whole period only leaves occurrences out.
+    """
+    if rule == Recurrence.MONTHLY:
+        moved = relativedelta(new, old)
+        return 12 * moved.years + moved.months
+    if rule == Recurrence.WEEKDAYS:
+        return _count_workdays(new) - _count_workdays(old) + _is_weekend(old) - _is_weekend(new)
+    return int((new - old).days / RULES[rule][1])  # towards zero
+
+
+def _count_workdays(day: date) -> int:
+    """Return how many days from Monday to Friday there are before a day, from year 1, which began on a Monday."""
+    weeks, weekday = divmod(day.toordinal() - 1, 7)
+    return len(_WORKDAYS) * weeks + min(weekday, len(_WORKDAYS))
+
+
+def _is_weekend(day: date) -> bool:
+    return day.weekday() >= len(_WORKDAYS)
+
+
 def _get_local_start(rule: str, first: datetime, number: int) -> datetime:
     if rule == Recurrence.MONTHLY:
         return first + relativedelta(months=number)

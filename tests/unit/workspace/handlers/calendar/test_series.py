@@ -184,3 +184,51 @@ def test_scope_of_an_event_that_happens_once_makes_no_difference(standup: Calend
     delete(standup, scope="this", occurrence_start=THURSDAY)
 
     assert list_events() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "cancelled", "start_at", "expected"),
+    [
+        # Each row: the rule from Monday, 2 March at nine, what is cancelled, the new start, what stays cancelled.
+        ("daily", ["2026-03-03", "2026-03-06"], "2026-03-05T10:00", ["2026-03-06T09:00:00Z"]),
+        (
+            "weekdays",
+            ["2026-03-05", "2026-03-06"],
+            "2026-03-03T10:00",
+            ["2026-03-05T09:00:00Z", "2026-03-06T09:00:00Z"],
+        ),
+        ("weekdays", ["2026-03-09"], "2026-02-27T09:00", ["2026-03-09T08:00:00Z"]),
+        ("weekly", ["2026-03-09", "2026-03-16"], "2026-03-05T09:00", ["2026-03-12T08:00:00Z", "2026-03-19T08:00:00Z"]),
+        ("weekly", ["2026-03-09", "2026-03-23"], "2026-03-17T09:00", ["2026-03-24T08:00:00Z"]),
+        (
+            "biweekly",
+            ["2026-03-16", "2026-03-30"],
+            "2026-03-17T09:00",
+            ["2026-03-17T08:00:00Z", "2026-03-31T07:00:00Z"],
+        ),
+        ("monthly", ["2026-04-02", "2026-05-02"], "2026-04-03T09:00", ["2026-04-03T07:00:00Z", "2026-05-03T07:00:00Z"]),
+    ],
+)
+def test_cancelled_occurrences_stay_those_that_were_meant_when_all_move(
+    standup: CalendarEvent, rule: str, cancelled: list[str], start_at: str, expected: list[str]
+) -> None:
+    CalendarEvent.objects.update(recurrence=rule)
+    for day in cancelled:
+        delete(standup, scope="this", occurrence_start=day)
+
+    update(standup, scope="all", start_at=start_at)
+
+    standup.refresh_from_db()
+    assert standup.excluded_starts == expected
+
+
+def test_cancelled_days_stay_cancelled_under_another_rule(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start="2026-03-09")
+
+    update(standup, recurrence="weekly")
+    standup.refresh_from_db()
+    assert standup.excluded_starts == ["2026-03-09T08:00:00Z"]
+
+    update(standup, recurrence=None)
+    standup.refresh_from_db()
+    assert standup.excluded_starts == []
