@@ -257,6 +257,20 @@ def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
     assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
 
 
+def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) -> None:
+    event_id = get_demo_id("event", 23)
+    rows = api.exec("cal.event.list", {"limit": 50})["result"]["events"]
+    start = [row["start_at"] for row in rows if row["id"] == event_id][-1]
+    args = {"event_id": event_id, "start_at": f"{start[:10]}T20:00"}
+
+    details = api.exec("cal.event.update", args)["error"]["details"]
+    done = api.exec(details["retry_with"]["op"], details["retry_with"]["args"])
+
+    assert details["retry_with"]["args"]["scope"] == "this"
+    assert details["retry_with"]["args"]["occurrence_start"].startswith(start)
+    assert "the others stay" in done["result"]["message"]
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}

@@ -122,9 +122,14 @@ def update_row(
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
 
-def delete_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
-    """Mark the row as deleted: ops no longer find it, but it stays in the database. Raises NotFound, Forbidden."""
+def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity], None] | None = None) -> OpOutcome:
+    """Mark the row as deleted: ops no longer find it, but it stays in the database.
+
+    `check` raises an error if this row may not be deleted by this call. Raises NotFound, Forbidden.
+    """
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
+    if check:
+        check(row)
     return mark_deleted(
         row,
         kind=kind,

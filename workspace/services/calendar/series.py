@@ -58,7 +58,7 @@ def parse_part(
     event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser, *, at: datetime
 ) -> SeriesPart | None:
     """Return the part of a series that a call is about, or None for all of it. Raises InvalidArgs."""
-    scope = args.get("scope", ALL)  # without scope, require_scope has allowed it
+    scope = args.get("scope", ALL)
     if not event.recurrence:
         return None
     if scope == ALL:

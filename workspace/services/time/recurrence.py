@@ -89,9 +89,9 @@ def find_number(rule: str, *, first: datetime, zone: ZoneInfo, start: datetime) 
 
 
 def count_periods(rule: str, old: date, new: date) -> int:
-    """Return by how many whole periods of a rule a series moves whose first day changes; negative if to an earlier day.
+    """Return by how many whole periods of a rule a series moves if its first day changes; negative if it is earlier.
 
-    Within a period, each occurrence moves along: from Tuesdays to Thursdays. A whole period only leaves occurrences out.
+    Within a period, each occurrence moves along: from Tuesdays to Thursdays. A whole period leaves occurrences out.
     """
     if rule == Recurrence.MONTHLY:
         moved = relativedelta(new, old)

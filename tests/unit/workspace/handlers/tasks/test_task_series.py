@@ -61,6 +61,22 @@ def test_one_occurrence_is_cancelled(task: Task) -> None:
     assert get_error(task, delete, scope="this", occurrence_start=THURSDAY) == ("/occurrence_start", "no_occurrence")
 
 
+def test_deleting_asks_which_occurrences(task: Task) -> None:
+    event = str(CalendarEvent.objects.get().pk)
+
+    assert get_error(task, delete) == ("/scope", "missing")
+    with pytest.raises(InvalidArgs):
+        call_handler("delete_calendar_event", event_id=event)
+    delete(task, scope="all")
+    assert list_events() == []
+
+
+def test_recurring_task_without_a_date_has_no_occurrences_to_choose(db: None) -> None:
+    delete(TaskFactory(recurrence="daily"))
+
+    assert Task.objects.alive().count() == 0
+
+
 def test_this_and_later_occurrences_are_cancelled(task: Task) -> None:
     delete(task, scope="following", occurrence_start="2026-03-05")
 
