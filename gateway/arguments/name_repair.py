@@ -11,6 +11,7 @@ from registry.jsonschema import signatures
 
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 KIND = "kind"  # of an item in a list of rows of several kinds
+OCCURRENCE, SCOPE, ONE = "occurrence_start", "scope", "this"  # which occurrence of a recurring row is meant
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
 # What models wrap args in.
@@ -33,8 +34,8 @@ def correct_name(
     arguments = schema.get("properties", {})
     if is_top and (_unwrap(work, name, arguments) or _leave_out_own_project(work, error, name)):
         return True
-    if is_top and _use_other_op(work, error, name, exact=True):
-        return False
+    if is_top and (_name_occurrence(work, error, name) or _use_other_op(work, error, name, exact=True)):
+        return work.other_call is None
     missing = set(schema.get("required", ())) - holder.keys()
     meant = synonyms.find_argument(name, arguments, entity=work.op.entity, missing=missing)
     target = meant or _find_similar_name(error, name)
@@ -114,6 +115,19 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
     work.errors_by_path[error.path] = replace(
         error, message="Leave out project_id: the id of the row says its project.", expected=None
     )
+    return True
+
+
+def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Read a time that was sent to a delete as that of the one occurrence to delete."""
+    if work.op.action != "delete" or OCCURRENCE not in work.op.arguments or OCCURRENCE in work.args:
+        return False
+    if suggestions.to_snake_case(name[:100]) not in synonyms.TIMES_OF_AN_OCCURRENCE:
+        return False
+    work.args[OCCURRENCE] = work.args.pop(name)
+    work.args.setdefault(SCOPE, ONE)
+    message = f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} and {SCOPE} {ONE}."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
     return True
 
 

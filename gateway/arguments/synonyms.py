@@ -107,6 +107,15 @@ NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("steps", "items", "tasks", "entities", "entries", "list"),
 )
 
+# Names of a time that say which occurrence to delete.
+TIMES_OF_AN_OCCURRENCE = frozenset(
+    (
+        *("start_at", "start", "start_date", "start_time", "starts_at", "date", "day", "on", "when", "at", "time"),
+        *("datetime", "date_time", "due_at", "due_date", "due", "occurrence", "occurrence_date", "instance"),
+        *("occurrence_at", "instance_start", "original_start", "original_start_time"),
+    )
+)
+
 # Values. The sets say what a word means, the schema says which words of a set it takes.
 VALUE_SETS: tuple[tuple[str, ...], ...] = (
     (

@@ -12,7 +12,7 @@ from registry.catalog.model import Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
-DELETE = "delete"
+DELETE, UNLINK = "delete", "unlink"
 _LINK_ARGUMENTS = frozenset(("src_kind", "src_id", "dst_kind", "dst_id", "rel"))  # of an op that links two rows
 # What an argument on an update says about another row of the same kind.
 _WORDS_BY_RELATION = {
@@ -75,8 +75,10 @@ def find_op_that_takes(
     """Return the one other op that takes an argument, and the args under its names.
 
     An op on the same rows comes first, then one that takes exactly these args. None if no op or several do. An op that
-    creates or deletes is never taken for one that changes.
+    creates or deletes is never taken for one that changes, nor any for one that deletes or unlinks.
     """
+    if op.action in (DELETE, UNLINK):
+        return None
     others = [
         other
         for path in view.ops

@@ -271,6 +271,41 @@ def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) 
     assert "the others stay" in done["result"]["message"]
 
 
+@pytest.mark.parametrize(
+    ("op", "row", "name"),
+    [
+        ("cal.event.delete", ("event", 23), "date"),
+        ("cal.event.delete", ("event", 23), "start_at"),
+        ("onto.task.delete", ("task", 18), "day"),
+        ("onto.task.delete", ("task", 18), "due_at"),
+    ],
+)
+def test_time_sent_to_a_delete_is_the_occurrence_to_delete(api: Api, op: str, row: tuple[str, int], name: str) -> None:
+    id_args = {f"{row[0]}_id": get_demo_id(*row)}
+
+    details = api.exec(op, id_args | {name: "2027-03-05"})["error"]["details"]
+
+    occurrence = {"scope": "this", "occurrence_start": "2027-03-05"}
+    assert details["retry_with"] == {"op": op, "args": id_args | occurrence}
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "title": "New"}),
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "end_at": "2027-03-05"}),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID, "new_project_id": get_demo_id("project", 2)}),
+        ("onto.document.delete", {"document_id": get_demo_id("document", 1), "parent_id": get_demo_id("document", 2)}),
+    ],
+)
+def test_delete_never_becomes_another_write(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert ".update" not in str(error)
+    assert ".move" not in str(error)
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
