@@ -18,7 +18,7 @@ FindId = Callable[[str, str, dict[str, Any]], tuple[str | None, FieldError] | No
 FindProject = Callable[[dict[str, Any]], str | None]
 # The kind of the row with an id.
 FindKind = Callable[[Any], str | None]
-# The day of a date that the row of these args has.
+# The date or date-time that the row of these args has, in the subject's zone.
 FindDate = Callable[[str, dict[str, Any]], date | None]
 # The other op that takes an unknown argument: (name, args) -> the op's path and, if it takes all args, its args.
 FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] | None]

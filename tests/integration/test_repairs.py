@@ -306,6 +306,16 @@ def test_delete_never_becomes_another_write(api: Api, op: str, args: dict[str, A
     assert ".move" not in str(error)
 
 
+def test_offset_moves_the_date_that_the_row_has(api: Api) -> None:
+    task = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]
+    args = {"task_id": DEMO_TASK_ID, "due_at": "+1 week"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    week_later = datetime.fromisoformat(task["due_at"]).date() + timedelta(days=7)
+    assert details["retry_with"]["args"]["due_at"] == week_later.isoformat()
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
