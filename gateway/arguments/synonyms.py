@@ -185,6 +185,23 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("time_zone", "timezone", "tz"),
 )
 
+# What a filter by state asks for: every state that is not final, or every final one.
+_OPEN_WORDS = frozenset(
+    (
+        *("open", "unfinished", "not_finished", "not_done", "undone", "incomplete", "uncompleted", "not_completed"),
+        *("unresolved", "outstanding", "remaining", "pending", "active", "current", "live", "to_do", "ongoing"),
+        *("not_closed", "unclosed"),
+    )
+)
+_CLOSED_WORDS = frozenset(("closed", "inactive", "not_active", "not_open", "over", "ended"))
+_FINAL_STATES = frozenset(
+    (
+        *("done", "completed", "achieved", "cancelled", "abandoned", "missed", "closed", "mitigated", "published"),
+        "archived",
+    )
+)
+_NEGATIONS = ("un", "in", "not_", "non_")
+
 # What models call an entity of the catalog, by its name there.
 ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
     "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder", "issue", "card"),
@@ -260,6 +277,24 @@ def find_option(value: str, options: Mapping[str, Any]) -> Any:
     meanings = {by_spelling[each] for words in VALUE_SETS if word in words for each in words if each in by_spelling}
     meanings |= {by_spelling[each] for each, words in ENTITY_WORDS.items() if single in words and each in by_spelling}
     return meanings.pop() if len(meanings) == 1 else None
+
+
+def find_states(word: Any, states: Collection[str]) -> list[str]:
+    """Return the states that a word such as open or closed asks for in a filter; none if it is no such word."""
+    snake_word = to_snake_case(word[:100]) if isinstance(word, str) else ""
+    if snake_word in states or snake_word not in _OPEN_WORDS | _CLOSED_WORDS:
+        return []
+    return [state for state in states if (state in _FINAL_STATES) == (snake_word in _CLOSED_WORDS)]
+
+
+def is_negation(value: str, option: str) -> bool:
+    """Return whether one of two similar words negates the other, such as inactive and active."""
+    word, other = to_snake_case(value[:100]), to_snake_case(option)
+    return any(
+        longer.startswith(prefix) and not shorter.startswith(prefix) and longer[len(prefix) :][:2] == shorter[:2]
+        for prefix in _NEGATIONS
+        for longer, shorter in ((word, other), (other, word))
+    )
 
 
 def find_action(verb: str) -> str | None:

@@ -7,12 +7,13 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
-from gateway.arguments import dates, values
+from gateway.arguments import dates, synonyms, values
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
 from gateway.request_context import is_uuid
 
+STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
 LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
 
 
@@ -24,6 +25,10 @@ def correct_value(
         return _add_day(work, error, holder, key, argument["format"])
     if argument.get("format") in dates.DATE_FORMATS and (offset := dates.read_offset(holder[key])):
         return _move_date(work, error, holder, key, argument["format"], offset)
+    if name == STATE and work.op.action in FILTERING_ACTIONS:
+        options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
+        if states := synonyms.find_states(holder[key], options):
+            return _choose_states(work, error, holder, key, states)
     corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
     if corrected is None:
         corrected = values.correct_value(name, argument, holder[key], now=work.help.now, entity=work.op.entity)
@@ -68,6 +73,19 @@ def _move_date(
         error, message=f"Send {found} for {key}, counted from {origin}.", expected=None
     )
     return True
+
+
+def _choose_states(work: RepairWork, error: FieldError, holder: Any, key: str | int, states: Sequence[str]) -> bool:
+    """Replace a word such as open by all states that it means. Return False if the argument takes one of several."""
+    if isinstance(holder, list) or len(states) == 1:
+        holder[key] = states[0]
+        if isinstance(holder, list):
+            holder += [state for state in states if state not in holder]
+        message = f"{STATE} means {', '.join(states)}; send that."
+    else:
+        message = f"{STATE} could be {' or '.join(states)}; send one of them, or leave it out."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=list(states))
+    return isinstance(holder, list) or len(states) == 1
 
 
 def _format_day(when: date) -> str:

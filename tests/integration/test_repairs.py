@@ -316,6 +316,43 @@ def test_offset_moves_the_date_that_the_row_has(api: Api) -> None:
     assert details["retry_with"]["args"]["due_at"] == week_later.isoformat()
 
 
+@pytest.mark.parametrize("op", ["onto.task.list", "onto.task.shift"])
+@pytest.mark.parametrize("word", ["open", "unfinished", "pending", "active"])
+def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: str) -> None:
+    args = {"days": 1, "project_id": get_demo_id("project", 1)} if op == "onto.task.shift" else {}
+
+    details = api.exec(op, args | {"state_key": word})["error"]["details"]
+
+    assert details["retry_with"]["args"]["state_key"] == ["todo", "in_progress", "blocked"]
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "states"),
+    [
+        ("onto.task.search", {"query": "a", "state_key": "open"}, ["todo", "in_progress", "blocked"]),
+        ("onto.project.list", {"state_key": "open"}, ["planning", "active", "paused"]),
+        ("onto.project.list", {"state_key": "inactive"}, ["completed", "cancelled"]),
+        ("onto.goal.list", {"state_key": "closed"}, ["achieved", "abandoned"]),
+        ("onto.plan.list", {"state_key": "unfinished"}, ["draft", "active"]),
+        ("onto.milestone.list", {"state_key": "open"}, ["pending", "in_progress"]),
+        ("onto.risk.list", {"state_key": "open"}, ["identified", "occurred"]),
+        ("onto.document.list", {"state_key": "active"}, ["draft", "in_review", "ready"]),
+    ],
+)
+def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, str], states: list[str]) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["expected"] == states
+
+
+@pytest.mark.parametrize("word", ["unfinished", "inactive", "uncompleted"])
+def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> None:
+    args = {"project_id": get_demo_id("project", 1), "state_key": word}
+
+    assert "retry_with" not in api.exec("onto.project.update", args)["error"]["details"]
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
