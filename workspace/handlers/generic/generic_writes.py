@@ -13,7 +13,7 @@ from workspace.handlers.generic.row_outcomes import build_change_outcome, build_
 from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
 from workspace.services.documents import merging, model_merge
-from workspace.services.edges import edge_arguments
+from workspace.services.edges import dependents, edge_arguments
 from workspace.services.entities import change_text, changes, duplicates, serialization
 from workspace.services.entities.names import quote_name
 from workspace.services.time import field_times
@@ -130,12 +130,9 @@ def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity]
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     if check:
         check(row)
-    return mark_deleted(
-        row,
-        kind=kind,
-        at=request.at,
-        message=f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it.",
-    )
+    message = f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it."
+    message += dependents.describe_dependents(row, subject=request.subject)
+    return mark_deleted(row, kind=kind, at=request.at, message=message)
 
 
 def mark_deleted(row: Entity, *, kind: EntityType, at: datetime, message: str) -> OpOutcome:

@@ -30,6 +30,11 @@ SERIES_ENDED = (
     " its occurrence_start."
 )
 
+SERIES_MOVED = (
+    "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
+)
+SERIES_CHANGED = "The task recurs, so all its occurrences changed."
+
 PARENT_FIELDS = ("id", "title", "state_key")
 SHARED_FIELDS = ("project_id", "project_name", "parent_task_id")  # of subtasks: those of the task say the same
 
@@ -101,10 +106,14 @@ def delete_task(request: OpRequest) -> OpOutcome:
 
 
 def _finish_change(row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> tuple[str, ...]:
-    """Update the events of a changed task. Warn if all of a recurring task was finished, instead of one occurrence."""
+    """Update the events of a changed task. Warn if it recurs: all of it was changed, instead of one occurrence."""
     task_events.sync_after_change(row, changed, by=by, at=at)
     task = cast("Task", row)
-    return (SERIES_ENDED,) if "state_key" in changed and task.is_recurring and task.completed_at else ()
+    if not task.is_recurring:
+        return ()
+    if task.completed_at:
+        return (SERIES_ENDED,) if "state_key" in changed else ()
+    return (SERIES_MOVED,) if not {"start_at", "due_at"}.isdisjoint(changed) else (SERIES_CHANGED,)
 
 
 def _require_scope(request: OpRequest, row: Entity) -> None:

@@ -253,6 +253,31 @@ def test_finished_series_is_warned_about(task: Task) -> None:
     assert update(TaskFactory(), state_key="done").warnings == ()
 
 
+def test_changing_all_of_a_series_is_warned_about(task: Task) -> None:
+    moved = update(task, due_at="2026-03-02T12:00")
+    renamed = update(task, title="New")
+
+    assert moved.warnings[-1] == (
+        "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
+    )
+    assert renamed.warnings == ("The task recurs, so all its occurrences changed.",)
+
+
+def test_deleting_a_task_says_what_hangs_on_it(task: Task) -> None:
+    other = TaskFactory(project=task.project, title="Print")
+    for number in range(4):
+        TaskFactory(project=task.project, parent_task=task, title=f"Part {number}")
+    link = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "task", "dst_id": str(other.pk)}
+    call_handler("link_onto_entities", rel="depends_on", **link)
+
+    message = delete(task, scope="all").result["message"]
+
+    assert message == (
+        "Deleted the task “Report”; ops no longer find it. It recurred weekdays, so all its occurrences are gone. "
+        "4 subtasks stay without a parent: “Part 0”, “Part 1”, “Part 2”, …. 1 link is gone, with “Print”."
+    )
+
+
 def test_this_and_later_occurrences_are_changed(task: Task) -> None:
     delete(task, scope="this", occurrence_start="2026-03-06")
 
