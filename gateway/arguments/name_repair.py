@@ -42,7 +42,7 @@ def correct_name(
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
     if target is None:
-        work.errors_by_path[error.path] = _describe_unknown(error, name, arguments)
+        work.errors_by_path[error.path] = _describe_unknown(work, error, name, arguments)
         if is_top:
             _use_other_op(work, error, name, exact=False)
         return False
@@ -158,7 +158,12 @@ def _find_similar_name(error: FieldError, name: str) -> str | None:
     return matches[0] if matches else None
 
 
-def _describe_unknown(error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+def _describe_unknown(work: RepairWork, error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+    op, spelling = work.op, suggestions.to_snake_case(name[:100])
+    if op.entity and spelling in synonyms.ABSENT_FIELDS:
+        text = next((each for each in synonyms.NOTE_FIELDS if op.is_write and each in arguments), None)
+        advice = f"note it in {text}, or leave it out" if text else "leave it out"
+        return replace(error, message=f"A {op.entity} has no {spelling}; {advice}.", expected=None)
     known = ", ".join(arguments) or "none"
     return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
 

@@ -107,6 +107,16 @@ NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("steps", "items", "tasks", "entities", "entries", "list"),
 )
 
+# Fields of other systems that rows may lack, and the texts to note their values in.
+ABSENT_FIELDS = frozenset(
+    (
+        *("assignee", "assigned_to", "assignees", "assignee_id", "assign_to", "owner", "owner_id", "responsible"),
+        *("progress", "percent_complete", "percentage", "completion", "completion_percentage", "percent_done"),
+        *("percent", "progress_percent", "estimate_points", "story_points"),
+    )
+)
+NOTE_FIELDS = ("details", "description", "content", "executive_summary")
+
 # Names of a time that say which occurrence to delete.
 TIMES_OF_AN_OCCURRENCE = frozenset(
     (

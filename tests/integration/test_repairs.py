@@ -353,6 +353,32 @@ def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> No
     assert "retry_with" not in api.exec("onto.project.update", args)["error"]["details"]
 
 
+def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "urgent"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    errors = {error["path"]: error for error in details["field_errors"]}
+    assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
+    assert errors["/assignee"]["message"] == "A task has no assignee; note it in details, or leave it out."
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "message"),
+    [
+        ("onto.goal.update", {"progress": 50}, "A goal has no progress; note it in description, or leave it out."),
+        ("onto.goal.list", {"owner": "Ines"}, "A goal has no owner; leave it out."),
+    ],
+)
+def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str, Any], message: str) -> None:
+    id_args = {"goal_id": get_demo_id("goal", 1)} if op == "onto.goal.update" else {}
+
+    details = api.exec(op, id_args | args)["error"]["details"]
+
+    assert [error["message"] for error in details["field_errors"]] == [message]
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
