@@ -77,13 +77,16 @@ def read_offset(value: Any) -> relativedelta | None:
     return relativedelta(**{unit: -count if is_back else count})  # type: ignore[arg-type]  # the units are its arguments
 
 
-def add_offset(base: date, offset: relativedelta, format: str, *, now: datetime) -> str | None:
+def add_offset(base: date | None, offset: relativedelta, format: str, *, now: datetime) -> str | None:
     """Return a date or date-time moved by an offset, as text of a date format; None outside the years 1 to 9999.
 
-    An offset of whole days gives a day where the format has days, so that the time of day stays.
+    Without a base it counts from now. An offset of whole days gives a day where the format has days, so that the time
+    of day stays.
     """
-    moment = base if isinstance(base, datetime) else datetime.combine(base, time(), now.tzinfo)
-    has_time = bool(offset.hours or offset.minutes) or (format not in _DAY_FORMATS and isinstance(base, datetime))
+    moves_time = bool(offset.hours or offset.minutes)
+    start = base or (now.replace(second=0, microsecond=0) if moves_time else now.date())
+    moment = start if isinstance(start, datetime) else datetime.combine(start, time(), now.tzinfo)
+    has_time = moves_time or (format not in _DAY_FORMATS and isinstance(start, datetime))
     try:
         moved = moment.astimezone(now.tzinfo).replace(tzinfo=None) + offset
     except (ValueError, OverflowError):

@@ -126,7 +126,9 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
         return False
     work.args[OCCURRENCE] = work.args.pop(name)
     work.args.setdefault(SCOPE, ONE)
-    message = f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} and {SCOPE} {ONE}."
+    message = (
+        f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} with {SCOPE} {ONE}: its start or day."
+    )
     work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
     return True
 

@@ -210,7 +210,6 @@ _FINAL_STATES = frozenset(
         "archived",
     )
 )
-_NEGATIONS = ("un", "in", "not_", "non_")
 
 # What models call an entity of the catalog, by its name there.
 ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -295,16 +294,6 @@ def find_states(word: Any, states: Collection[str]) -> list[str]:
     if snake_word in states or snake_word not in _OPEN_WORDS | _CLOSED_WORDS:
         return []
     return [state for state in states if (state in _FINAL_STATES) == (snake_word in _CLOSED_WORDS)]
-
-
-def is_negation(value: str, option: str) -> bool:
-    """Return whether one of two similar words negates the other, such as inactive and active."""
-    word, other = to_snake_case(value[:100]), to_snake_case(option)
-    return any(
-        longer.startswith(prefix) and not shorter.startswith(prefix) and longer[len(prefix) :][:2] == shorter[:2]
-        for prefix in _NEGATIONS
-        for longer, shorter in ((word, other), (other, word))
-    )
 
 
 def find_action(verb: str) -> str | None:

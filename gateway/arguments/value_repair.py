@@ -64,7 +64,7 @@ def _move_date(
     if base is None and work.may_look_up():
         base = work.help.find_date(str(key), work.args)
     now = work.help.now()
-    found = dates.add_offset(base or now, offset, format, now=now)
+    found = dates.add_offset(base, offset, format, now=now)
     if found is None:
         return False
     holder[key] = found

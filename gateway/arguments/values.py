@@ -116,7 +116,7 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
     if (found := synonyms.find_option(value, options)) is not None:
         return found
     matches = suggestions.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
-    if matches and not synonyms.is_negation(value, matches[0]):
+    if matches:
         return options[matches[0]]
     level = synonyms.read_level(value)
     numbers = set(options.values()) | set(range(argument.get("minimum", 1), argument.get("maximum", 0) + 1))

@@ -95,6 +95,14 @@ def test_text_that_names_a_day_itself_is_no_offset(text: Any) -> None:
     assert read_offset(text) is None
 
 
+@pytest.mark.parametrize(("text", "expected"), [("+1 day", "2026-11-24T09:00"), ("+2 hours", "2026-11-23T21:00")])
+def test_offset_without_a_date_counts_from_now(text: str, expected: str) -> None:
+    offset = read_offset(text)
+
+    assert offset is not None
+    assert add_offset(None, offset, "iso-date-time", now=NOW.replace(second=7)) == expected
+
+
 def test_offset_out_of_range_is_no_date() -> None:
     offset = read_offset("+9999 years")
 
