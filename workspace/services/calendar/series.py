@@ -141,17 +141,18 @@ def move_excluded_starts(event: CalendarEvent, *, before: CalendarEvent) -> None
     rule = event.recurrence if event.recurrence == before.recurrence else Recurrence.DAILY
     (old_first, old_zone), (first, zone) = _get_first(before), _get_first(event)
     passed = recurrence.count_periods(rule, old_first.astimezone(old_zone).date(), first.astimezone(zone).date())
-    moved = []
+    numbers = []
     for text in event.excluded_starts:
         start = times.parse_time(f"{text}T00:00Z" if before.is_all_day else text)
         if rule == before.recurrence:
-            number = recurrence.find_number(rule, first=old_first, zone=old_zone, start=start)
+            numbers.append(recurrence.find_number(rule, first=old_first, zone=old_zone, start=start))
         else:
-            number = (start.astimezone(old_zone).date() - old_first.astimezone(old_zone).date()).days
-        if number >= passed:
-            new = recurrence.get_start(rule, first=first, zone=zone, number=number - passed)
-            moved.append(event_list.format_start(new.date() if event.is_all_day else new))
-    event.excluded_starts = moved
+            numbers.append((start.astimezone(old_zone).date() - old_first.astimezone(old_zone).date()).days)
+    starts = [
+        recurrence.get_start(rule, first=first, zone=zone, number=number)
+        for number in recurrence.renumber(numbers, passed=passed)
+    ]
+    event.excluded_starts = [event_list.format_start(each.date() if event.is_all_day else each) for each in starts]
 
 
 def _get_first(event: CalendarEvent) -> tuple[datetime, ZoneInfo]:

@@ -6,7 +6,7 @@ occurrence always counts, even if the rule excludes it: a weekday rule that star
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import dropwhile, islice, takewhile
@@ -99,6 +99,15 @@ def count_periods(rule: str, old: date, new: date) -> int:
     if rule == Recurrence.WEEKDAYS:
         return _count_workdays(new) - _count_workdays(old) + _is_weekend(old) - _is_weekend(new)
     return int((new - old).days / RULES[rule][1])  # towards zero
+
+
+def renumber(numbers: Iterable[int], *, passed: int) -> list[int]:
+    """Return the numbers of cancelled occurrences after a series has moved by whole periods, without those passed.
+
+    The one that was moved to is cancelled no longer: the series was told to begin there.
+    """
+    first = 1 if passed > 0 else 0
+    return [number - passed for number in numbers if number - passed >= first]
 
 
 def _count_workdays(day: date) -> int:

@@ -301,6 +301,32 @@ def test_cancelled_occurrence_stays_cancelled_when_the_task_moves(task: Task) ->
     assert len(list_events()) == 8
 
 
+@pytest.mark.parametrize(
+    ("cancelled", "start", "left"),
+    [
+        ("2026-03-05", "2026-03-03", ["03", "04", "06", "09"]),
+        ("2026-03-05", "2026-03-05", ["05", "06", "09"]),  # the new first one is not cancelled any longer
+        ("2026-03-03", "2026-03-05", ["05", "06", "09"]),
+    ],
+)
+def test_cancelled_day_stays_cancelled_when_the_task_moves_by_days(
+    task: Task, cancelled: str, start: str, left: list[str]
+) -> None:
+    delete(task, scope="this", occurrence_start=cancelled)
+
+    update(task, start_at=f"{start}T09:00", due_at=f"{start}T11:00")
+
+    assert [each[:2] for each in list_events()] == left
+
+
+def test_cancelled_day_stays_cancelled_when_tasks_shift(task: Task) -> None:
+    delete(task, scope="this", occurrence_start=THURSDAY)
+
+    call_handler("shift_onto_tasks", task_ids=[str(task.pk)], days=1)
+
+    assert [each[:2] for each in list_events()] == ["03", "04", "06", "09"]
+
+
 def test_start_and_due_date_of_an_occurrence_belong_together(db: None) -> None:
     """The one on Friday is due on Monday."""
     friday = datetime(2026, 3, 6, 8, tzinfo=UTC)
