@@ -7,9 +7,12 @@ from core import suggestions
 from gateway.arguments import normalise, synonyms
 from gateway.arguments.repair_work import RepairWork
 from gateway.contracts.errors import FieldError
+from gateway.contracts.validation import get_subschema
+from gateway.request_context import is_uuid
 from registry.jsonschema import signatures
 
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
+CONNECTIONS = "connections"  # of a new row with others
 KIND = "kind"  # of an item in a list of rows of several kinds
 OCCURRENCE, SCOPE, ONE = "occurrence_start", "scope", "this"  # which occurrence of a recurring row is meant
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
@@ -34,8 +37,10 @@ def correct_name(
     arguments = schema.get("properties", {})
     if is_top and (_unwrap(work, name, arguments) or _leave_out_own_project(work, error, name)):
         return True
-    if is_top and (_name_occurrence(work, error, name) or _use_other_op(work, error, name, exact=True)):
-        return work.other_call is None
+    if is_top and (_name_occurrence(work, error, name) or _connect(work, error, name)):
+        return True
+    if is_top and _use_other_op(work, error, name, exact=True):
+        return False
     missing = set(schema.get("required", ())) - holder.keys()
     meant = synonyms.find_argument(name, arguments, entity=work.op.entity, missing=missing)
     target = meant or _find_similar_name(error, name)
@@ -130,6 +135,27 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
         f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} with {SCOPE} {ONE}: its start or day."
     )
     work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
+    return True
+
+
+def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Send the rows that a new one depends on, or blocks, as its connections."""
+    word = suggestions.to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
+    relation = synonyms.RELATION_BY_WORD.get(word)
+    members = get_subschema(work.op.schema, [CONNECTIONS, 0]).get("properties", {})
+    if work.op.action != "create" or relation is None or work.op.entity not in members.get(KIND, {}).get("enum", ()):
+        return False
+    sent = work.args[name] if isinstance(work.args[name], list) else [work.args[name]]
+    connections = work.args.get(CONNECTIONS, [])
+    if not isinstance(connections, list) or not all(isinstance(each, str) for each in sent):
+        return False
+    del work.args[name]
+    links = [{KIND: work.op.entity, "id" if is_uuid(each) else "title": each, "rel": relation} for each in sent]
+    work.args[CONNECTIONS] = [*connections, *links]
+    message = (
+        f"There is no {_cut(name)}; send {CONNECTIONS} with {KIND}, id or title, and rel {relation}: one for each."
+    )
+    work.errors_by_path[error.path] = replace(error, message=message, expected=CONNECTIONS)
     return True
 
 

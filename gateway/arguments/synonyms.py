@@ -211,6 +211,16 @@ _FINAL_STATES = frozenset(
     )
 )
 
+# What an argument says about another row of the same kind.
+_WORDS_BY_RELATION = {
+    "depends_on": (
+        "depends depends_on dependency dependencies dependent_on prerequisite prerequisites requires after comes_after"
+        " predecessor predecessors blocked_by blocker blockers wait_for waits_for waiting_for waiting_on"
+    ),
+    "blocks": "blocks block blocking before comes_before successor successors dependent dependents",
+}
+RELATION_BY_WORD = {word: relation for relation, words in _WORDS_BY_RELATION.items() for word in words.split()}
+
 # What models call an entity of the catalog, by its name there.
 ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
     "task": ("todo", "to_do", "action_item", "subtask", "ticket", "action", "work_item", "reminder", "issue", "card"),

@@ -379,6 +379,17 @@ def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str
     assert [error["message"] for error in details["field_errors"]] == [message]
 
 
+def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:
+    args = {"project_id": get_demo_id("project", 1), "title": "Print the flyers"}
+
+    details = api.exec("onto.task.create", args | {"depends_on": [DEMO_TASK_ID]})["error"]["details"]
+    done = api.exec("onto.task.create", details["retry_with"]["args"])
+
+    connection = {"kind": "task", "id": DEMO_TASK_ID, "rel": "depends_on"}
+    assert details["retry_with"]["args"] == args | {"connections": [connection]}
+    assert [edge["rel"] for edge in done["result"]["edges"]] == ["depends_on"]
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
