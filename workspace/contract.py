@@ -73,8 +73,8 @@ class Lookups:
     `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
     `find_title` takes the same and returns the title of the row.
     `find_kind` takes an id and the subject, and returns the entity of the row.
-    `find_date` takes an entity, an id, the name of a date and the subject, and returns the day of that date in the
-    subject's zone.
+    `find_date` takes an entity, an id, the name of a date and the subject, and returns that date, or the date-time in
+    the subject's zone.
     `check_args` takes a tool name, those of its args that match the schema, and the subject, and returns the errors
     that the args alone tell, such as an end before a start.
     """

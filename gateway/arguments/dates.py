@@ -2,16 +2,18 @@
 
 import re
 from calendar import monthrange
-from datetime import UTC, date, datetime, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import parsedatetime
 from dateutil import parser as date_parser
+from dateutil.relativedelta import relativedelta
 
 MAX_TEXT_LENGTH = 60  # characters; a longer text is no date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
+_DAY_FORMATS = frozenset(("date", "iso-date-or-date-time"))
 TIME_FORMATS = DATE_FORMATS - {"date"}
 START_OF_WORK = 9  # the hour of a day that was sent without a time, where a time is required
 
@@ -36,6 +38,14 @@ _SAME_WORDS = (
     (re.compile(r"\A\+ ?([0-9]+ ?[a-z]+)\Z"), r"in \1"),
     (re.compile(r"\A(?:right )?now\Z"), "in 0 minutes"),
 )
+_COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_OFFSET = re.compile(
+    r"(?P<sign>[+-]|by|plus|minus)?\s*(?P<another>another )?"
+    rf"(?P<count>[0-9]{{1,4}}|an?|{'|'.join(_COUNTS)})?\s*(?P<more>more )?"
+    r"(?P<unit>minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|years?)"
+    r"(?P<way> later| more| earlier| sooner)?"
+)
+_UNITS = {"mi": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}  # by how they begin
 _COUNTED = re.compile(r"\A(?:in [0-9a-z]+ |end of month\Z)")
 _END_OF = re.compile(r"\A(?:the )?end of (?=[a-z]{3,9}\b(?: [0-9]{4})?\Z)(?!day\b|week\b|month\b|year\b)")
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = range(10**8, 10**10), range(10**11, 10**13)  # of the years 1973 to 2286
@@ -51,6 +61,37 @@ def find_date(value: Any, format: str, *, now: datetime) -> str | None:
     except (ValueError, OverflowError):  # a year that no datetime has
         return None
     return _write(found[0], format, has_time=found[1], now=now) if found else None
+
+
+def read_offset(value: Any) -> relativedelta | None:
+    """Return by how much a text moves a date: "+1 week", "-3 days", "a week later". None if it names a day itself."""
+    found = (
+        _OFFSET.fullmatch(value.strip().lower()) if isinstance(value, str) and len(value) <= MAX_TEXT_LENGTH else None
+    )
+    if found is None or not (found["sign"] or found["another"] or found["more"] or found["way"]):
+        return None
+    word = found["count"]
+    count = 1 if word in (None, "a", "an") else int(word) if word.isdecimal() else _COUNTS.index(word) + 1
+    unit = next(unit for beginning, unit in _UNITS.items() if found["unit"].startswith(beginning))
+    is_back = found["sign"] in ("-", "minus") or found["way"] in (" earlier", " sooner")
+    return relativedelta(**{unit: -count if is_back else count})  # type: ignore[arg-type]  # the units are its arguments
+
+
+def add_offset(base: date | None, offset: relativedelta, format: str, *, now: datetime) -> str | None:
+    """Return a date or date-time moved by an offset, as text of a date format; None outside the years 1 to 9999.
+
+    Without a base it counts from now. An offset of whole days gives a day where the format has days, so that the time
+    of day stays.
+    """
+    moves_time = bool(offset.hours or offset.minutes)
+    start = base or (now.replace(second=0, microsecond=0) if moves_time else now.date())
+    moment = start if isinstance(start, datetime) else datetime.combine(start, time(), now.tzinfo)
+    has_time = moves_time or (format not in _DAY_FORMATS and isinstance(start, datetime))
+    try:
+        moved = moment.astimezone(now.tzinfo).replace(tzinfo=None) + offset
+    except (ValueError, OverflowError):
+        return None
+    return _write(moved, format, has_time=has_time, now=now)
 
 
 def is_time_of_day(value: Any) -> bool:

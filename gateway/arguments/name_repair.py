@@ -7,10 +7,14 @@ from core import suggestions
 from gateway.arguments import normalise, synonyms
 from gateway.arguments.repair_work import RepairWork
 from gateway.contracts.errors import FieldError
+from gateway.contracts.validation import get_subschema
+from gateway.request_context import is_uuid
 from registry.jsonschema import signatures
 
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
+CONNECTIONS = "connections"  # of a new row with others
 KIND = "kind"  # of an item in a list of rows of several kinds
+OCCURRENCE, SCOPE, ONE = "occurrence_start", "scope", "this"  # which occurrence of a recurring row is meant
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
 # What models wrap args in.
@@ -33,6 +37,8 @@ def correct_name(
     arguments = schema.get("properties", {})
     if is_top and (_unwrap(work, name, arguments) or _leave_out_own_project(work, error, name)):
         return True
+    if is_top and (_name_occurrence(work, error, name) or _connect(work, error, name)):
+        return True
     if is_top and _use_other_op(work, error, name, exact=True):
         return False
     missing = set(schema.get("required", ())) - holder.keys()
@@ -41,7 +47,7 @@ def correct_name(
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
     if target is None:
-        work.errors_by_path[error.path] = _describe_unknown(error, name, arguments)
+        work.errors_by_path[error.path] = _describe_unknown(work, error, name, arguments)
         if is_top:
             _use_other_op(work, error, name, exact=False)
         return False
@@ -117,6 +123,42 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
     return True
 
 
+def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Read a time that was sent to a delete as that of the one occurrence to delete."""
+    if work.op.action != "delete" or OCCURRENCE not in work.op.arguments or OCCURRENCE in work.args:
+        return False
+    if suggestions.to_snake_case(name[:100]) not in synonyms.TIMES_OF_AN_OCCURRENCE:
+        return False
+    work.args[OCCURRENCE] = work.args.pop(name)
+    work.args.setdefault(SCOPE, ONE)
+    message = (
+        f"There is no {_cut(name)}; to delete one occurrence, send {OCCURRENCE} with {SCOPE} {ONE}: its start or day."
+    )
+    work.errors_by_path[error.path] = replace(error, message=message, expected=OCCURRENCE)
+    return True
+
+
+def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Send the rows that a new one depends on, or blocks, as its connections."""
+    word = suggestions.to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
+    relation = synonyms.RELATION_BY_WORD.get(word)
+    members = get_subschema(work.op.schema, [CONNECTIONS, 0]).get("properties", {})
+    if work.op.action != "create" or relation is None or work.op.entity not in members.get(KIND, {}).get("enum", ()):
+        return False
+    sent = work.args[name] if isinstance(work.args[name], list) else [work.args[name]]
+    connections = work.args.get(CONNECTIONS, [])
+    if not isinstance(connections, list) or not all(isinstance(each, str) for each in sent):
+        return False
+    del work.args[name]
+    links = [{KIND: work.op.entity, "id" if is_uuid(each) else "title": each, "rel": relation} for each in sent]
+    work.args[CONNECTIONS] = [*connections, *links]
+    message = (
+        f"There is no {_cut(name)}; send {CONNECTIONS} with {KIND}, id or title, and rel {relation}: one for each."
+    )
+    work.errors_by_path[error.path] = replace(error, message=message, expected=CONNECTIONS)
+    return True
+
+
 def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool) -> bool:
     """Call another op that takes these args. With `exact`, only if it has this very argument and takes them all."""
     found = work.help.find_other_op(name, work.args) if work.may_look_up() else None
@@ -144,7 +186,12 @@ def _find_similar_name(error: FieldError, name: str) -> str | None:
     return matches[0] if matches else None
 
 
-def _describe_unknown(error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+def _describe_unknown(work: RepairWork, error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
+    op, spelling = work.op, suggestions.to_snake_case(name[:100])
+    if op.entity and spelling in synonyms.ABSENT_FIELDS:
+        text = next((each for each in synonyms.NOTE_FIELDS if op.is_write and each in arguments), None)
+        advice = f"note it in {text}, or leave it out" if text else "leave it out"
+        return replace(error, message=f"A {op.entity} has no {spelling}; {advice}.", expected=None)
     known = ", ".join(arguments) or "none"
     return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
 

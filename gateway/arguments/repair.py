@@ -60,7 +60,8 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
             corrected = correction.apply(work.args) if correction else None
             call = None if corrected is None else {"op": op.op, "args": corrected}
     if call is None or drop_if_too_long(call) is None:
-        return CallRepair(None, [*work.list_causes(), *rule_errors])
+        still_wrong = {error.path for error in errors}
+        return CallRepair(None, [*work.list_causes_with_corrections(still_wrong), *rule_errors])
     shortened = [_shorten(error) for error in work.errors if error.path in work.first_paths]
     return CallRepair(call, [*shortened, *rule_errors])
 
@@ -102,6 +103,7 @@ def _correct(work: RepairWork, error: FieldError) -> bool:
         value_repair.take_kind(holder, str(key), schema)
     name = next(part for part in reversed(path) if isinstance(part, str))  # of the list, for an item of one
     if value_repair.correct_value(work, error, holder, key, argument, name):
+        work.corrected_paths.add(error.path)
         return True
     return (
         error.code == "format"

@@ -1,10 +1,11 @@
 """A repair under way: the call, what was wrong with it, and what may be looked up for it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
+from core import json_pointer
 from gateway.contracts.errors import ArgsCorrection, FieldError
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
@@ -18,7 +19,7 @@ FindId = Callable[[str, str, dict[str, Any]], tuple[str | None, FieldError] | No
 FindProject = Callable[[dict[str, Any]], str | None]
 # The kind of the row with an id.
 FindKind = Callable[[Any], str | None]
-# The day of a date that the row of these args has.
+# The date or date-time that the row of these args has, in the subject's zone.
 FindDate = Callable[[str, dict[str, Any]], date | None]
 # The other op that takes an unknown argument: (name, args) -> the op's path and, if it takes all args, its args.
 FindOtherOp = Callable[[str, dict[str, Any]], tuple[str, dict[str, Any] | None] | None]
@@ -50,6 +51,7 @@ class RepairWork:
     first_paths: frozenset[str]  # of what was wrong in the args as sent
     other_call: dict[str, Any] | None = None
     lookups_left: int = MAX_LOOKUPS
+    corrected_paths: set[str] = field(default_factory=set)  # of values whose correction is certain
     errors_by_path: dict[str, FieldError] = field(default_factory=dict)  # the first error of a value is its cause
 
     @property
@@ -63,6 +65,19 @@ class RepairWork:
             for error in self.errors
             if not any(path and error.path.startswith(f"{path}/") for path in self.errors_by_path)
         ]
+
+    def list_causes_with_corrections(self, still_wrong: Collection[str]) -> list[FieldError]:
+        """Return the causes, with the value to send as `expected` where that is certain."""
+        certain = self.corrected_paths.difference(still_wrong)
+        return [self._add_correction(error) if error.path in certain else error for error in self.list_causes()]
+
+    def _add_correction(self, error: FieldError) -> FieldError:
+        try:
+            value = json_pointer.resolve(self.args, error.path)
+        except LookupError:
+            return error  # it was renamed since
+        is_list_given = isinstance(error.expected, list)
+        return error if is_list_given else replace(error, expected=value, got=None)
 
     def may_look_up(self) -> bool:
         """Return whether one more lookup is allowed, and count it."""

@@ -87,7 +87,7 @@ def find_kind(id: Any, caller: Caller) -> str | None:
 
 
 def find_date(name: str, args: Mapping[str, Any], *, op: CatalogOp, caller: Caller) -> date | None:
-    """Return the day of a date that the row of a call has, None if the upstream cannot tell."""
+    """Return the date or date-time that the row of a call has, None if the upstream cannot tell."""
     id, lookups = args.get(f"{op.entity}_id"), find_lookups(op.connection)
     if lookups is None or not isinstance(id, str) or not is_uuid(id):
         return None

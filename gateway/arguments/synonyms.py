@@ -107,6 +107,25 @@ NAME_SETS: tuple[tuple[str, ...], ...] = (
     ("steps", "items", "tasks", "entities", "entries", "list"),
 )
 
+# Fields of other systems that rows may lack, and the texts to note their values in.
+ABSENT_FIELDS = frozenset(
+    (
+        *("assignee", "assigned_to", "assignees", "assignee_id", "assign_to", "owner", "owner_id", "responsible"),
+        *("progress", "percent_complete", "percentage", "completion", "completion_percentage", "percent_done"),
+        *("percent", "progress_percent", "estimate_points", "story_points"),
+    )
+)
+NOTE_FIELDS = ("details", "description", "content", "executive_summary")
+
+# Names of a time that say which occurrence to delete.
+TIMES_OF_AN_OCCURRENCE = frozenset(
+    (
+        *("start_at", "start", "start_date", "start_time", "starts_at", "date", "day", "on", "when", "at", "time"),
+        *("datetime", "date_time", "due_at", "due_date", "due", "occurrence", "occurrence_date", "instance"),
+        *("occurrence_at", "instance_start", "original_start", "original_start_time"),
+    )
+)
+
 # Values. The sets say what a word means, the schema says which words of a set it takes.
 VALUE_SETS: tuple[tuple[str, ...], ...] = (
     (
@@ -175,6 +194,32 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("name", "display_name", "full_name"),
     ("time_zone", "timezone", "tz"),
 )
+
+# What a filter by state asks for: every state that is not final, or every final one.
+_OPEN_WORDS = frozenset(
+    (
+        *("open", "unfinished", "not_finished", "not_done", "undone", "incomplete", "uncompleted", "not_completed"),
+        *("unresolved", "outstanding", "remaining", "pending", "active", "current", "live", "to_do", "ongoing"),
+        *("not_closed", "unclosed"),
+    )
+)
+_CLOSED_WORDS = frozenset(("closed", "inactive", "not_active", "not_open", "over", "ended"))
+_FINAL_STATES = frozenset(
+    (
+        *("done", "completed", "achieved", "cancelled", "abandoned", "missed", "closed", "mitigated", "published"),
+        "archived",
+    )
+)
+
+# What an argument says about another row of the same kind.
+_WORDS_BY_RELATION = {
+    "depends_on": (
+        "depends depends_on dependency dependencies dependent_on prerequisite prerequisites requires after comes_after"
+        " predecessor predecessors blocked_by blocker blockers wait_for waits_for waiting_for waiting_on"
+    ),
+    "blocks": "blocks block blocking before comes_before successor successors dependent dependents",
+}
+RELATION_BY_WORD = {word: relation for relation, words in _WORDS_BY_RELATION.items() for word in words.split()}
 
 # What models call an entity of the catalog, by its name there.
 ENTITY_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -251,6 +296,14 @@ def find_option(value: str, options: Mapping[str, Any]) -> Any:
     meanings = {by_spelling[each] for words in VALUE_SETS if word in words for each in words if each in by_spelling}
     meanings |= {by_spelling[each] for each, words in ENTITY_WORDS.items() if single in words and each in by_spelling}
     return meanings.pop() if len(meanings) == 1 else None
+
+
+def find_states(word: Any, states: Collection[str]) -> list[str]:
+    """Return the states that a word such as open or closed asks for in a filter; none if it is no such word."""
+    snake_word = to_snake_case(word[:100]) if isinstance(word, str) else ""
+    if snake_word in states or snake_word not in _OPEN_WORDS | _CLOSED_WORDS:
+        return []
+    return [state for state in states if (state in _FINAL_STATES) == (snake_word in _CLOSED_WORDS)]
 
 
 def find_action(verb: str) -> str | None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from gateway.arguments import dates, values
+from dateutil.relativedelta import relativedelta
+
+from gateway.arguments import dates, synonyms, values
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
 from gateway.request_context import is_uuid
 
+STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
 LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
 
 
@@ -20,6 +23,12 @@ def correct_value(
     """Replace a value by the one that was meant. Return whether that is certain."""
     if argument.get("format") in dates.TIME_FORMATS and dates.is_time_of_day(holder[key]):
         return _add_day(work, error, holder, key, argument["format"])
+    if argument.get("format") in dates.DATE_FORMATS and (offset := dates.read_offset(holder[key])):
+        return _move_date(work, error, holder, key, argument["format"], offset)
+    if name == STATE and work.op.action in FILTERING_ACTIONS:
+        options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
+        if states := synonyms.find_states(holder[key], options):
+            return _choose_states(work, error, holder, key, states)
     corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
     if corrected is None:
         corrected = values.correct_value(name, argument, holder[key], now=work.help.now, entity=work.op.entity)
@@ -46,13 +55,51 @@ def _add_day(work: RepairWork, error: FieldError, holder: Any, key: str | int, f
     return True
 
 
+def _move_date(
+    work: RepairWork, error: FieldError, holder: Any, key: str | int, format: str, offset: relativedelta
+) -> bool:
+    """Replace "+1 week" by the date that the row has, moved by a week; from now, if it has none."""
+    occurrence = holder.get("occurrence_start") if isinstance(holder, dict) and key in ("start_at", "due_at") else None
+    base: date | None = dates.read_day(occurrence)
+    if base is None and work.may_look_up():
+        base = work.help.find_date(str(key), work.args)
+    now = work.help.now()
+    found = dates.add_offset(base, offset, format, now=now)
+    if found is None:
+        return False
+    holder[key] = found
+    origin = f"that of the row, {_format_day(base)}" if base else f"today, {_format_day(now)}"
+    work.errors_by_path[error.path] = replace(
+        error, message=f"Send {found} for {key}, counted from {origin}.", expected=None
+    )
+    return True
+
+
+def _choose_states(work: RepairWork, error: FieldError, holder: Any, key: str | int, states: Sequence[str]) -> bool:
+    """Replace a word such as open by all states that it means. Return False if the argument takes one of several."""
+    if isinstance(holder, list) or len(states) == 1:
+        holder[key] = states[0]
+        if isinstance(holder, list):
+            holder += [state for state in states if state not in holder]
+        message = f"{STATE} means {', '.join(states)}; send that."
+    else:
+        message = f"{STATE} could be {' or '.join(states)}; send one of them, or leave it out."
+    work.errors_by_path[error.path] = replace(error, message=message, expected=list(states))
+    return isinstance(holder, list) or len(states) == 1
+
+
+def _format_day(when: date) -> str:
+    return when.isoformat() if not isinstance(when, datetime) else when.date().isoformat()
+
+
 def _find_day(work: RepairWork, name: str, holder: Any) -> tuple[datetime | None, str]:
     """Return a moment of the day that a time means, and how that is known; None if nothing tells the day."""
     zone = work.help.now().tzinfo
     for other in ("start_at", "occurrence_start"):
         if other != name and isinstance(holder, dict) and (day := dates.read_day(holder.get(other))):
             return datetime.combine(day, time.min, zone), f"on the day of {other}"
-    day = work.help.find_date(name, work.args) if work.may_look_up() else None
+    found = work.help.find_date(name, work.args) if work.may_look_up() else None
+    day = found.date() if isinstance(found, datetime) else found
     return (datetime.combine(day, time.min, zone), "on the day that it has") if day else (None, "today")
 
 

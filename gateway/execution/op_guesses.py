@@ -12,17 +12,8 @@ from registry.catalog.model import Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
-DELETE = "delete"
+DELETE, UNLINK = "delete", "unlink"
 _LINK_ARGUMENTS = frozenset(("src_kind", "src_id", "dst_kind", "dst_id", "rel"))  # of an op that links two rows
-# What an argument on an update says about another row of the same kind.
-_WORDS_BY_RELATION = {
-    "depends_on": (
-        "depends depends_on dependency dependencies dependent_on prerequisite prerequisites requires after comes_after"
-        " predecessor predecessors blocked_by blocker blockers wait_for waits_for waiting_for waiting_on"
-    ),
-    "blocks": "blocks block blocking before comes_before successor successors dependent dependents",
-}
-_RELATION_BY_WORD = {word: relation for relation, words in _WORDS_BY_RELATION.items() for word in words.split()}
 MAX_WORDS = 12  # of a name
 MAX_OPS = 200  # of an entity; more are not looked at, because each word of the name is tried on each
 
@@ -77,8 +68,10 @@ def find_op_that_takes(
     """Return the one other op that takes an argument, and the args under its names.
 
     An op on the same rows comes first, then one that takes exactly these args. None if no op or several do. An op that
-    creates or deletes is never taken for one that changes.
+    creates or deletes is never taken for one that changes, nor any for one that deletes or unlinks.
     """
+    if op.action in (DELETE, UNLINK):
+        return None
     others = [
         other
         for path in view.ops
@@ -113,7 +106,7 @@ def find_link(
     if len(links) != 1 or links[0].connection != op.connection or not isinstance(args.get(id_argument), str):
         return None
     word = to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
-    relation = _RELATION_BY_WORD.get(word)
+    relation = synonyms.RELATION_BY_WORD.get(word)
     kinds = links[0].arguments["dst_kind"].get("enum", ())
     kind = op.entity if relation else next((each for each in kinds if each == word.removesuffix("s")), None)
     other = args[name][0] if isinstance(args[name], list) and len(args[name]) == 1 else args[name]

@@ -26,6 +26,8 @@ from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 MAX_LIMIT = 200
 GROUP_LIMIT = 50
 NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
+MAX_SUGGESTIONS = 3
+MIN_GROUP_NAME = 3  # letters, before the beginning of a name is taken for the name of a group
 MAX_ECHO = 60  # characters of a query in its answer: the caller knows the rest
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
@@ -115,7 +117,16 @@ def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
     candidates = dict.fromkeys([*search_results, *siblings, *(path for path in view.children if path != ROOT)])
     tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
     matches = suggestions.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
-    return list(dict.fromkeys(tool_names.get(match, match) for match in matches))
+    groups = _find_named_groups(view, name)
+    return list(dict.fromkeys([*groups, *(tool_names.get(match, match) for match in matches)]))[:MAX_SUGGESTIONS]
+
+
+def _find_named_groups(view: CatalogView, name: str) -> list[str]:
+    """Return the groups whose own name a name begins with: onto.task for tasks, cal for calendar."""
+    last = name[:200].rpartition(".")[2].lower()
+    own_names = {path: path.rpartition(".")[2] for path in view.children if path != ROOT}
+    groups = [path for path, own in own_names.items() if len(own) >= MIN_GROUP_NAME and last.startswith(own)]
+    return sorted(groups, key=lambda path: (-len(own_names[path]), -len(view.children[path]), path))
 
 
 def _render_answer(catalog: Catalog, visibility: Visibility, query: HelpQuery) -> HelpAnswer:

@@ -88,6 +88,22 @@ def test_help_matches_the_path_exactly(api: Api, path: str) -> None:
     assert api.post("help", {"path": error["help_path"]}).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("path", "group"),
+    [
+        ("tasks", "onto.task"),
+        ("goals", "onto.goal"),
+        ("risks", "onto.risk"),
+        ("calendar", "cal"),
+        ("Events", "cal.event"),
+    ],
+)
+def test_help_suggests_the_group_that_a_plain_word_means(api: Api, path: str, group: str) -> None:
+    error = assert_refused(api.post("help", {"path": path}), 404, "unknown_path")
+
+    assert error["details"]["did_you_mean"][0] == group
+
+
 def test_help_suggests_the_nearest_paths_for_an_unknown_path(api: Api) -> None:
     error = assert_refused(api.post("help", {"path": "onto.task.updat"}), 404, "unknown_path")
 

@@ -267,6 +267,139 @@ def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
     assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
 
 
+def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) -> None:
+    event_id = get_demo_id("event", 23)
+    rows = api.exec("cal.event.list", {"limit": 50})["result"]["events"]
+    start = [row["start_at"] for row in rows if row["id"] == event_id][-1]
+    args = {"event_id": event_id, "start_at": f"{start[:10]}T20:00"}
+
+    details = api.exec("cal.event.update", args)["error"]["details"]
+    done = api.exec(details["retry_with"]["op"], details["retry_with"]["args"])
+
+    assert details["retry_with"]["args"]["scope"] == "this"
+    assert details["retry_with"]["args"]["occurrence_start"].startswith(start)
+    assert "the others stay" in done["result"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("op", "row", "name"),
+    [
+        ("cal.event.delete", ("event", 23), "date"),
+        ("cal.event.delete", ("event", 23), "start_at"),
+        ("onto.task.delete", ("task", 18), "day"),
+        ("onto.task.delete", ("task", 18), "due_at"),
+    ],
+)
+def test_time_sent_to_a_delete_is_the_occurrence_to_delete(api: Api, op: str, row: tuple[str, int], name: str) -> None:
+    id_args = {f"{row[0]}_id": get_demo_id(*row)}
+
+    details = api.exec(op, id_args | {name: "2027-03-05"})["error"]["details"]
+
+    occurrence = {"scope": "this", "occurrence_start": "2027-03-05"}
+    assert details["retry_with"] == {"op": op, "args": id_args | occurrence}
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "title": "New"}),
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "end_at": "2027-03-05"}),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID, "new_project_id": get_demo_id("project", 2)}),
+        ("onto.document.delete", {"document_id": get_demo_id("document", 1), "parent_id": get_demo_id("document", 2)}),
+    ],
+)
+def test_delete_never_becomes_another_write(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert ".update" not in str(error)
+    assert ".move" not in str(error)
+
+
+def test_offset_moves_the_date_that_the_row_has(api: Api) -> None:
+    task = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]
+    args = {"task_id": DEMO_TASK_ID, "due_at": "+1 week"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    week_later = datetime.fromisoformat(task["due_at"]).date() + timedelta(days=7)
+    assert details["retry_with"]["args"]["due_at"] == week_later.isoformat()
+
+
+@pytest.mark.parametrize("op", ["onto.task.list", "onto.task.shift"])
+@pytest.mark.parametrize("word", ["open", "unfinished", "pending", "active"])
+def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: str) -> None:
+    args = {"days": 1, "project_id": get_demo_id("project", 1)} if op == "onto.task.shift" else {}
+
+    details = api.exec(op, args | {"state_key": word})["error"]["details"]
+
+    assert details["retry_with"]["args"]["state_key"] == ["todo", "in_progress", "blocked"]
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "states"),
+    [
+        ("onto.task.search", {"query": "a", "state_key": "open"}, ["todo", "in_progress", "blocked"]),
+        ("onto.project.list", {"state_key": "open"}, ["planning", "active", "paused"]),
+        ("onto.project.list", {"state_key": "inactive"}, ["completed", "cancelled"]),
+        ("onto.goal.list", {"state_key": "closed"}, ["achieved", "abandoned"]),
+        ("onto.plan.list", {"state_key": "unfinished"}, ["draft", "active"]),
+        ("onto.milestone.list", {"state_key": "open"}, ["pending", "in_progress"]),
+        ("onto.risk.list", {"state_key": "open"}, ["identified", "occurred"]),
+        ("onto.document.list", {"state_key": "active"}, ["draft", "in_review", "ready"]),
+    ],
+)
+def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, str], states: list[str]) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["expected"] == states
+
+
+@pytest.mark.parametrize("word", ["unfinished", "inactive", "uncompleted"])
+def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> None:
+    args = {"project_id": get_demo_id("project", 1), "state_key": word}
+
+    assert "retry_with" not in api.exec("onto.project.update", args)["error"]["details"]
+
+
+def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "urgent"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    errors = {error["path"]: error for error in details["field_errors"]}
+    assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
+    assert errors["/assignee"]["message"] == "A task has no assignee; note it in details, or leave it out."
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "message"),
+    [
+        ("onto.goal.update", {"progress": 50}, "A goal has no progress; note it in description, or leave it out."),
+        ("onto.goal.list", {"owner": "Ines"}, "A goal has no owner; leave it out."),
+    ],
+)
+def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str, Any], message: str) -> None:
+    id_args = {"goal_id": get_demo_id("goal", 1)} if op == "onto.goal.update" else {}
+
+    details = api.exec(op, id_args | args)["error"]["details"]
+
+    assert [error["message"] for error in details["field_errors"]] == [message]
+
+
+def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:
+    args = {"project_id": get_demo_id("project", 1), "title": "Print the flyers"}
+
+    details = api.exec("onto.task.create", args | {"depends_on": [DEMO_TASK_ID]})["error"]["details"]
+    done = api.exec("onto.task.create", details["retry_with"]["args"])
+
+    connection = {"kind": "task", "id": DEMO_TASK_ID, "rel": "depends_on"}
+    assert details["retry_with"]["args"] == args | {"connections": [connection]}
+    assert [edge["rel"] for edge in done["result"]["edges"]] == ["depends_on"]
+
+
 def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
     args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}

@@ -51,3 +51,8 @@ def test_find_similar_returns_only_candidates(name: str, candidates: list[str]) 
 
 def test_find_similar_ignores_very_long_names() -> None:
     assert suggestions.find_similar("task_id" + "x" * 1_000_000, ["task_id"]) == []
+
+
+def test_negation_is_not_similar() -> None:
+    assert suggestions.find_similar("inactive", ["active", "unfinished"]) == []
+    assert suggestions.find_similar("unfinishd", ["finished", "unfinished"]) == ["unfinished"]

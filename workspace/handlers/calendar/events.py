@@ -1,5 +1,6 @@
 """Ops on one calendar event, and on the task whose dates it shows."""
 
+import copy
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -17,7 +18,16 @@ from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services.access import access
 from workspace.services.access.access import NamedRow
-from workspace.services.calendar import calendar_scope, conflicts, event_times, events, series, task_events, task_series
+from workspace.services.calendar import (
+    calendar_scope,
+    conflicts,
+    event_times,
+    events,
+    series,
+    series_scope,
+    task_events,
+    task_series,
+)
 from workspace.services.calendar.series import SeriesPart
 from workspace.services.entities import change_text, changes, chosen_fields
 from workspace.services.entities.names import quote_name
@@ -71,6 +81,7 @@ def update_event(request: OpRequest) -> OpOutcome:
     before = events.serialize_event(event, zone=clock.zone)
     if task:
         _refuse_task_fields(request.args)
+    series_scope.require_scope_to_move(event, request.args, clock, at=request.at)
     if part := series.parse_part(event, request.args, clock, at=request.at):
         update = partial(_update_task_part, task) if task else _update_part
         return update(event, part, request, clock)
@@ -91,8 +102,10 @@ def update_event(request: OpRequest) -> OpOutcome:
     after = events.serialize_event(event, zone=clock.zone)
     changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
     message = f"Changed {quote_name(event.title)}: {change_text.describe_changes(before, after, changed)}."
-    if event.recurrence and not {"start_at", "end_at"}.isdisjoint(changed):
-        message += f" The event recurs, so all its times changed; the first is {after['start_at']}."
+    if event.recurrence:
+        message += " It recurs, so all its occurrences changed"
+        is_moved = not {"start_at", "end_at"}.isdisjoint(changed)
+        message += f"; the first is {after['start_at']}." if is_moved else "."
     if not TIME_FIELDS.isdisjoint(changed):
         warnings += conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     if task and dates:
@@ -105,6 +118,7 @@ def delete_event(request: OpRequest) -> OpOutcome:
     events.refuse_external_calendar(request.args.get("calendar_id"))
     clock = local_time.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
+    series_scope.require_scope_to_delete(event, request.args, clock, at=request.at)
     if part := series.parse_part(event, request.args, clock, at=request.at):
         is_left = True
         if task:
@@ -211,16 +225,14 @@ def _assign_fields(event: CalendarEvent, request: OpRequest, clock: LocalTimePar
     if "attendees" in sent:  # as for all list arguments: an empty list changes nothing, null clears it
         attendees = sent["attendees"]
         sent["attendees"] = [] if attendees is None else list(dict.fromkeys(attendees)) or event.attendees
+    before = copy.copy(event)
     clock.errors += changes.assign_fields(event, kind=EVENT, sent=sent, at=request.at)
-    is_series = bool(event.excluded_starts)
-    old_zone, was_all_day = ZoneInfo(event.time_zone), event.is_all_day
-    old_start = series.get_local_start(event) if is_series else request.at
     if "time_zone" in sent:
         event_times.change_zone(event, clock.zone)
     event_times.assign_times(event, sent, clock)
     clock.raise_errors()
-    if is_series:
-        series.move_excluded_starts(event, old_start=old_start, old_zone=old_zone, was_all_day=was_all_day)
+    if event.excluded_starts:
+        series.move_excluded_starts(event, before=before)
 
 
 def _refuse_task_fields(args: Mapping[str, Any]) -> None:

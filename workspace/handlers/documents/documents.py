@@ -14,6 +14,7 @@ from workspace.models import Document
 from workspace.services.access import access
 from workspace.services.documents import markdown, model_merge, tree
 from workspace.services.documents.model_merge import PreparedMerge
+from workspace.services.edges import dependents
 from workspace.services.entities import duplicates
 from workspace.services.entities.names import quote_name
 
@@ -71,11 +72,12 @@ def delete_document(request: OpRequest) -> OpOutcome:
     promote = request.args.get("children", CASCADE) == PROMOTE
     below_count = tree.delete_document(document, project, promote=promote, at=request.at)
     id = str(document.pk)
+    message = _build_delete_message(document.title, below_count, promote=promote)
     result = {
         "document": {"id": id},
         "deleted": 1 if promote else 1 + below_count,
         "structure": {"version": project.tree_version},
-        "message": _build_delete_message(document.title, below_count, promote=promote),
+        "message": message + dependents.describe_dependents(document, subject=request.subject),
     }
     return OpOutcome(result=result, entity_id=id, entity_name=document.title)
 

@@ -13,7 +13,7 @@ from workspace.handlers.generic.row_outcomes import build_change_outcome, build_
 from workspace.models import Edge, Entity, Project
 from workspace.services.access import access
 from workspace.services.documents import merging, model_merge
-from workspace.services.edges import edge_arguments
+from workspace.services.edges import dependents, edge_arguments
 from workspace.services.entities import change_text, changes, duplicates, serialization
 from workspace.services.entities.names import quote_name
 from workspace.services.time import field_times
@@ -122,15 +122,17 @@ def update_row(
     return replace(row_outcome, result=row_outcome.result | edge_arguments.serialize_edges(edges))
 
 
-def delete_row(request: OpRequest, *, kind: EntityType) -> OpOutcome:
-    """Mark the row as deleted: ops no longer find it, but it stays in the database. Raises NotFound, Forbidden."""
+def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity], None] | None = None) -> OpOutcome:
+    """Mark the row as deleted: ops no longer find it, but it stays in the database.
+
+    `check` raises an error if this row may not be deleted by this call. Raises NotFound, Forbidden.
+    """
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
-    return mark_deleted(
-        row,
-        kind=kind,
-        at=request.at,
-        message=f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it.",
-    )
+    if check:
+        check(row)
+    message = f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it."
+    message += dependents.describe_dependents(row, subject=request.subject)
+    return mark_deleted(row, kind=kind, at=request.at, message=message)
 
 
 def mark_deleted(row: Entity, *, kind: EntityType, at: datetime, message: str) -> OpOutcome:

@@ -16,7 +16,7 @@ from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.generic.row_outcomes import build_change_outcome, build_cut_note
 from workspace.models import CalendarEvent, Entity, Task
 from workspace.services.access import access
-from workspace.services.calendar import series, task_events, task_series
+from workspace.services.calendar import series, series_scope, task_events, task_series
 from workspace.services.calendar.series import SeriesPart
 from workspace.services.documents import excerpts
 from workspace.services.entities import pagination, serialization, subtasks
@@ -29,6 +29,11 @@ SERIES_ENDED = (
     "The task recurs, and no later occurrence remains. If only one is done, set the state back and send scope this with"
     " its occurrence_start."
 )
+
+SERIES_MOVED = (
+    "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
+)
+SERIES_CHANGED = "The task recurs, so all its occurrences changed."
 
 PARENT_FIELDS = ("id", "title", "state_key")
 SHARED_FIELDS = ("project_id", "project_name", "parent_task_id")  # of subtasks: those of the task say the same
@@ -93,7 +98,7 @@ def delete_task(request: OpRequest) -> OpOutcome:
     """
     found = _find_part(request)
     if found is None:
-        return generic_writes.delete_row(request, kind=TASK)
+        return generic_writes.delete_row(request, kind=TASK, check=partial(_require_scope, request))
     task, event, part, zone = found
     is_left = task_series.remove_part(task, event, part, by=request.subject, at=request.at)
     id, message = str(task.pk), part.describe_removal(task.title, zone, is_left=is_left)
@@ -101,10 +106,21 @@ def delete_task(request: OpRequest) -> OpOutcome:
 
 
 def _finish_change(row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> tuple[str, ...]:
-    """Update the events of a changed task. Warn if all of a recurring task was finished, instead of one occurrence."""
+    """Update the events of a changed task. Warn if it recurs: all of it was changed, instead of one occurrence."""
     task_events.sync_after_change(row, changed, by=by, at=at)
     task = cast("Task", row)
-    return (SERIES_ENDED,) if "state_key" in changed and task.is_recurring and task.completed_at else ()
+    if not task.is_recurring:
+        return ()
+    if task.completed_at:
+        return (SERIES_ENDED,) if "state_key" in changed else ()
+    return (SERIES_MOVED,) if not {"start_at", "due_at"}.isdisjoint(changed) else (SERIES_CHANGED,)
+
+
+def _require_scope(request: OpRequest, row: Entity) -> None:
+    """Raise InvalidArgs if the task to delete has occurrences, and the call does not say which ones it means."""
+    task = cast("Task", row)
+    if task.recurrence and (event := task_series.find_event(task)):
+        series_scope.require_scope_to_delete(event, request.args, local_time.from_request(request), at=request.at)
 
 
 def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, ZoneInfo] | None:

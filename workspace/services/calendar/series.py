@@ -6,13 +6,13 @@ before the occurrence, and a new one goes on from there.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, NoReturn, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
 from workspace.errors import ArgumentError, build_invalid_args
-from workspace.models import CalendarEvent, TaskEventKind
+from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.services.calendar import event_list, event_times
 from workspace.services.entities.names import quote_name
 from workspace.services.time import recurrence, times
@@ -69,7 +69,7 @@ def parse_part(
         _raise_with_occurrences(event, clock, message, code="missing", near=at)
     when = cast("datetime | date", clock.parse(args, ARGUMENT))
     clock.raise_errors()
-    start = _find_start(event, when, clock.zone)
+    start = find_start(event, when, clock.zone)
     if start is None:
         message = f"It has no occurrence at that {ARGUMENT}."
         _raise_with_occurrences(event, clock, message, code="no_occurrence", near=when)
@@ -80,7 +80,7 @@ def _refuse_occurrence_of_all(args: Mapping[str, Any]) -> None:
     """Raise InvalidArgs if a call names one occurrence, but does not say that it is not about all of them."""
     if args.get(ARGUMENT) is not None:
         message = (
-            f"{ARGUMENT} names one occurrence, but scope is all; send scope this or following, or leave it out for all."
+            f"{ARGUMENT} names one occurrence: send scope this for only that one, or following for all later ones, too."
         )
         raise build_invalid_args(
             [
@@ -130,36 +130,39 @@ def remove_part(event: CalendarEvent, part: SeriesPart, *, at: datetime) -> None
     event.save(update_fields=["recurrence_until", "updated_at"])
 
 
-def get_local_start(event: CalendarEvent) -> datetime:
-    """Return the start of the first occurrence as local time of the event's zone, without an offset."""
-    if event.start_date is not None:
-        return datetime.combine(event.start_date, time())
-    return _to_local(cast("datetime", event.start_at), event)
+def move_excluded_starts(event: CalendarEvent, *, before: CalendarEvent) -> None:
+    """Keep the same occurrences excluded after the event was moved, and forget those before its new start.
 
-
-def move_excluded_starts(event: CalendarEvent, *, old_start: datetime, old_zone: ZoneInfo, was_all_day: bool) -> None:
-    """Keep the same occurrences excluded after the event was moved. Does not save it.
-
-    `old_start` is the local start that it had, in `old_zone`.
+    `before` is the event as it was. Does not save it. If the rule changed, the same days stay excluded.
     """
-    distance = get_local_start(event) - old_start
-    moved = []
+    if not event.recurrence:
+        event.excluded_starts = []
+        return
+    rule = event.recurrence if event.recurrence == before.recurrence else Recurrence.DAILY
+    (old_first, old_zone), (first, zone) = _get_first(before), _get_first(event)
+    passed = recurrence.count_periods(rule, old_first.astimezone(old_zone).date(), first.astimezone(zone).date())
+    numbers = []
     for text in event.excluded_starts:
-        if was_all_day:
-            old = datetime.combine(date.fromisoformat(text), time())
+        start = times.parse_time(f"{text}T00:00Z" if before.is_all_day else text)
+        if rule == before.recurrence:
+            numbers.append(recurrence.find_number(rule, first=old_first, zone=old_zone, start=start))
         else:
-            old = times.parse_time(text).astimezone(old_zone).replace(tzinfo=None)
-        new = old + distance
-        zone = ZoneInfo(event.time_zone)
-        moved.append(event_list.format_start(new.date() if event.is_all_day else times.localize(new, zone)))
-    event.excluded_starts = moved
+            numbers.append((start.astimezone(old_zone).date() - old_first.astimezone(old_zone).date()).days)
+    starts = [
+        recurrence.get_start(rule, first=first, zone=zone, number=number)
+        for number in recurrence.renumber(numbers, passed=passed)
+    ]
+    event.excluded_starts = [event_list.format_start(each.date() if event.is_all_day else each) for each in starts]
 
 
-def _to_local(moment: datetime, event: CalendarEvent) -> datetime:
-    return moment.astimezone(ZoneInfo(event.time_zone)).replace(tzinfo=None)
+def _get_first(event: CalendarEvent) -> tuple[datetime, ZoneInfo]:
+    """Return the start of the first occurrence, and the zone whose local times recur; UTC for whole days."""
+    if event.start_date is not None:
+        return datetime.combine(event.start_date, time(), UTC), ZoneInfo("UTC")
+    return cast("datetime", event.start_at), ZoneInfo(event.time_zone)
 
 
-def _find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> datetime | date | None:
+def find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> datetime | date | None:
     """Return the start of the occurrence at that time, or of the first one on that day.
 
     The event of a due date ends at it, so that time is understood, too.
@@ -228,11 +231,16 @@ def _raise_with_occurrences(
     event: CalendarEvent, clock: LocalTimeParser, message: str, *, code: str, near: datetime | date
 ) -> NoReturn:
     """Raise InvalidArgs with the first occurrences from a day before that time as what to send."""
-    first = cast("datetime | date", event.start_at or event.start_date)
-    after = max(_get_moment(near, clock.zone) - _DAY, _get_moment(first, clock.zone) - _DAY)
-    starts = _list_starts(event, after=after, length=_SEARCHED)[:SHOWN]
-    texts = [SeriesPart(start, following=False).format_start(clock.zone) for start in starts]
+    texts = describe_next_starts(event, clock, near=near)
     hint = f" It occurs at {', '.join(texts)}." if texts else ""
     raise build_invalid_args(
         [ArgumentError(path=f"/{ARGUMENT}", code=code, message=message + hint, expected=texts or None)]
     )
+
+
+def describe_next_starts(event: CalendarEvent, clock: LocalTimeParser, *, near: datetime | date) -> list[str]:
+    """Return the starts of the first occurrences from a day before that time, as what to send."""
+    first = cast("datetime | date", event.start_at or event.start_date)
+    after = max(_get_moment(near, clock.zone) - _DAY, _get_moment(first, clock.zone) - _DAY)
+    starts = _list_starts(event, after=after, length=_SEARCHED)[:SHOWN]
+    return [SeriesPart(start, following=False).format_start(clock.zone) for start in starts]

@@ -97,11 +97,14 @@ def create_events(rows: Sequence[Entity], *, by: str, at: datetime) -> None:
     _insert_events(missing, by=by, at=at)
 
 
-def sync_events(rows: Sequence[Entity], *, by: str, at: datetime, zone: ZoneInfo | None = None) -> None:
+def sync_events(
+    rows: Sequence[Entity], *, by: str, at: datetime, zone: ZoneInfo | None = None, is_renumbered: bool = False
+) -> None:
     """Create, update and delete the events of existing tasks to match their dates, in a constant number of queries.
 
     The caller must have locked the tasks. Events keep their time zone unless `zone` is given. New ones take it, or else
-    that of `by`, the acting subject.
+    that of `by`, the acting subject. Skipped occurrences stay those that were meant when a task has moved, unless they
+    are renumbered already.
     """
     tasks = cast("Sequence[Task]", rows)
     stored: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}
@@ -114,6 +117,8 @@ def sync_events(rows: Sequence[Entity], *, by: str, at: datetime, zone: ZoneInfo
         has_no_dates = task.start_at is None and task.due_at is None
         if has_no_dates or any(event.recurrence != task.recurrence for event in stored[task.pk].values()):
             _forget_skipped_occurrences(task)
+        elif not is_renumbered:
+            _renumber_skipped_occurrences(task, stored[task.pk])
         for required, row in _pair_events(required_events, stored[task.pk]):
             if row is None:
                 missing.append((task, required))
@@ -174,6 +179,22 @@ def _forget_skipped_occurrences(task: Task) -> None:
     if task.skipped_occurrences:
         task.skipped_occurrences = []
         Task.objects.filter(pk=task.pk).update(skipped_occurrences=[])
+
+
+def _renumber_skipped_occurrences(task: Task, stored: Mapping[str, CalendarEvent]) -> None:
+    """Store which occurrences are skipped after the task has moved. `stored` are the events that show its old dates."""
+    if not task.skipped_occurrences or not stored:
+        return
+    event = min(stored.values(), key=lambda each: cast("datetime", each.start_at))
+    is_due = event.task_event_kind == DUE
+    old, new = (event.end_at, task.due_at) if is_due else (event.start_at, task.start_at)
+    if old is None or new is None:
+        return
+    zone = ZoneInfo(event.time_zone)
+    passed = recurrence.count_periods(task.recurrence, old.astimezone(zone).date(), new.astimezone(zone).date())
+    if passed:
+        task.skipped_occurrences = recurrence.renumber(task.skipped_occurrences, passed=passed)
+        Task.objects.filter(pk=task.pk).update(skipped_occurrences=task.skipped_occurrences)
 
 
 def _build_columns(task: Task, required: TaskDateEvent, zone: ZoneInfo) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def remove_part(task: Task, event: CalendarEvent, part: SeriesPart, *, by: str, 
         is_left = _begin_later(task, event)
     task.updated_at, task.deleted_at = at, None if is_left else at
     task.save(update_fields=[*_SAVED_COLUMNS, "updated_at", "deleted_at"])
-    task_events.sync_events([task], by=by, at=at)
+    task_events.sync_events([task], by=by, at=at, is_renumbered=True)
     return is_left
 
 

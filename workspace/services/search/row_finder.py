@@ -84,12 +84,14 @@ def find_wrong_kinds(named: Sequence[NamedRow], *, subject: str) -> list[Argumen
 
 
 def find_date(entity: str, id: str, name: str, subject: str) -> date | None:
-    """Return the day of a date of a row, in the subject's zone; None if the row has none or the subject sees no row."""
+    """Return a date or date-time of a row, in the subject's zone; None if it has none or the subject sees no row."""
     kind = _KINDS.get(entity)
     if kind is None or name not in kind.columns:
         return None
     moment = kind.get_rows().visible_to(subject).filter(pk=id).values_list(name, flat=True).first()
-    return moment.astimezone(profiles.get_zone(subject)).date() if isinstance(moment, datetime) else None
+    if isinstance(moment, datetime):
+        return moment.astimezone(profiles.get_zone(subject))
+    return moment if isinstance(moment, date) else None
 
 
 def _list_candidates(kind: EntityType, words: list[str], subject: str) -> list[tuple[FoundRow, str]]:

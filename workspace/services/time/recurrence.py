@@ -6,7 +6,7 @@ occurrence always counts, even if the rule excludes it: a weekday rule that star
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import dropwhile, islice, takewhile
@@ -86,6 +86,38 @@ def find_number(rule: str, *, first: datetime, zone: ZoneInfo, start: datetime) 
     """Return the number of the first occurrence that does not start before `start`, counted from 0."""
     days = max((start - first).days, 0) + 2  # no rule has more than one occurrence a day
     return bisect_left(range(days), start, key=lambda number: get_start(rule, first=first, zone=zone, number=number))
+
+
+def count_periods(rule: str, old: date, new: date) -> int:
+    """Return by how many whole periods of a rule a series moves if its first day changes; negative if it is earlier.
+
+    Within a period, each occurrence moves along: from Tuesdays to Thursdays. A whole period leaves occurrences out.
+    """
+    if rule == Recurrence.MONTHLY:
+        moved = relativedelta(new, old)
+        return 12 * moved.years + moved.months
+    if rule == Recurrence.WEEKDAYS:
+        return _count_workdays(new) - _count_workdays(old) + _is_weekend(old) - _is_weekend(new)
+    return int((new - old).days / RULES[rule][1])  # towards zero
+
+
+def renumber(numbers: Iterable[int], *, passed: int) -> list[int]:
+    """Return the numbers of cancelled occurrences after a series has moved by whole periods, without those passed.
+
+    The one that was moved to is cancelled no longer: the series was told to begin there.
+    """
+    first = 1 if passed > 0 else 0
+    return [number - passed for number in numbers if number - passed >= first]
+
+
+def _count_workdays(day: date) -> int:
+    """Return how many days from Monday to Friday there are before a day, from year 1, which began on a Monday."""
+    weeks, weekday = divmod(day.toordinal() - 1, 7)
+    return len(_WORKDAYS) * weeks + min(weekday, len(_WORKDAYS))
+
+
+def _is_weekend(day: date) -> bool:
+    return day.weekday() >= len(_WORKDAYS)
 
 
 def _get_local_start(rule: str, first: datetime, number: int) -> datetime:

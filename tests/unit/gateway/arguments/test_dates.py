@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.arguments.dates import DATE_FORMATS, find_date
+from gateway.arguments.dates import DATE_FORMATS, add_offset, find_date, read_offset
 from registry.jsonschema.dialect import FORMATS
 from tests.support.cpu_budget import examples
 
@@ -64,6 +64,50 @@ def test_date_in_words_is_found(text: Any, expected: str) -> None:
 )
 def test_text_that_names_no_day_or_several_is_no_date(text: Any) -> None:
     assert find_date(text, "iso-date-or-date-time", now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("+1 week", "2026-12-27"),
+        ("+7d", "2026-12-27"),
+        ("-3 days", "2026-12-17"),
+        ("- 3 days", "2026-12-17"),
+        ("a week later", "2026-12-27"),
+        ("two days earlier", "2026-12-18"),
+        ("3 more days", "2026-12-23"),
+        ("another month", "2027-01-20"),
+        ("by a week", "2026-12-27"),
+        ("1 hour later", "2026-12-20T18:30"),
+        ("+30 min", "2026-12-20T18:00"),
+    ],
+)
+def test_offset_counts_from_a_date(text: str, expected: str) -> None:
+    offset = read_offset(text)
+
+    assert offset is not None
+    stored = datetime(2026, 12, 20, 17, 30, tzinfo=NOW.tzinfo)
+    assert add_offset(stored, offset, "iso-date-or-date-time", now=NOW) == expected
+
+
+@pytest.mark.parametrize("text", ["in 3 days", "3 days", "next week", "tomorrow", "2026-12-01", "", 7, None, "+1"])
+def test_text_that_names_a_day_itself_is_no_offset(text: Any) -> None:
+    assert read_offset(text) is None
+
+
+@pytest.mark.parametrize(("text", "expected"), [("+1 day", "2026-11-24T09:00"), ("+2 hours", "2026-11-23T21:00")])
+def test_offset_without_a_date_counts_from_now(text: str, expected: str) -> None:
+    offset = read_offset(text)
+
+    assert offset is not None
+    assert add_offset(None, offset, "iso-date-time", now=NOW.replace(second=7)) == expected
+
+
+def test_offset_out_of_range_is_no_date() -> None:
+    offset = read_offset("+9999 years")
+
+    assert offset is not None
+    assert add_offset(NOW, offset, "date", now=NOW) is None
 
 
 @pytest.mark.parametrize(

@@ -135,6 +135,24 @@ def test_time_without_a_day_gets_that_of_the_row_or_the_next(
     assert [error.message for error in repaired.errors] == [f"{name} has no day; send {value}, {reason}."]
 
 
+@pytest.mark.parametrize(
+    ("stored", "expected", "origin"),
+    [
+        (datetime(2026, 3, 20, 17, tzinfo=UTC), "2026-03-27", "that of the row, 2026-03-20"),
+        (date(2026, 3, 20), "2026-03-27", "that of the row, 2026-03-20"),
+        (None, "2026-03-09", "today, 2026-03-02"),
+    ],
+)
+def test_offset_counts_from_the_date_of_the_row_or_from_today(stored: date | None, expected: str, origin: str) -> None:
+    args = {"task_id": TASK_ID, "when": "a week later"}
+    help = replace(build_help(), find_date=lambda *_: stored)
+
+    repaired = repair_call(UPDATE, args, find_field_errors(UPDATE.validator, args), help)
+
+    assert repaired.call == {"op": UPDATE.op, "args": {"task_id": TASK_ID, "when": expected}}
+    assert [error.message for error in repaired.errors] == [f"Send {expected} for when, counted from {origin}."]
+
+
 def test_rows_in_a_list_named_after_their_kind_get_kind_and_label() -> None:
     kinds = {"type": "string", "enum": ["task", "goal"]}
     item = {"type": "object", "properties": {"temp_id": {"type": "string"}, "kind": kinds}}

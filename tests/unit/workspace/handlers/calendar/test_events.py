@@ -416,15 +416,15 @@ def test_update_clears_with_null_and_names_changed_fields(db: None) -> None:
 def test_moving_a_recurring_event_warns_that_all_occurrences_moved(db: None) -> None:
     event = make_own_event(recurrence="weekly")
 
-    moved = update(event, start_at="2026-03-05T09:00:00Z").result["message"]
+    moved = update(event, scope="all", start_at="2026-03-05T09:00:00Z").result["message"]
     elsewhere = update(event, location="Café").result["message"]
 
     assert moved == (
         f"Changed “{event.title}”: start_at 2026-03-04T12:00:00Z → 2026-03-05T09:00:00Z,"
         " end_at 2026-03-04T13:00:00Z → 2026-03-05T10:00:00Z."
-        " The event recurs, so all its times changed; the first is 2026-03-05T09:00:00Z."
+        " It recurs, so all its occurrences changed; the first is 2026-03-05T09:00:00Z."
     )
-    assert elsewhere == f"Changed “{event.title}”: location none → Café."
+    assert elsewhere == (f"Changed “{event.title}”: location none → Café. It recurs, so all its occurrences changed.")
 
 
 def test_weekday_recurrence_cannot_start_on_a_weekend(db: None) -> None:
@@ -432,7 +432,7 @@ def test_weekday_recurrence_cannot_start_on_a_weekend(db: None) -> None:
 
     for event, args in ((weekdays, {"start_at": "2026-03-07T12:00:00Z"}), (once, {"recurrence": "weekdays"})):
         with pytest.raises(InvalidArgs) as refused:
-            update(event, **args)
+            update(event, scope="all", **args)
         assert get_error_codes(refused) == [("/start_at", "weekend")]
         assert "is a Saturday" in refused.value.field_errors[0].message
 
@@ -450,7 +450,7 @@ def test_update_with_equal_values_changes_nothing_and_warns(db: None) -> None:
 def test_delete_removes_the_event_from_every_op(db: None) -> None:
     event = make_own_event(recurrence="weekly")
 
-    outcome = call_handler("delete_calendar_event", event_id=str(event.pk))
+    outcome = call_handler("delete_calendar_event", event_id=str(event.pk), scope="all")
 
     message = f"Deleted the event “{event.title}” and all its repeats; ops no longer find it."
     assert outcome.result == {"event": {"id": str(event.pk)}, "message": message}
@@ -538,7 +538,7 @@ def test_task_event_cannot_be_moved_past_its_recurrence_end(db: None) -> None:
     _, event = make_task_event("due", due_at=NOON, recurrence="daily", recurrence_until=NOON + timedelta(days=3))
 
     with pytest.raises(InvalidArgs) as refused:
-        update(event, start_at="2026-03-20T12:00:00Z")
+        update(event, scope="all", start_at="2026-03-20T12:00:00Z")
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/start_at", "out_of_order")

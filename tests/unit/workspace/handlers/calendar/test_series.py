@@ -76,8 +76,8 @@ def test_this_and_later_occurrences_are_cancelled(standup: CalendarEvent) -> Non
     assert "and all later occurrences" in outcome.result["message"]
 
 
-@pytest.mark.parametrize("args", [{}, {"scope": "all"}, {"scope": "following", "occurrence_start": "2026-03-02"}])
-def test_all_occurrences_are_cancelled_by_default_and_from_the_first(
+@pytest.mark.parametrize("args", [{"scope": "all"}, {"scope": "following", "occurrence_start": "2026-03-02"}])
+def test_all_occurrences_are_cancelled_with_scope_and_from_the_first(
     standup: CalendarEvent, args: dict[str, str]
 ) -> None:
     outcome = delete(standup, **args)
@@ -131,13 +131,13 @@ def test_this_and_later_occurrences_are_moved(standup: CalendarEvent) -> None:
 def test_cancelled_occurrence_stays_cancelled_when_all_are_moved_across_a_clock_change(standup: CalendarEvent) -> None:
     delete(standup, scope="this", occurrence_start="2026-03-30")
 
-    update(standup, start_at="2026-03-02T11:00")
+    update(standup, scope="all", start_at="2026-03-02T11:00")
 
     assert list_events("2026-03-31", "2026-03-28") == ["28 11:00 Standup", "29 11:00 Standup", "31 11:00 Standup"]
 
 
 def test_occurrence_of_whole_days_is_cancelled_and_moved(standup: CalendarEvent) -> None:
-    update(standup, start_at="2026-03-02", end_at="2026-03-02", recurrence="weekly")
+    update(standup, scope="all", start_at="2026-03-02", end_at="2026-03-02", recurrence="weekly")
 
     delete(standup, scope="this", occurrence_start="2026-03-09")
     update(standup, scope="this", occurrence_start="2026-03-16", start_at="2026-03-17")
@@ -151,6 +151,67 @@ def test_changed_part_that_is_as_it_was_stays_in_the_series(standup: CalendarEve
 
     assert outcome.warnings == ("unchanged",)
     assert CalendarEvent.objects.count() == 1
+
+
+def test_deleting_asks_which_occurrences(standup: CalendarEvent) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        delete(standup)
+
+    [error] = refused.value.field_errors
+    assert error.message == (
+        "It recurs daily. Send scope: this for one occurrence, following for that one and all later ones (both with "
+        "occurrence_start), or all. It occurs at 2026-03-02T09:00:00+01:00, 2026-03-03T09:00:00+01:00, "
+        "2026-03-04T09:00:00+01:00."
+    )
+    assert (error.path, error.expected, error.send) == ("/scope", ["this", "following", "all"], None)
+    assert len(list_events()) == 6
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        {"start_at": "2026-03-05T15:00"},
+        {"end_at": "2026-03-05T10:00"},
+        {"start_at": "2026-03-05", "end_at": "2026-03-05"},
+    ],
+)
+def test_new_time_on_the_day_of_a_later_occurrence_is_proposed_for_that_one(
+    standup: CalendarEvent, args: dict[str, str]
+) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(standup, **args)
+
+    [error] = refused.value.field_errors
+    assert error.send == {"scope": "this", "occurrence_start": "2026-03-05T09:00:00+01:00"}
+    update(standup, **args, **error.send)
+    assert len(list_events()) == 6
+
+
+@pytest.mark.parametrize(
+    "args", [{"start_at": "2026-03-02T11:00"}, {"duration_minutes": 60}, {"start_at": "2026-02-01"}]
+)
+def test_new_time_of_no_later_occurrence_asks_which_are_meant(standup: CalendarEvent, args: dict[str, Any]) -> None:
+    assert get_error(standup, **args) == ("/scope", "missing", ["this", "following", "all"])
+
+
+def test_weekend_of_a_series_on_weekdays_asks_which_are_meant_first(standup: CalendarEvent) -> None:
+    CalendarEvent.objects.update(recurrence="weekdays")
+
+    assert get_error(standup, start_at="2026-03-07T09:00")[:2] == ("/scope", "missing")
+
+
+def test_change_without_a_time_needs_no_scope_and_says_that_all_changed(standup: CalendarEvent) -> None:
+    outcome = update(standup, title="Daily", start_at="2026-03-02T09:00")
+
+    assert outcome.result["message"].endswith("It recurs, so all its occurrences changed.")
+
+
+def test_row_of_a_list_says_which_occurrence_it_is(standup: CalendarEvent) -> None:
+    rows = call_handler("list_calendar_events", time_min="2026-03-05", time_max="2026-03-05").result["events"]
+
+    delete(standup, scope="this", occurrence_start=rows[0]["start_at"])
+
+    assert "05 09:00 Standup" not in list_events()
 
 
 def test_missing_or_wrong_occurrence_is_refused_with_those_there_are(standup: CalendarEvent) -> None:
@@ -184,3 +245,51 @@ def test_scope_of_an_event_that_happens_once_makes_no_difference(standup: Calend
     delete(standup, scope="this", occurrence_start=THURSDAY)
 
     assert list_events() == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "cancelled", "start_at", "expected"),
+    [
+        # Each row: the rule from Monday, 2 March at nine, what is cancelled, the new start, what stays cancelled.
+        ("daily", ["2026-03-03", "2026-03-06"], "2026-03-05T10:00", ["2026-03-06T09:00:00Z"]),
+        (
+            "weekdays",
+            ["2026-03-05", "2026-03-06"],
+            "2026-03-03T10:00",
+            ["2026-03-05T09:00:00Z", "2026-03-06T09:00:00Z"],
+        ),
+        ("weekdays", ["2026-03-09"], "2026-02-27T09:00", ["2026-03-09T08:00:00Z"]),
+        ("weekly", ["2026-03-09", "2026-03-16"], "2026-03-05T09:00", ["2026-03-12T08:00:00Z", "2026-03-19T08:00:00Z"]),
+        ("weekly", ["2026-03-09", "2026-03-23"], "2026-03-17T09:00", ["2026-03-24T08:00:00Z"]),
+        (
+            "biweekly",
+            ["2026-03-16", "2026-03-30"],
+            "2026-03-17T09:00",
+            ["2026-03-31T07:00:00Z"],
+        ),
+        ("monthly", ["2026-04-02", "2026-05-02"], "2026-04-03T09:00", ["2026-05-03T07:00:00Z"]),
+    ],
+)
+def test_cancelled_occurrences_stay_those_that_were_meant_when_all_move(
+    standup: CalendarEvent, rule: str, cancelled: list[str], start_at: str, expected: list[str]
+) -> None:
+    CalendarEvent.objects.update(recurrence=rule)
+    for day in cancelled:
+        delete(standup, scope="this", occurrence_start=day)
+
+    update(standup, scope="all", start_at=start_at)
+
+    standup.refresh_from_db()
+    assert standup.excluded_starts == expected
+
+
+def test_cancelled_days_stay_cancelled_under_another_rule(standup: CalendarEvent) -> None:
+    delete(standup, scope="this", occurrence_start="2026-03-09")
+
+    update(standup, recurrence="weekly")
+    standup.refresh_from_db()
+    assert standup.excluded_starts == ["2026-03-09T08:00:00Z"]
+
+    update(standup, recurrence=None)
+    standup.refresh_from_db()
+    assert standup.excluded_starts == []

@@ -234,8 +234,8 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
     [
         ("get_onto_document_details", {}, 1),
         ("update_onto_document", {"content": "New", "props": {"a": 1}}, 2),
-        # Lock of the project; the row; its descendants; their locks; their update; siblings twice; children twice.
-        ("delete_onto_document", {}, 11),
+        # Lock of the project; the row; its descendants; their locks; their update; siblings, children twice; links.
+        ("delete_onto_document", {}, 12),
     ],
 )
 def test_ops_on_one_document_cost_few_queries(

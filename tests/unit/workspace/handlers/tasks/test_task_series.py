@@ -61,6 +61,22 @@ def test_one_occurrence_is_cancelled(task: Task) -> None:
     assert get_error(task, delete, scope="this", occurrence_start=THURSDAY) == ("/occurrence_start", "no_occurrence")
 
 
+def test_deleting_asks_which_occurrences(task: Task) -> None:
+    event = str(CalendarEvent.objects.get().pk)
+
+    assert get_error(task, delete) == ("/scope", "missing")
+    with pytest.raises(InvalidArgs):
+        call_handler("delete_calendar_event", event_id=event)
+    delete(task, scope="all")
+    assert list_events() == []
+
+
+def test_recurring_task_without_a_date_has_no_occurrences_to_choose(db: None) -> None:
+    delete(TaskFactory(recurrence="daily"))
+
+    assert Task.objects.alive().count() == 0
+
+
 def test_this_and_later_occurrences_are_cancelled(task: Task) -> None:
     delete(task, scope="following", occurrence_start="2026-03-05")
 
@@ -237,6 +253,31 @@ def test_finished_series_is_warned_about(task: Task) -> None:
     assert update(TaskFactory(), state_key="done").warnings == ()
 
 
+def test_changing_all_of_a_series_is_warned_about(task: Task) -> None:
+    moved = update(task, due_at="2026-03-02T12:00")
+    renamed = update(task, title="New")
+
+    assert moved.warnings[-1] == (
+        "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
+    )
+    assert renamed.warnings == ("The task recurs, so all its occurrences changed.",)
+
+
+def test_deleting_a_task_says_what_hangs_on_it(task: Task) -> None:
+    other = TaskFactory(project=task.project, title="Print")
+    for number in range(4):
+        TaskFactory(project=task.project, parent_task=task, title=f"Part {number}")
+    link = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "task", "dst_id": str(other.pk)}
+    call_handler("link_onto_entities", rel="depends_on", **link)
+
+    message = delete(task, scope="all").result["message"]
+
+    assert message == (
+        "Deleted the task “Report”; ops no longer find it. It recurred weekdays, so all its occurrences are gone. "
+        "4 subtasks stay without a parent: “Part 0”, “Part 1”, “Part 2”, …. 1 link is gone, with “Print”."
+    )
+
+
 def test_this_and_later_occurrences_are_changed(task: Task) -> None:
     delete(task, scope="this", occurrence_start="2026-03-06")
 
@@ -258,6 +299,32 @@ def test_cancelled_occurrence_stays_cancelled_when_the_task_moves(task: Task) ->
     # Another rule has other occurrences.
     update(task, recurrence="daily")
     assert len(list_events()) == 8
+
+
+@pytest.mark.parametrize(
+    ("cancelled", "start", "left"),
+    [
+        ("2026-03-05", "2026-03-03", ["03", "04", "06", "09"]),
+        ("2026-03-05", "2026-03-05", ["05", "06", "09"]),  # the new first one is not cancelled any longer
+        ("2026-03-03", "2026-03-05", ["05", "06", "09"]),
+    ],
+)
+def test_cancelled_day_stays_cancelled_when_the_task_moves_by_days(
+    task: Task, cancelled: str, start: str, left: list[str]
+) -> None:
+    delete(task, scope="this", occurrence_start=cancelled)
+
+    update(task, start_at=f"{start}T09:00", due_at=f"{start}T11:00")
+
+    assert [each[:2] for each in list_events()] == left
+
+
+def test_cancelled_day_stays_cancelled_when_tasks_shift(task: Task) -> None:
+    delete(task, scope="this", occurrence_start=THURSDAY)
+
+    call_handler("shift_onto_tasks", task_ids=[str(task.pk)], days=1)
+
+    assert [each[:2] for each in list_events()] == ["03", "04", "06", "09"]
 
 
 def test_start_and_due_date_of_an_occurrence_belong_together(db: None) -> None:

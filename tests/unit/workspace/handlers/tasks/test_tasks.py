@@ -334,7 +334,8 @@ def test_update_refuses_a_start_after_the_recurrence_end(
     assert "recurrence_until" in error.message
     # An old error does not block changes of other fields.
     Task.objects.update(recurrence_until=MADE_AT - timedelta(days=1))
-    assert call_handler("update_onto_task", task_id=str(task.pk), title="New").warnings == ()
+    outcome = call_handler("update_onto_task", task_id=str(task.pk), title="New")
+    assert outcome.warnings == ("The task recurs, so all its occurrences changed.",)
 
 
 def test_recurrence_end_without_recurrence_is_refused(project: Project) -> None:
