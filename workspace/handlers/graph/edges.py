@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from workspace import relations
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -18,6 +20,7 @@ from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 ENDS = ("src", "dst")
+MAX_LINKS = 10  # between two rows, that an error lists
 CIRCLE = "These rows now wait for each other in a circle; remove one of the links with onto.edge.unlink."
 
 
@@ -59,16 +62,34 @@ def link_rows(request: OpRequest) -> OpOutcome:
 
 
 def unlink_edge(request: OpRequest) -> OpOutcome:
-    """Mark an edge as deleted. Raises NotFound, Forbidden."""
-    edge = edges.filter_visible(request.subject).filter(pk=request.args["edge_id"]).first()
-    if edge is None:
-        raise edges.build_not_found()
+    """Mark an edge as deleted, by its id or the ids of its two rows. Raises NotFound, Forbidden, InvalidArgs."""
+    edge = _find_edge(request)
     access.get_changeable_project(subject=request.subject, id=str(edge.project_id))
     if not edges.delete_edges(Edge.objects.filter(pk=edge.pk), at=request.at):  # a concurrent call removed it first
         raise edges.build_not_found()
     id = str(edge.pk)
     result = {"edge": {"id": id}, "deleted": 1, "message": f"Removed the link {edge}; both rows stay."}
     return OpOutcome(result=result, entity_id=id, entity_name=str(edge))
+
+
+def _find_edge(request: OpRequest) -> Edge:
+    """Return the edge with this id, or else the one link between two rows, in whichever direction it is."""
+    args, queryset = request.args, edges.filter_visible(request.subject)
+    ids = [args[f"{end}_id"] for end in ENDS if f"{end}_id" in args]
+    if "edge_id" in args:
+        queryset = queryset.filter(pk=args["edge_id"])
+    elif len(ids) < len(ENDS):
+        raise _build_argument_error("edge_id", "required", "Send edge_id, or src_id and dst_id of the two linked rows.")
+    for id in ids:
+        queryset = queryset.filter(Q(src_id=id) | Q(dst_id=id))
+    found = list(queryset.order_by("created_at", "pk")[: MAX_LINKS + 1])
+    if not found:
+        raise edges.build_not_found()
+    if len(found) > 1:
+        choices = [{"edge_id": str(edge.pk), "rel": edge.rel} for edge in found[:MAX_LINKS]]
+        message = "These rows have several links; send the edge_id of one."
+        raise build_invalid_args([ArgumentError(path="/edge_id", code="several", message=message, expected=choices)])
+    return found[0]
 
 
 def _parse_ends(request: OpRequest) -> tuple[list[NamedRow], tuple[str, ...]]:

@@ -370,3 +370,24 @@ def test_concurrent_equal_links_create_one_edge() -> None:
 
     assert sorted(outcome.result["created"] for outcome in outcomes) == [0, 0, 0, 1]
     assert {outcome.entity_id for outcome in outcomes} == {str(Edge.objects.get().pk)}
+
+
+def test_link_is_removed_by_its_two_rows(db: None) -> None:
+    task = TaskFactory()
+    other = TaskFactory(project=task.project)
+    ends = {"src_kind": "task", "src_id": str(task.pk), "dst_kind": "task", "dst_id": str(other.pk)}
+    ids = {"src_id": str(other.pk), "dst_id": str(task.pk)}
+    first = call_handler("link_onto_entities", rel="depends_on", **ends).result["edge"]["id"]
+    second = call_handler("link_onto_entities", rel="relates_to", **ends).result["edge"]["id"]
+
+    with pytest.raises(InvalidArgs) as several:
+        call_handler("unlink_onto_edge", **ids)
+    with pytest.raises(InvalidArgs, match="src_id and dst_id"):
+        call_handler("unlink_onto_edge", src_id=str(task.pk))
+    with pytest.raises(NotFound):
+        call_handler("unlink_onto_edge", edge_id=first, src_id=str(uuid.uuid4()))
+    call_handler("unlink_onto_edge", edge_id=second)
+    outcome = call_handler("unlink_onto_edge", **ids)
+
+    assert [each["edge_id"] for each in several.value.field_errors[0].expected] == [first, second]
+    assert outcome.entity_id == first
