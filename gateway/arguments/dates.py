@@ -40,8 +40,8 @@ _SAME_WORDS = (
 )
 _COUNTS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _OFFSET = re.compile(
-    r"(?P<sign>[+-]|by|plus|minus)?\s*(?P<another>another )?"
-    rf"(?P<count>[0-9]{{1,4}}|an?|{'|'.join(_COUNTS)})?\s*(?P<more>more )?"
+    r"(?P<sign>[+-]|by|plus|minus)? {0,2}(?P<another>another )?"
+    rf"(?P<count>[0-9]{{1,4}}|an?|{'|'.join(_COUNTS)})? {{0,2}}(?P<more>more )?"
     r"(?P<unit>minutes?|mins?|hours?|hrs?|h|days?|d|weeks?|wks?|w|months?|years?)"
     r"(?P<way> later| more| earlier| sooner)?"
 )
