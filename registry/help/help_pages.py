@@ -28,7 +28,7 @@ GROUP_LIMIT = 50
 NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
 MAX_SUGGESTIONS = 3
 MIN_GROUP_NAME = 3  # letters, before the beginning of a name is taken for the name of a group
-MAX_ECHO = 60  # characters of a query in its answer: the caller knows the rest
+MAX_ECHO = 40  # characters of a query in its answer: the caller knows the rest
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
 

@@ -116,9 +116,9 @@ def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQue
 
 
 def serialize_time_range(span: TimeRange) -> dict[str, str]:
-    """Return a time range as {time_min, time_max, time_zone}, with the times in that zone."""
+    """Return a time range as {time_min, time_max, time_zone}, with the local times of that zone, as rows have them."""
     moments = {"time_min": span.start, "time_max": span.end}
     return {
-        **{name: times.format_time(each, zone=span.zone) for name, each in moments.items()},
+        **{name: times.format_local_time(each, zone=span.zone) for name, each in moments.items()},
         "time_zone": span.zone.key,
     }

@@ -82,7 +82,7 @@ def _find_edge(request: OpRequest) -> Edge:
         raise _build_argument_error("edge_id", "required", "Send edge_id, or src_id and dst_id of the two linked rows.")
     for id in ids:
         queryset = queryset.filter(Q(src_id=id) | Q(dst_id=id))
-    found = list(queryset.order_by("created_at", "pk")[: MAX_LINKS + 1])
+    found = list(queryset.order_by("created_at", "rel", "pk")[: MAX_LINKS + 1])
     if not found:
         raise edges.build_not_found()
     if len(found) > 1:

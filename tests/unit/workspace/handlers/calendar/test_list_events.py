@@ -57,8 +57,8 @@ def test_list_covers_the_next_seven_local_days(db: None) -> None:
         "total": 0,
         "has_more": False,
         "time_range": {
-            "time_min": "2026-03-27T13:00:00+01:00",
-            "time_max": "2026-04-03T13:00:00+02:00",  # one hour less than 168, because the clocks change
+            "time_min": "2026-03-27T13:00",
+            "time_max": "2026-04-03T13:00",  # one hour less than 168, because the clocks change
             "time_zone": "Europe/Berlin",
         },
         "message": "No events in the user's own calendar and projects in time_range; for another time, send time_min"
@@ -145,8 +145,8 @@ def test_whole_days_are_days_of_the_time_zone(db: None) -> None:
 
     assert [row["title"] for row in berlin["events"]] == ["across", "that day", "night"]
     assert (berlin["time_range"]["time_min"], berlin["time_range"]["time_max"]) == (
-        "2026-03-02T00:00:00+01:00",
-        "2026-03-03T00:00:00+01:00",
+        "2026-03-02T00:00",
+        "2026-03-03T00:00",
     )
     assert [(row["start_at"], row["end_at"], row["is_all_day"]) for row in berlin["events"][:2]] == [
         ("2026-03-01", "2026-03-02", True),
