@@ -77,9 +77,17 @@ class RepairWork:
         except LookupError:
             return error  # it was renamed since
         is_list_given = isinstance(error.expected, list)
-        return error if is_list_given else replace(error, expected=value, got=None)
+        return error if is_list_given or not _may_tell(error, value) else replace(error, expected=value, got=None)
 
     def may_look_up(self) -> bool:
         """Return whether one more lookup is allowed, and count it."""
         self.lookups_left -= 1
         return self.lookups_left >= 0
+
+
+def _may_tell(error: FieldError, value: Any) -> bool:
+    """Whether an error may have a value: a number, or a text that the schema gives or that is a date.
+
+    Other texts are the sender's own, and errors repeat none.
+    """
+    return isinstance(value, int | float) or (isinstance(value, str) and error.code in ("enum", "format"))
