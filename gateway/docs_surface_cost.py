@@ -41,7 +41,8 @@ with the shipped pins, and legacy with every tool of the context; [surfaces.md](
 
 Against sending {tools} tools and {agents} agents with all their documentation in each request, with {domains} domains.
 Everything except `tool_exec` and the call itself is counted. A typical turn lists one domain and reads {details} tools
-and one parameter of middle size; a wide turn lists every domain, and the widest one the agents too.
+and one parameter of middle size; a wide turn lists every domain, and the widest one the agents too: most of
+those two is the name and summary of every tool and agent.
 
 | turn | discovery | everything | saved |
 |---|---|---|---|
@@ -99,7 +100,12 @@ def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
             ]
     yield "level 1: a tool in a list", f"{statistics.fmean(lists):.0f} on average"
     yield "level 2: one tool", f"{statistics.median(details):.0f} median, {max(details)} at most"
-    yield "level 3: one parameter", f"{statistics.median(parameters):.0f} median, {max(parameters)} at most"
+    longer = sum(count > discovery_pages.MAX_PARAMETER_TOKENS for count in parameters)
+    yield (
+        "level 3: one parameter",
+        f"{statistics.median(parameters):.0f} median, {discovery_pages.MAX_PARAMETER_TOKENS} at most, except {longer} "
+        f"of {len(parameters)} that hold lists or objects ({max(parameters)} at most)",
+    )
 
 
 def compute_discovery_turns(content: dict[str, Any]) -> list[DiscoveryTurn]:

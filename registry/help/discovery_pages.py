@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from core import suggestions
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
-from registry.help import agent_pages, help_pages
+from registry.help import agent_pages, help_pages, token_budget
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -24,6 +24,7 @@ from registry.models import ROOT
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 DISCOVER_AGENTS = "discover_agents"
+MAX_PARAMETER_TOKENS = 60  # of level 3; examples that do not fit are left out
 MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; instead of a longer one stands the summary
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
 
@@ -99,10 +100,20 @@ def _get_short_description(op: CatalogOp) -> str:
 def _answer_about_parameter(op: CatalogOp, name: str) -> HelpAnswer:
     body = help_pages.build_argument_body(op, name)["arg"]
     body["type"] = signatures.format_expected_value(op.arguments[body["name"]], op.schema)
-    shown = {
-        key: body[key] for key in ("name", "type", "description", "required", "default", "examples") if key in body
-    }
+    shown = {key: body[key] for key in ("name", "type", "description", "required", "default") if key in body}
+    if examples := _choose_examples(shown, body.get("examples", [])):
+        shown["examples"] = examples
     return build_answer(shown, op.op, op_kind=op.kind)
+
+
+def _choose_examples(shown: dict[str, Any], examples: list[Any]) -> list[Any]:
+    """Return the examples that fit. Of a list or an object there is always one, because its type says too little."""
+    useful = [example for example in examples if example not in ([], {})]
+    for count in range(len(useful), 0, -1):
+        if token_budget.count_tokens({**shown, "examples": useful[:count]}) <= MAX_PARAMETER_TOKENS:
+            return useful[:count]
+    structured = [example for example in useful if isinstance(example, list | dict)]
+    return sorted(structured, key=token_budget.count_tokens)[:1]
 
 
 def _answer_about_agents(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:

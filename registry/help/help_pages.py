@@ -180,8 +180,19 @@ def build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
         hint = f"Its arguments are {', '.join(op.arguments)}." if op.arguments else "It has no arguments."
         raise UnknownArgument(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
     description = signatures.describe_argument(op.schema, name)
-    description["examples"] = [example["args"][name] for example in op.examples if name in example["args"]]
+    description["examples"] = _list_example_values(op, name)
     return {"path": op.op, "type": "arg", "arg": drop_empty(description)}
+
+
+def _list_example_values(op: CatalogOp, name: str) -> list[Any]:
+    """Return the different values of an argument in the op's examples. An id is not shown: it exists nowhere else."""
+    if op.arguments[name].get("format") == "uuid":
+        return []
+    values: list[Any] = []
+    for example in op.examples:
+        if name in example["args"] and example["args"][name] not in values:
+            values.append(example["args"][name])
+    return values
 
 
 def _answer_about_agents(catalog: Catalog, visibility: Visibility, query: HelpQuery) -> HelpAnswer:

@@ -69,6 +69,15 @@ def test_parameter_has_its_default_and_examples(api: Api) -> None:
     assert "done" in state["examples"]
 
 
+def test_parameter_shows_examples_that_help(api: Api) -> None:
+    entities = discover(api, PROJECT_TOOLS, {"tool": "create_onto_project", "parameter": "entities"})
+    task_id = discover(api, PROJECT_TOOLS, {"tool": "update_onto_task", "parameter": "task_id"})
+
+    [first_rows] = entities["examples"]  # not the example with an empty list
+    assert {row["kind"] for row in first_rows} == {"goal", "plan", "task"}
+    assert "examples" not in task_id
+
+
 @pytest.mark.parametrize("name", [PROJECT_TOOLS, "onto"])
 def test_domain_is_found_by_its_tool_or_its_path(api: Api, name: str) -> None:
     assert discover(api, name)["tools"]
