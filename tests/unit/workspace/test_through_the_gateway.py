@@ -34,7 +34,7 @@ def test_help_stays_within_its_budget() -> None:
     assert (max(shorter) <= 850, of_project <= 1_000) == (True, True)
     reads = [token_counts.count_catalog_tokens(SHIPPED)[path] for path, op in SHIPPED.ops.items() if not op.is_write]
     *shorter, of_tasks = sorted(full for _, full in reads)  # the list of tasks has filters and orders for dates, too
-    assert (max(shorter) <= 530, of_tasks <= 630) == (True, True)
+    assert (max(shorter) <= 530, of_tasks <= 650) == (True, True)
 
 
 @pytest.mark.parametrize("action", ["list", "search"])

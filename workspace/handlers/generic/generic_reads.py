@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.entity_types import EntityType
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_excerpt_outcome, build_row_outcome
 from workspace.models import EntityQuerySet
@@ -107,7 +107,7 @@ def _get_field_part(row: Any, request: OpRequest, *, kind: EntityType) -> OpOutc
 
 
 def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
-    """Return the rows that the subject can see, by the filters that were sent. Raises InvalidArgs."""
+    """Return the rows that the subject can see, by the filters that were sent. Raises InvalidArgs, NotFound."""
     queryset = kind.get_rows().visible_to(request.subject)
     for name, comparison in FILTER_LOOKUPS.items():
         value = request.args.get(name)
@@ -116,6 +116,10 @@ def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
     for name, condition in kind.filters.items():
         if (is_wanted := request.args.get(name)) is not None:
             queryset = queryset.filter(condition if is_wanted else ~condition)
+    for name, linked_kind in kind.link_filters.items():
+        if id := request.args.get(name):
+            linked = access.get_visible_row(ENTITY_TYPE_BY_NAME[linked_kind], subject=request.subject, id=id)
+            queryset = linked_rows.filter_linked(queryset, linked.pk)
     for name, build_condition in kind.timed_filters.items():
         if (is_wanted := request.args.get(name)) is not None:
             condition = build_condition(request.at)

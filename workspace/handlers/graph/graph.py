@@ -32,12 +32,13 @@ def get_graph(request: OpRequest) -> OpOutcome:
     nodes = f"{len(project_graph.nodes)} of {project_graph.node_count} nodes"
     summary = f"{nodes} and {len(project_graph.edges)} of {project_graph.edge_count} edges."
     hint = " Send kinds to list fewer kinds completely." if has_more else ""
+    left_out = "" if args.get("include_done") else " Done tasks are left out; include_done adds them."
     result = _serialize_project(project) | {
         "nodes": project_graph.nodes,
         "edges": project_graph.edges,
         "counts": counts,
         "has_more": has_more,
-        "message": f"{summary}{hint} A row without a parent is directly in the project.",
+        "message": f"{summary}{hint}{left_out} A row without a parent is directly in the project.",
     }
     return OpOutcome(result=result, entity_id=str(project.pk), entity_name=str(project))
 

@@ -16,6 +16,7 @@ from workspace.models import Edge, MemberRole, Membership, Project
 from workspace.models.document import BRAIN_DUMPS, NOTES
 from workspace.services.access import access, profiles
 from workspace.services.calendar import task_events
+from workspace.services.edges import dependents
 from workspace.services.entities import changes, pagination
 from workspace.services.entities.names import quote_name
 from workspace.services.time.partial_dates import PartialDates
@@ -109,6 +110,7 @@ def delete_project(request: OpRequest) -> OpOutcome:
     project = access.lock_deletable_project(subject=request.subject, id=request.args["project_id"])
     message = (
         f"Deleted the project {quote_name(project.name)}; ops no longer find it or anything in it, for any member."
+        f"{dependents.describe_contents(project)} Only an administrator can restore it."
     )
     return generic_writes.mark_deleted(project, kind=PROJECT, at=request.at, message=message)
 

@@ -1,6 +1,6 @@
 """Ops that only tasks have."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -25,11 +25,7 @@ from workspace.services.time import local_time
 MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 
-SERIES_ENDED = (
-    "The task recurs, and no later occurrence remains. If only one is done, set the state back and send scope this with"
-    " its occurrence_start."
-)
-
+SERIES_ENDED = "The task recurs, and no later occurrence remains."
 SERIES_MOVED = (
     "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
 )
@@ -69,7 +65,7 @@ def update_task(request: OpRequest) -> OpOutcome:
 
     Raises NotFound, Forbidden, InvalidArgs.
     """
-    update = partial(generic_writes.update_row, kind=TASK, check=check_task, then=_finish_change)
+    update = partial(generic_writes.update_row, kind=TASK, check=partial(_check_update, request), then=_finish_change)
     found = _find_part(request)
     args = {name: value for name, value in request.args.items() if name not in series.ARGUMENTS}
     if found is None:
@@ -98,7 +94,8 @@ def delete_task(request: OpRequest) -> OpOutcome:
     """
     found = _find_part(request)
     if found is None:
-        return generic_writes.delete_row(request, kind=TASK, check=partial(_require_scope, request))
+        require = series_scope.require_scope_to_delete
+        return generic_writes.delete_row(request, kind=TASK, check=partial(_require_scope, request, require=require))
     task, event, part, zone = found
     is_left = task_series.remove_part(task, event, part, by=request.subject, at=request.at)
     id, message = str(task.pk), part.describe_removal(task.title, zone, is_left=is_left)
@@ -116,11 +113,25 @@ def _finish_change(row: Entity, changed: Collection[str], /, *, by: str, at: dat
     return (SERIES_MOVED,) if not {"start_at", "due_at"}.isdisjoint(changed) else (SERIES_CHANGED,)
 
 
-def _require_scope(request: OpRequest, row: Entity) -> None:
-    """Raise InvalidArgs if the task to delete has occurrences, and the call does not say which ones it means."""
+def _check_update(request: OpRequest, row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:
+    """Return the errors of a changed task. Raise InvalidArgs if it is done, recurs, and the call has no scope."""
+    errors = check_task(row, sent)
+    if not errors and _is_being_finished(cast("Task", row)):
+        _require_scope(request, row, series_scope.require_scope_to_finish)
+    return errors
+
+
+def _is_being_finished(task: Task) -> bool:
+    """Return whether a recurring task, changed but not saved yet, is done now and was not before."""
+    is_done = bool(task.recurrence and task.completed_at)
+    return is_done and Task.objects.filter(pk=task.pk, completed_at=None).exists()
+
+
+def _require_scope(request: OpRequest, row: Entity, require: Callable[..., None]) -> None:
+    """Raise InvalidArgs if the task has occurrences, and the call does not say which ones it means."""
     task = cast("Task", row)
     if task.recurrence and (event := task_series.find_event(task)):
-        series_scope.require_scope_to_delete(event, request.args, local_time.from_request(request), at=request.at)
+        require(event, request.args, local_time.from_request(request), at=request.at)
 
 
 def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, ZoneInfo] | None:

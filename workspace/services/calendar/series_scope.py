@@ -26,6 +26,23 @@ def require_scope_to_delete(
         _raise_choices(event, clock, f"It recurs {event.recurrence}.", near=at)
 
 
+def require_scope_to_finish(
+    event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser, *, at: datetime
+) -> None:
+    """Raise InvalidArgs if a call finishes a recurring task, and does not say which occurrences of it are done.
+
+    Most likely it is the one of today, which is the correction.
+    """
+    if not _lacks_scope(event, args):
+        return
+    today = series.find_start(event, at.astimezone(clock.zone).date(), clock.zone)
+    text = today and series.SeriesPart(today, following=False).format_start(clock.zone)
+    send = {"scope": series.THIS, series.ARGUMENT: text} if text else None
+    _raise_choices(
+        event, clock, f"It recurs {event.recurrence}, so say which occurrences are done.", near=at, send=send
+    )
+
+
 def require_scope_to_move(
     event: CalendarEvent, args: Mapping[str, Any], clock: LocalTimeParser, *, at: datetime
 ) -> None:
@@ -64,7 +81,15 @@ def _get_times(event: CalendarEvent) -> tuple[date | None, ...]:
     return event.start_at, event.end_at, event.start_date, event.end_date
 
 
-def _raise_choices(event: CalendarEvent, clock: LocalTimeParser, problem: str, *, near: datetime) -> NoReturn:
+def _raise_choices(
+    event: CalendarEvent,
+    clock: LocalTimeParser,
+    problem: str,
+    *,
+    near: datetime,
+    send: dict[str, Any] | None = None,
+) -> NoReturn:
     texts = series.describe_next_starts(event, clock, near=near)
     hint = f" It occurs at {', '.join(texts)}." if texts else ""
-    raise build_invalid_args([ArgumentError("/scope", "missing", f"{problem} {CHOICES}{hint}", expected=list(SCOPES))])
+    message = f"{problem} {CHOICES}{hint}"
+    raise build_invalid_args([ArgumentError("/scope", "missing", message, expected=list(SCOPES), send=send)])

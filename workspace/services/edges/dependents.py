@@ -1,9 +1,9 @@
-"""What hangs on a row that is deleted: its repeats, its subtasks and its links, in words."""
+"""What hangs on a row that is deleted, in words: its repeats, its subtasks, its links, and what is in a project."""
 
 from collections.abc import Sequence
 
-from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK
-from workspace.models import Entity, Task
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK
+from workspace.models import Entity, Project, Task
 from workspace.services.edges import linked_rows
 from workspace.services.entities.names import quote_name
 
@@ -24,6 +24,14 @@ def describe_dependents(row: Entity, *, subject: str) -> str:
     names = [str(link[ENTITY_TYPE_BY_NAME[link["kind"]].label]) for link in links]
     parts += _describe([*names, *([""] if has_more else [])], ("link is", "links are"), "gone, with")
     return "".join(f" {part}" for part in parts)
+
+
+def describe_contents(project: Project) -> str:
+    """Return a sentence about the rows in a project that is deleted, after a space; empty if there are none."""
+    kinds = [kind for kind in (*ENTITY_TYPE_BY_NAME.values(), EVENT) if kind is not PROJECT]
+    counts = [(kind.get_rows().alive().filter(project=project).count(), kind) for kind in kinds]
+    named = [f"{count} {kind.name if count == 1 else kind.plural}" for count, kind in counts if count]
+    return f" With it go {', '.join(named)}." if named else ""
 
 
 def _describe(names: Sequence[str], nouns: tuple[str, str], what: str) -> list[str]:

@@ -8,7 +8,7 @@ from django.db.models import Case, CharField, F, IntegerField, Q, QuerySet, Subq
 from django.db.models.expressions import OuterRef
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.models import Edge
+from workspace.models import Edge, EntityQuerySet
 from workspace.services.edges.edges import INCOMING, OUTGOING
 from workspace.services.search import ranking
 
@@ -20,6 +20,14 @@ def list_linked_kinds(id: UUID) -> list[EntityType]:
     ends = Edge.objects.filter(_filter_by_end(id)).values_list("src_id", "src_kind", "dst_kind").distinct()
     names = {dst_kind if src_id == id else src_kind for src_id, src_kind, dst_kind in ends}
     return [kind for name, kind in ENTITY_TYPE_BY_NAME.items() if name in names]
+
+
+def filter_linked(queryset: EntityQuerySet[Any], id: UUID) -> EntityQuerySet[Any]:
+    """Return the rows of a queryset that an edge joins with a row, in either direction."""
+    edges = Edge.objects.filter(deleted_at=None)
+    return queryset.filter(
+        Q(pk__in=edges.filter(src_id=id).values("dst_id")) | Q(pk__in=edges.filter(dst_id=id).values("src_id"))
+    )
 
 
 def list_linked_rows(

@@ -9,6 +9,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
+    EdgeFactory,
     GoalFactory,
     MembershipFactory,
     MilestoneFactory,
@@ -524,3 +525,17 @@ def test_get_costs_one_query(
 
     with django_assert_num_queries(1):
         call_handler(tool, **{id: str(row.pk)})
+
+
+def test_tasks_of_a_plan(project: Project) -> None:
+    plan, other = PlanFactory(project=project), PlanFactory(project=project)
+    for title, linked, deleted_at in (("kept", plan, None), ("unlinked", plan, MADE_AT), ("other", other, None)):
+        task = TaskFactory(project=project, title=title)
+        ends = {"src_kind": "plan", "src_id": linked.pk, "rel": "has_task", "dst_kind": "task", "dst_id": task.pk}
+        EdgeFactory(project=project, deleted_at=deleted_at, **ends)
+    waiting = TaskFactory(project=project, title="other way round")
+    EdgeFactory(project=project, src_id=waiting.pk, rel="references", dst_kind="plan", dst_id=plan.pk)
+
+    assert titles(call_handler("list_onto_tasks", plan_id=str(plan.pk)).result) == ["kept", "other way round"]
+    with pytest.raises(NotFound):
+        call_handler("list_onto_tasks", plan_id=str(plan.pk), subject="stranger")

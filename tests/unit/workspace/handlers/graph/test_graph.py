@@ -46,7 +46,8 @@ def test_get_returns_nodes_edges_and_counts(project: Project) -> None:
     assert [each["kind"] for each in result["nodes"]] == ["plan"]
     assert (result["edges"], result["counts"], result["has_more"]) == ([], {"nodes": 2, "edges": 0}, True)
     assert result["message"] == (
-        "1 of 2 nodes and 0 of 0 edges. Send kinds to list fewer kinds completely. A row without a parent is directly "
+        "1 of 2 nodes and 0 of 0 edges. Send kinds to list fewer kinds completely. Done tasks are left out; "
+        "include_done adds them. A row without a parent is directly "
         "in the project."
     )
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), project.name)

@@ -198,6 +198,7 @@ def test_project_created_as_completed_has_completed_at(db: None) -> None:
 def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> None:
     project = ProjectFactory(name="canary")
     TaskFactory(project=project, title="canary")
+    TaskFactory(project=project, deleted_at=AT)
     RiskFactory(project=project, title="canary")
     MembershipFactory(project=project, subject="viewer")
 
@@ -205,11 +206,12 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
 
     assert outcome.result == {
         "project": {"id": str(project.pk)},
-        "message": "Deleted the project “canary”; ops no longer find it or anything in it, for any member.",
+        "message": "Deleted the project “canary”; ops no longer find it or anything in it, for any member. "
+        "With it go 1 task, 1 risk. Only an administrator can restore it.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(project.pk), "canary")
     assert Project.objects.get().deleted_at == AT
-    assert Task.objects.get().deleted_at is None  # restoring the project restores its rows
+    assert Task.objects.get(title="canary").deleted_at is None  # restoring the project restores its rows
     for subject in ("owner", "viewer"):
         for tool in ("list_onto_projects", "list_onto_tasks", "list_onto_risks", "search_ontology"):
             assert call_handler(tool, subject=subject, query="canary").result["total"] == 0

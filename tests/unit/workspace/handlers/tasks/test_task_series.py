@@ -198,7 +198,7 @@ def test_skipped_occurrences_survive_a_task_that_was_finished_too_early(db: None
     task = make_task(due_at=MONDAY + timedelta(days=4), recurrence="daily")
     delete(task, scope="this", occurrence_start="2026-03-08")
 
-    update(task, state_key="done")
+    update(task, state_key="done", scope="all")
     assert get_error(task, scope="this", occurrence_start="2026-03-07", title="N") == ("/scope", "no_dates")
     update(task, state_key="todo")
 
@@ -247,8 +247,35 @@ def test_both_rows_of_a_split_are_told_to_the_history(task: Task) -> None:
     assert outcome.changed_ids == (str(task.pk), outcome.entity_id)
 
 
+def test_finishing_asks_which_occurrences_are_done(task: Task) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(task, state_key="done")
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/scope", "missing")
+    assert error.message.startswith("It recurs weekdays, so say which occurrences are done. Send scope: this for one")
+    assert error.send == {"scope": "this", "occurrence_start": "2026-03-02T09:00:00+01:00"}  # today's
+
+    update(task, state_key="done", **error.send)
+    assert list(Task.objects.order_by("start_at").values_list("state_key", "start_at")) == [
+        ("done", MONDAY),
+        ("todo", MONDAY + timedelta(days=1)),
+    ]
+
+
+def test_finishing_has_no_correction_on_a_day_without_an_occurrence(task: Task) -> None:
+    with pytest.raises(InvalidArgs) as refused:
+        update(task, state_key="done", at=datetime(2026, 3, 7, 12, tzinfo=UTC))
+
+    [error] = refused.value.field_errors
+    assert error.send is None
+    assert "2026-03-09T09:00" in error.message
+
+
 def test_finished_series_is_warned_about(task: Task) -> None:
-    assert update(task, state_key="done").warnings[-1].startswith("The task recurs, and no later occurrence remains.")
+    assert update(task, state_key="done", scope="all").warnings[-1] == (
+        "The task recurs, and no later occurrence remains."
+    )
     assert update(task, state_key="done", title="New").warnings == ()
     assert update(TaskFactory(), state_key="done").warnings == ()
 

@@ -131,7 +131,7 @@ def test_events_of_a_recurring_task_repeat_until_it_is_done(db: None) -> None:
     event = CalendarEvent.objects.get()
     assert (event.recurrence, event.recurrence_until, event.time_zone) == ("daily", None, "America/New_York")
 
-    call_handler("update_onto_task", task_id=task["id"], state_key="done")
+    call_handler("update_onto_task", task_id=task["id"], state_key="done", scope="all")
     event.refresh_from_db()
     assert event.recurrence_until == AT
 
