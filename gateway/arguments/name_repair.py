@@ -6,6 +6,7 @@ from typing import Any
 from core import suggestions
 from gateway.arguments import normalise, synonyms
 from gateway.arguments.repair_work import RepairWork
+from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema
 from gateway.request_context import is_uuid
@@ -14,8 +15,10 @@ from registry.jsonschema import signatures
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 CONNECTIONS = "connections"  # of a new row with others
 KIND = "kind"  # of an item in a list of rows of several kinds
-OCCURRENCE, SCOPE, ONE = "occurrence_start", "scope", "this"  # which occurrence of a recurring row is meant
+CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
+
+_FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 # What models wrap args in.
 _WRAPPERS = frozenset(

@@ -46,6 +46,7 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         complete = copy.deepcopy(work.args)
         coercion.fill_defaults(op.schema, complete)
         errors = find_field_errors(op.validator, complete)
+    scope_errors = value_repair.choose_scope(work) if work.other_call is None else []
     call = work.other_call
     if call is None and not errors and not normalise.is_empty_update(op, work.args):
         call = {"op": op.op, "args": work.args}
@@ -59,6 +60,7 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         if call is not None and rule_errors:
             corrected = correction.apply(work.args) if correction else None
             call = None if corrected is None else {"op": op.op, "args": corrected}
+    rule_errors += scope_errors
     if call is None or drop_if_too_long(call) is None:
         still_wrong = {error.path for error in errors}
         return CallRepair(None, [*work.list_causes_with_corrections(still_wrong), *rule_errors])

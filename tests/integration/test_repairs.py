@@ -267,6 +267,46 @@ def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
     assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
 
 
+@pytest.mark.parametrize(
+    ("op", "row", "fields"),
+    [
+        ("cal.event.delete", ("event", 23), {}),
+        ("cal.event.update", ("event", 23), {"title": "A"}),
+        ("onto.task.delete", ("task", 18), {}),
+        ("onto.task.update", ("task", 18), {"title": "A"}),
+    ],
+)
+@pytest.mark.parametrize("scope", [{}, {"scope": "all"}])
+def test_occurrence_without_scope_in_words_gets_both_at_once(
+    api: Api, op: str, row: tuple[str, int], fields: dict[str, str], scope: dict[str, str]
+) -> None:
+    args = {f"{row[0]}_id": get_demo_id(*row)} | fields
+    sent = args | scope | {"occurrence_start": "1 dec 2027"}
+
+    details = api.exec(op, sent)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    occurrence = {"occurrence_start": "2027-12-01", "scope": "this"}
+    assert details["retry_with"] == {"op": op, "args": args | occurrence}
+
+
+def test_scope_that_was_sent_stays(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "scope": "following", "occurrence_start": "1 dec 2027"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert details["retry_with"]["args"] == args | {"occurrence_start": "2027-12-01"}
+
+
+def test_scope_is_told_beside_an_occurrence_that_cannot_be_read(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "occurrence_start": "soon"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    assert "retry_with" not in details
+
+
 def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) -> None:
     event_id = get_demo_id("event", 23)
     rows = api.exec("cal.event.list", {"limit": 50})["result"]["events"]
@@ -334,6 +374,8 @@ def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: 
     details = api.exec(op, args | {"state_key": word})["error"]["details"]
 
     assert details["retry_with"]["args"]["state_key"] == ["todo", "in_progress", "blocked"]
+    [message] = [error["message"] for error in details["field_errors"]]
+    assert message == "Send state_key as a list: todo, in_progress, blocked."
 
 
 @pytest.mark.parametrize(
@@ -354,6 +396,16 @@ def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, s
 
     assert "retry_with" not in details
     assert details["field_errors"][0]["expected"] == states
+    assert details["field_errors"][0]["message"] == (
+        f"state_key takes one state: send {' or '.join(states)}, or leave it out for rows in any."
+    )
+
+
+def test_several_states_where_one_is_taken_are_told_as_such(api: Api) -> None:
+    details = api.exec("onto.project.list", {"state_key": ["active", "paused"]})["error"]["details"]
+
+    message = "state_key takes one state: send active or paused, or leave it out for rows in any."
+    assert [error["message"] for error in details["field_errors"]] == [message]
 
 
 @pytest.mark.parametrize("word", ["unfinished", "inactive", "uncompleted"])
