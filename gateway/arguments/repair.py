@@ -137,7 +137,7 @@ def _shorten(error: FieldError) -> FieldError:
     """Return an error without what retry_with shows."""
     message = error.message
     if error.code == "unknown_argument" and error.expected:
-        message = f"{message.partition(': ')[0]}."
+        message = f"{message.partition(': ')[0].removesuffix('.')}."
     if error.code == "title":
         message = message.replace("send the id", "retry_with has the id")
     return replace(error, message=message, expected=None, got=None)

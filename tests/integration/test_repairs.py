@@ -17,6 +17,7 @@ from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 
 MIN_CALLS = 300
+NOTE_IN_DETAILS = "note it in details with update_strategy append"
 
 
 @pytest.fixture
@@ -416,29 +417,119 @@ def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> No
 
 
 def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
-    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "urgent"}
+    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "P1", "colour": "red"}
 
     details = api.exec("onto.task.update", args)["error"]["details"]
 
     errors = {error["path"]: error for error in details["field_errors"]}
     assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
-    assert errors["/assignee"]["message"] == "A task has no assignee; note it in details, or leave it out."
+    assert errors["/assignee"]["message"] == f"A task has no assignee; leave it out, or {NOTE_IN_DETAILS}."
     assert "retry_with" not in details
 
 
 @pytest.mark.parametrize(
     ("op", "args", "message"),
     [
-        ("onto.goal.update", {"progress": 50}, "A goal has no progress; note it in description, or leave it out."),
+        (
+            "onto.goal.update",
+            {"progress": 50},
+            "A goal has no progress; leave it out, or note it in description with update_strategy append.",
+        ),
+        (
+            "onto.risk.update",
+            {"owner": "Ines"},
+            "A risk has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "cal.event.update",
+            {"owner": "Ines"},
+            "An event has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "onto.task.update",
+            {"title": "A", "details": "All.", "owner": "Ines"},
+            "A task has no owner; leave it out, or note it in details.",
+        ),
+        ("onto.task.update", {"description": "All.", "owner": "Ines"}, "A task has no owner; leave it out."),
         ("onto.goal.list", {"owner": "Ines"}, "A goal has no owner; leave it out."),
     ],
 )
 def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str, Any], message: str) -> None:
-    id_args = {"goal_id": get_demo_id("goal", 1)} if op == "onto.goal.update" else {}
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)} if op.endswith("update") else {}
 
     details = api.exec(op, id_args | args)["error"]["details"]
 
     assert [error["message"] for error in details["field_errors"]] == [message]
+
+
+@pytest.mark.parametrize(
+    ("sent", "rest"),
+    [
+        ({"percent_complete": 60, "due_at": "1 dec 2027"}, {"due_at": "2027-12-01"}),
+        ({"percent_complete": 60, "note": "Asked again."}, {"details": "Asked again.", "update_strategy": "append"}),
+        ({"memo": "Asked again.", "owner": "Ines"}, {"details": "Asked again.", "update_strategy": "append"}),
+    ],
+)
+def test_field_that_no_row_has_is_left_out_of_an_update(api: Api, sent: dict[str, Any], rest: dict[str, Any]) -> None:
+    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID} | sent)["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID} | rest}
+    assert not any(error["message"].endswith("..") for error in details["field_errors"])
+
+
+def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
+    args = {"goal_id": get_demo_id("goal", 1), "notes": "We kept it.", "colour": "red"}
+
+    details = api.exec("onto.goal.update", args)["error"]["details"]
+
+    messages = {error["path"]: error["message"] for error in details["field_errors"]}
+    assert messages["/notes"] == "There is no notes; send description with update_strategy append."
+    assert "retry_with" not in details
+
+
+def test_filter_by_a_field_that_no_row_has_is_not_left_out_of_a_write(api: Api) -> None:
+    details = api.exec("onto.task.shift", {"days": 1, "assignee": "Ines"})["error"]["details"]
+
+    assert "retry_with" not in details
+    assert not any("leave it out" in error["message"] for error in details["field_errors"])
+
+
+@pytest.mark.parametrize("op", ["onto.project.search", "onto.task.search"])
+@pytest.mark.parametrize("argument", [{"fields": ["name"]}, {"sort_by": "name"}, {"include_links": True}])
+def test_argument_about_the_answer_is_left_out(api: Api, op: str, argument: dict[str, Any]) -> None:
+    details = api.exec(op, {"query": "trade fair"} | argument)["error"]["details"]
+
+    [name] = argument
+    assert [error["message"] for error in details["field_errors"]] == [f"There is no {name} here; leave it out."]
+    assert details["retry_with"] == {"op": op, "args": {"query": "trade fair"}}
+
+
+def test_offset_is_not_left_out_because_the_page_would_be_another(api: Api) -> None:
+    details = api.exec("onto.task.list", {"offset": 20})["error"]["details"]
+
+    message = "There is no offset here; for the next page, send its next_cursor as cursor."
+    assert [error["message"] for error in details["field_errors"]] == [message]
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize("name", ["limit", "include_subtasks"])
+def test_argument_that_bounds_a_write_is_not_left_out(api: Api, name: str) -> None:
+    assert "retry_with" not in api.exec("onto.task.shift", {"days": 1, name: 3})["error"]["details"]
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.project.search", {"query": "trade fair", "time_min": "2027-01-01"}),
+        ("onto.project.list", {"due_before": "2027-01-01"}),
+    ],
+)
+def test_list_of_other_rows_is_not_proposed(api: Api, op: str, args: dict[str, str]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert not any(path in str(error) for path in ("cal.event.list", "onto.task.list"))
 
 
 def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:
