@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core import json_pointer
-from gateway.arguments import coercion, name_repair, normalise, value_repair
+from gateway.arguments import coercion, name_repair, normalise, row_ids, value_repair
 from gateway.arguments.repair_work import RepairHelp, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import find_field_errors, get_subschema
@@ -138,6 +138,8 @@ def _shorten(error: FieldError) -> FieldError:
     message = error.message
     if error.code == "unknown_argument" and error.expected:
         message = f"{message.partition(': ')[0].removesuffix('.')}."
-    if error.code == "title":
+    if error.code in (row_ids.TITLE, row_ids.SIMILAR_TITLE):
         message = message.replace("send the id", "retry_with has the id")
+    if error.code == row_ids.SIMILAR_TITLE:
+        return replace(error, message=message)  # with its title, by which the model sees whether that row is meant
     return replace(error, message=message, expected=None, got=None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
-from gateway.arguments import dates, synonyms, values
+from gateway.arguments import dates, row_ids, synonyms, values
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
@@ -180,7 +180,7 @@ def _identify_by_title(work: RepairWork, name: str) -> bool:
     if label is None or name != f"{work.op.entity}_id" or not work.may_look_up():
         return False
     found = work.help.find_id(name, work.args[label], work.args)
-    if found is None or found[0] is None:
+    if found is None or found[0] is None or found[1].code != row_ids.TITLE:
         return False
     work.args[name] = found[0]
     del work.args[label]

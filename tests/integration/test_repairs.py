@@ -555,6 +555,47 @@ def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     assert error["expected"] == DEMO_TASK_ID
 
 
+@pytest.mark.parametrize(("op", "fields"), [("onto.task.get", {}), ("onto.task.update", {"title": "A"})])
+def test_some_words_of_one_title_propose_its_id_with_the_title(api: Api, op: str, fields: dict[str, str]) -> None:
+    details = api.exec(op, {"task_id": "TTL records"} | fields)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert error["message"] == "No task has this title; retry_with has the id of the only one with these words."
+    assert [each["title"] for each in error["expected"]] == ["Lower the TTL of the DNS records"]
+    assert details["retry_with"] == {"op": op, "args": {"task_id": error["expected"][0]["id"]} | fields}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "title"),
+    [
+        ("onto.project.delete", {"project_id": "kitchen"}, "Kitchen renovation"),
+        ("onto.task.delete", {"task_id": "TTL"}, "Lower the TTL of the DNS records"),
+        (
+            "onto.edge.link",
+            {"src_kind": "task", "src_id": DEMO_TASK_ID, "dst_kind": "task", "dst_title": "TTL", "rel": "depends_on"},
+            "Lower the TTL of the DNS records",
+        ),
+        (
+            "onto.document.move",
+            {"document_id": get_demo_id("document", 1), "new_parent_title": "hosting"},
+            "Hosting comparison",
+        ),
+    ],
+)
+def test_some_words_of_one_title_are_a_candidate_only(api: Api, op: str, args: dict[str, str], title: str) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert title in [row.get("title") for row in error["expected"]]
+    assert "retry_with" not in details
+
+
+def test_title_that_is_a_part_of_another_one_is_not_its_id(api: Api) -> None:
+    details = api.exec("onto.task.update", {"title": "Lower the TTL", "state_key": "done"})["error"]["details"]
+
+    assert "retry_with" not in details
+
+
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:
     for _ in range(2):
         api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"})
