@@ -18,6 +18,7 @@ KIND = "kind"  # of an item in a list of rows of several kinds
 CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
 
+_TEXTS = synonyms.LONG_TEXTS | {"text"}
 _FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 # What models wrap args in.
@@ -49,6 +50,8 @@ def correct_name(
     target = meant or _find_similar_name(error, name)
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
+    if target is None and is_top and work.op.action == "update":
+        target = synonyms.find_added_text(name, arguments, entity=work.op.entity)
     if target is None:
         if is_top and synonyms.is_about_answer(name, is_write=work.op.is_write):
             return _leave_out_of_answer(work, error, name)
@@ -81,11 +84,11 @@ def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
 
 def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     """Add a note to the text that a row has. Return False if the op can only replace the text."""
-    if work.op.action != "update" or suggestions.to_snake_case(name) not in synonyms.ADDING_NAMES:
+    error = work.errors_by_path[path]
+    if work.op.action != "update" or not synonyms.is_adding(name) or error.expected not in _TEXTS:
         return True
     # The strategy is that of all texts of a call.
     is_alone = synonyms.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
-    error = work.errors_by_path[path]
     if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         work.args[STRATEGY] = APPEND
         message = f"There is no {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."

@@ -12,13 +12,15 @@ from core.suggestions import to_snake_case
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people
 
-# Names that say to add a text to those that are there.
-ADDING_NAMES = frozenset(
+# Names that say to add a text to those that are there, and first words of such names.
+_ADDING_NAMES = frozenset(
     (
-        *("note", "notes", "add_note", "comment", "comments", "remark", "remarks", "annotation", "log", "memo"),
+        *("note", "notes", "comment", "comments", "remark", "remarks", "annotation", "log", "memo"),
         *("working_notes", "message", "info", "background", "explanation"),
     )
 )
+
+_ADDING_WORDS = frozenset(("add", "append", "additional", "extra"))
 
 LONG_TEXTS = frozenset(("description", "details", "content", "context", "plan", "executive_summary"))
 
@@ -328,6 +330,21 @@ def find_states(word: Any, states: Collection[str]) -> list[str]:
     if snake_word in states or snake_word not in _OPEN_WORDS | _CLOSED_WORDS:
         return []
     return [state for state in states if (state in _FINAL_STATES) == (snake_word in _CLOSED_WORDS)]
+
+
+def find_added_text(name: str, arguments: Collection[str], *, entity: str) -> str | None:
+    """Return the text to which a name such as progress_note or append_text says to add; None if it says nothing."""
+    if not is_adding(name):
+        return None
+    text = find_argument(to_snake_case(name[:100]).rpartition("_")[2], arguments, entity=entity)
+    return text if text in LONG_TEXTS else None
+
+
+def is_adding(name: str) -> bool:
+    """Return whether the name of a text says to add it to the text that is there."""
+    word = to_snake_case(name[:100])
+    first, _, _ = word.partition("_")
+    return word in _ADDING_NAMES or word.rpartition("_")[2] in _ADDING_NAMES or first in _ADDING_WORDS
 
 
 def is_about_answer(name: str, *, is_write: bool) -> bool:

@@ -239,8 +239,36 @@ def test_note_beside_another_text_is_left_to_the_model(api: Api) -> None:
     assert "retry_with" not in api.exec("onto.task.update", args)["error"]["details"]
 
 
-def test_note_does_not_replace_a_text_unasked(api: Api) -> None:
-    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), "note": "A"})["error"][
+@pytest.mark.parametrize(
+    ("op", "name", "text"),
+    [
+        ("onto.task.update", "add_note", "details"),
+        ("onto.task.update", "progress_note", "details"),
+        ("onto.task.update", "new_note", "details"),
+        ("onto.goal.update", "additional_notes", "description"),
+        ("onto.document.update", "append_text", "content"),
+    ],
+)
+def test_name_with_a_word_for_adding_adds_to_the_text(api: Api, op: str, name: str, text: str) -> None:
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)}
+
+    details = api.exec(op, id_args | {name: "Asked again."})["error"]["details"]
+
+    assert details["retry_with"]["args"] == id_args | {text: "Asked again.", "update_strategy": "append"}
+
+
+def test_tag_to_add_is_no_text(api: Api) -> None:
+    details = api.exec("onto.document.update", {"document_id": get_demo_id("document", 1), "add_tags": ["a"]})["error"][
+        "details"
+    ]
+
+    assert "update_strategy" not in details.get("retry_with", {}).get("args", {})
+
+
+@pytest.mark.parametrize("name", ["note", "new_note", "progress_note"])
+def test_note_does_not_replace_a_text_unasked(api: Api, name: str) -> None:
+    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), name: "A"})["error"][
         "details"
     ]
 
