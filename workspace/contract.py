@@ -57,11 +57,15 @@ class OpHandler:
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row by which a caller could have meant a title. `place` is the name of its project, if it has one."""
+    """A row by which a caller could have meant a title. `place` is the name of its project, if it has one.
+
+    `has_words` says that all words that were sent are in its title, though it is another one.
+    """
 
     id: str
     title: str
     place: str = ""
+    has_words: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ class Lookups:
     """What an upstream can tell about a subject, so that an error can say what to send instead.
 
     `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
-    returns the rows with exactly this title, or else a few with a similar one, which it says in the second value.
+    returns the rows with exactly this title, or else a few that have its words, or else a few with a similar title; the
+    second value says whether it is exactly this one.
     `find_project` takes an entity, an id and the subject, and returns the id of the project that the row is in.
     `find_title` takes the same and returns the title of the row.
     `find_kind` takes an id and the subject, and returns the entity of the row.

@@ -6,6 +6,7 @@ from typing import Any
 from core import suggestions
 from gateway.arguments import normalise, synonyms
 from gateway.arguments.repair_work import RepairWork
+from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema
 from gateway.request_context import is_uuid
@@ -14,8 +15,11 @@ from registry.jsonschema import signatures
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
 CONNECTIONS = "connections"  # of a new row with others
 KIND = "kind"  # of an item in a list of rows of several kinds
-OCCURRENCE, SCOPE, ONE = "occurrence_start", "scope", "this"  # which occurrence of a recurring row is meant
+CURSOR = "cursor"  # where the next page begins
 STRATEGY, APPEND = "update_strategy", "append"  # how an update combines a text with the old one
+
+_TEXTS = synonyms.LONG_TEXTS | {"text"}
+_FIELD_ACTIONS = ("create", "update")  # an op of these sets fields of one row
 
 # What models wrap args in.
 _WRAPPERS = frozenset(
@@ -46,8 +50,15 @@ def correct_name(
     target = meant or _find_similar_name(error, name)
     if is_top and (target is None or target in holder):
         target = _find_alias(work, name)
+    if target is None and is_top and work.op.action == "update":
+        target = synonyms.find_added_text(name, arguments, entity=work.op.entity)
     if target is None:
+        if is_top and synonyms.is_about_answer(name, is_write=work.op.is_write):
+            return _leave_out_of_answer(work, error, name)
         work.errors_by_path[error.path] = _describe_unknown(work, error, name, arguments)
+        if is_top and work.op.action in _FIELD_ACTIONS and _is_absent_field(work, name):
+            del work.args[name]
+            return True
         if is_top:
             _use_other_op(work, error, name, exact=False)
         return False
@@ -73,16 +84,17 @@ def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
 
 def _keep_old_text(work: RepairWork, path: str, name: str) -> bool:
     """Add a note to the text that a row has. Return False if the op can only replace the text."""
-    if work.op.action != "update" or suggestions.to_snake_case(name) not in synonyms.ADDING_NAMES:
+    error = work.errors_by_path[path]
+    if work.op.action != "update" or not synonyms.is_adding(name) or error.expected not in _TEXTS:
         return True
     # The strategy is that of all texts of a call.
     is_alone = synonyms.LONG_TEXTS.isdisjoint(work.args) and work.args.get(STRATEGY) in (None, APPEND)
     if is_alone and APPEND in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
         work.args[STRATEGY] = APPEND
+        message = f"There is no {_cut(name)}; send {error.expected} with {STRATEGY} {APPEND}."
+        work.errors_by_path[path] = replace(error, message=message)
         return True
-    work.errors_by_path[path] = replace(
-        work.errors_by_path[path], message=f"{work.errors_by_path[path].message} It replaces the text."
-    )
+    work.errors_by_path[path] = replace(error, message=f"{error.message} It replaces the text.")
     return False
 
 
@@ -120,6 +132,18 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
     work.errors_by_path[error.path] = replace(
         error, message="Leave out project_id: the id of the row says its project.", expected=None
     )
+    return True
+
+
+def _leave_out_of_answer(work: RepairWork, error: FieldError, name: str) -> bool:
+    """Leave out what only says what to answer. Return False if the answer would then have other rows."""
+    is_offset = suggestions.to_snake_case(name[:100]) in synonyms.OFFSET_NAMES
+    advice = f"for the next page, send its next_cursor as {CURSOR}" if CURSOR in work.op.arguments else ""
+    advice = (is_offset and advice) or "leave it out"
+    work.errors_by_path[error.path] = replace(error, message=f"There is no {_cut(name)} here; {advice}.", expected=None)
+    if is_offset:
+        return False
+    del work.args[name]
     return True
 
 
@@ -187,13 +211,36 @@ def _find_similar_name(error: FieldError, name: str) -> str | None:
 
 
 def _describe_unknown(work: RepairWork, error: FieldError, name: str, arguments: dict[str, Any]) -> FieldError:
-    op, spelling = work.op, suggestions.to_snake_case(name[:100])
-    if op.entity and spelling in synonyms.ABSENT_FIELDS:
-        text = next((each for each in synonyms.NOTE_FIELDS if op.is_write and each in arguments), None)
-        advice = f"note it in {text}, or leave it out" if text else "leave it out"
-        return replace(error, message=f"A {op.entity} has no {spelling}; {advice}.", expected=None)
+    if _is_absent_field(work, name):
+        article = "An" if work.op.entity[0] in "aeio" else "A"  # not a user
+        return replace(
+            error, message=f"{article} {work.op.entity} has no {_cut(name)}; {_advise(work)}.", expected=None
+        )
     known = ", ".join(arguments) or "none"
     return replace(error, message=f"There is no {_cut(name)}. The arguments are {known}.", expected=None)
+
+
+def _is_absent_field(work: RepairWork, name: str) -> bool:
+    """Return whether other systems have this field, but no row here.
+
+    A write that chooses rows, such as shift, would change others without it, so there it is a name like any.
+    """
+    is_safe = not work.op.is_write or work.op.action in _FIELD_ACTIONS
+    return is_safe and bool(work.op.entity) and suggestions.to_snake_case(name[:100]) in synonyms.ABSENT_FIELDS
+
+
+def _advise(work: RepairWork) -> str:
+    """Return what to do with a value that has no field. No text that a row has is lost by it."""
+    text = next((each for each in synonyms.NOTE_FIELDS if each in work.op.arguments), None)
+    if text is None or not work.op.is_write:
+        return "leave it out"
+    if work.op.action != "update" or text in work.args:
+        return f"leave it out, or note it in {text}"
+    if APPEND not in work.op.arguments.get(STRATEGY, {}).get("enum", ()):
+        return f"leave it out, or send the old {text} with it added"
+    # The strategy is that of all texts of a call.
+    may_append = synonyms.LONG_TEXTS.isdisjoint(work.args) or work.args.get(STRATEGY) == APPEND
+    return f"leave it out, or note it in {text} with {STRATEGY} {APPEND}" if may_append else "leave it out"
 
 
 def _cut(name: str) -> str:

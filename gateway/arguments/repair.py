@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core import json_pointer
-from gateway.arguments import coercion, name_repair, normalise, value_repair
+from gateway.arguments import coercion, name_repair, normalise, row_ids, value_repair
 from gateway.arguments.repair_work import RepairHelp, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import find_field_errors, get_subschema
@@ -46,6 +46,7 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         complete = copy.deepcopy(work.args)
         coercion.fill_defaults(op.schema, complete)
         errors = find_field_errors(op.validator, complete)
+    scope_errors = value_repair.choose_scope(work) if work.other_call is None else []
     call = work.other_call
     if call is None and not errors and not normalise.is_empty_update(op, work.args):
         call = {"op": op.op, "args": work.args}
@@ -59,6 +60,7 @@ def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError
         if call is not None and rule_errors:
             corrected = correction.apply(work.args) if correction else None
             call = None if corrected is None else {"op": op.op, "args": corrected}
+    rule_errors += scope_errors
     if call is None or drop_if_too_long(call) is None:
         still_wrong = {error.path for error in errors}
         return CallRepair(None, [*work.list_causes_with_corrections(still_wrong), *rule_errors])
@@ -135,7 +137,9 @@ def _shorten(error: FieldError) -> FieldError:
     """Return an error without what retry_with shows."""
     message = error.message
     if error.code == "unknown_argument" and error.expected:
-        message = f"{message.partition(': ')[0]}."
-    if error.code == "title":
+        message = f"{message.partition(': ')[0].removesuffix('.')}."
+    if error.code in (row_ids.TITLE, row_ids.SIMILAR_TITLE):
         message = message.replace("send the id", "retry_with has the id")
+    if error.code == row_ids.SIMILAR_TITLE:
+        return replace(error, message=message)  # with its title, by which the model sees whether that row is meant
     return replace(error, message=message, expected=None, got=None)

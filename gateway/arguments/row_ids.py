@@ -12,6 +12,7 @@ from gateway.executors.embedded import find_lookups
 from gateway.request_context import Caller, is_uuid
 from registry.catalog.model import Catalog, CatalogOp
 
+TITLE, SIMILAR_TITLE = "title", "similar_title"  # codes: a title was sent for an id, or a part of one
 MAX_TITLE_LENGTH = 300  # characters
 MAX_LOOKUP_MS = 2_000
 _PARENT_NAMES = ("parent", "new_parent")
@@ -44,6 +45,7 @@ def find_id(
 ) -> tuple[str | None, FieldError] | None:
     """Return the id of the one row with this title, and the error that says so, or that lists the candidates.
 
+    For reads and updates, some words of the title are enough if only one row has them; a delete needs the whole title.
     None if the upstream looks up no rows, or the argument names none. Only rows that the subject can see are found.
     """
     lookups = find_lookups(op.connection)
@@ -58,13 +60,16 @@ def find_id(
     path = f"/{name}"
     if is_exact and len(rows) == 1:
         message = f"{name} is a title; send the id of its {entity}."
-        return rows[0].id, FieldError(path, "title", message, expected=rows[0].id)
+        return rows[0].id, FieldError(path, TITLE, message, expected=rows[0].id)
     if not rows:
         source = list_ops[op.connection, entity]
         search = f"{source.rpartition('.')[0]}.search"
         message = f"No {entity} has this title. Take the id from {search if search in catalog.ops else source}."
         return None, FieldError(path, "no_such_title", message)
     choices = [{"id": row.id, "title": row.title, **({"project": row.place} if row.place else {})} for row in rows]
+    if len(rows) == 1 and rows[0].has_words and (not op.is_write or op.action == "update"):
+        message = f"No {entity} has this title; send the id of the only one with these words."
+        return rows[0].id, FieldError(path, SIMILAR_TITLE, message, expected=choices)
     problem = f"{len(rows)} rows have this title" if is_exact else f"No {entity} has this title, but these are similar"
     return None, FieldError(path, "ambiguous_title", f"{problem}. Send the id of the right one.", expected=choices)
 

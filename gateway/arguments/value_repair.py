@@ -7,12 +7,14 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
-from gateway.arguments import dates, synonyms, values
+from gateway.arguments import dates, row_ids, synonyms, values
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
 from gateway.request_context import is_uuid
 
+OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
+ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones, too, or all; all is the default
 STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
 LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
 
@@ -27,7 +29,11 @@ def correct_value(
         return _move_date(work, error, holder, key, argument["format"], offset)
     if name == STATE and work.op.action in FILTERING_ACTIONS:
         options = [option for option in argument.get("enum", ()) if isinstance(option, str)]
-        if states := synonyms.find_states(holder[key], options):
+        sent = holder[key]
+        states = synonyms.find_states(sent, options)
+        if isinstance(sent, list) and len(sent) > 1 and "array" not in argument.get("type", ()):
+            states = [option for option in options if option in sent]
+        if states:
             return _choose_states(work, error, holder, key, states)
     corrected = values.clamp_limit(name, argument, holder[key]) if error.code == "maximum" else None
     if corrected is None:
@@ -82,8 +88,10 @@ def _choose_states(work: RepairWork, error: FieldError, holder: Any, key: str | 
         if isinstance(holder, list):
             holder += [state for state in states if state not in holder]
         message = f"{STATE} means {', '.join(states)}; send that."
+        if len(states) > 1:
+            message = f"Send {STATE} as a list: {', '.join(states)}."
     else:
-        message = f"{STATE} could be {' or '.join(states)}; send one of them, or leave it out."
+        message = f"{STATE} takes one state: send {' or '.join(states)}, or leave it out for rows in any."
     work.errors_by_path[error.path] = replace(error, message=message, expected=list(states))
     return isinstance(holder, list) or len(states) == 1
 
@@ -131,6 +139,20 @@ def add_missing(work: RepairWork, name: str) -> bool:
     return _add_kind(work, name) or _identify_by_title(work, name) or _nest(work, name)
 
 
+def choose_scope(work: RepairWork) -> list[FieldError]:
+    """Choose the smallest scope for a call that names one occurrence of a recurring row; return what was wrong.
+
+    With the scope of all occurrences, the corrected call would be refused as well.
+    """
+    if not {OCCURRENCE, SCOPE} <= work.op.arguments.keys() or work.args.get(OCCURRENCE) is None:
+        return []
+    if work.args.get(SCOPE, ALL) != ALL:
+        return []
+    work.args[SCOPE] = ONE
+    message = f"{OCCURRENCE} names one occurrence: send {SCOPE} {ONE}, or {LATER} for all later ones, too."
+    return [FieldError(f"/{SCOPE}", "missing", message, expected=[ONE, LATER])]
+
+
 def add_label(holder: Any, path: Sequence[str | int]) -> bool:
     """Add a missing temp_id to an item of a list: a label that the caller makes up, such as e1."""
     *_, index, name = path
@@ -158,7 +180,7 @@ def _identify_by_title(work: RepairWork, name: str) -> bool:
     if label is None or name != f"{work.op.entity}_id" or not work.may_look_up():
         return False
     found = work.help.find_id(name, work.args[label], work.args)
-    if found is None or found[0] is None:
+    if found is None or found[0] is None or found[1].code != row_ids.TITLE:
         return False
     work.args[name] = found[0]
     del work.args[label]

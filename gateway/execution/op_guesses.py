@@ -13,6 +13,7 @@ from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
 DELETE, UNLINK = "delete", "unlink"
+_LISTING = ("list", "search")
 _LINK_ARGUMENTS = frozenset(("src_kind", "src_id", "dst_kind", "dst_id", "rel"))  # of an op that links two rows
 MAX_WORDS = 12  # of a name
 MAX_OPS = 200  # of an entity; more are not looked at, because each word of the name is tried on each
@@ -67,10 +68,11 @@ def find_op_that_takes(
 ) -> tuple[CatalogOp, dict[str, Any]] | None:
     """Return the one other op that takes an argument, and the args under its names.
 
-    An op on the same rows comes first, then one that takes exactly these args. None if no op or several do. An op that
-    creates or deletes is never taken for one that changes, nor any for one that deletes or unlinks.
+    An op on the same rows comes first, then one that takes exactly these args. None if no op or several do, or if the
+    argument only says what to answer. A list or search is never taken for one of other rows. An op that creates or
+    deletes is never taken for one that changes, nor any for one that deletes or unlinks.
     """
-    if op.action in (DELETE, UNLINK):
+    if op.action in (DELETE, UNLINK) or synonyms.is_about_answer(name, is_write=op.is_write):
         return None
     others = [
         other
@@ -78,6 +80,7 @@ def find_op_that_takes(
         if (other := catalog.ops[path]).op != op.op
         and (other.connection, other.kind) == (op.connection, op.kind)
         and other.action not in ("create", DELETE)
+        and not _lists_other_rows(op, other)
     ]
     same_rows = [
         (other, renamed)
@@ -137,7 +140,12 @@ def _find_by_written_path(ops: Sequence[CatalogOp], words: Sequence[str]) -> Cat
 def _is_about_same_row(op: CatalogOp, other: CatalogOp) -> bool:
     """Return whether two ops have the same required ids, as those that change one row, or none, as lists."""
     ids = {name for name in op.required if name.endswith("_id")}
-    return ids <= other.required if ids else op.action in ("list", "search")
+    return ids <= other.required if ids else op.action in _LISTING
+
+
+def _lists_other_rows(op: CatalogOp, other: CatalogOp) -> bool:
+    """Return whether two ops choose rows, but of different entities. An op on rows of all entities has none."""
+    return op.action in _LISTING and other.action in _LISTING and other.entity not in ("", op.entity)
 
 
 def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -363,8 +363,8 @@ def test_argument_alias_replaces_a_blank_argument(api: Api) -> None:
         ("state_key", "completed", "done"),
         ("state_key", "In Progress", "in_progress"),
         ("state_key", "DONE", "done"),
-        ("priority", "high", 1),
-        ("priority", "Low", 5),
+        ("priority", "high", 2),
+        ("priority", "Low", 4),
     ],
 )
 def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
@@ -391,7 +391,7 @@ def test_value_alias_is_accepted_in_nested_objects(api: Api) -> None:
 
     assert done["result"]["project"]["state_key"] == "completed"
     task = Task.objects.get(project_id=done["result"]["project_id"])
-    assert (task.state_key, task.priority) == ("done", 1)
+    assert (task.state_key, task.priority) == ("done", 2)
 
 
 def test_blank_optional_argument_is_dropped_with_a_warning(api: Api) -> None:

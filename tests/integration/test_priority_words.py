@@ -1,4 +1,4 @@
-"""Priority in words: low, medium and high are read as 5, 3 and 1, with a warning."""
+"""Priority in words: each word from urgent to lowest is read as its number, with a warning."""
 
 from typing import Any
 
@@ -8,7 +8,8 @@ from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Requirement, Task
 
-WORDS = [("low", 5), ("medium", 3), ("high", 1), ("High", 1)]
+NUMBERS = {"urgent": 1, "critical": 1, "highest": 1, "high": 2, "medium": 3, "normal": 3, "low": 4, "lowest": 5}
+WORDS = [*NUMBERS.items(), ("High", 2)]
 
 
 def find_priority_schemas(schema: Any) -> list[dict[str, Any]]:
@@ -27,7 +28,7 @@ def test_every_priority_argument_accepts_words(live_catalog: Any) -> None:
 
     assert {"onto.task.create", "onto.task.update", "onto.project.create", "onto.requirement.list"} <= set(schemas)
     for schema in schemas.values():
-        assert schema.get("items", schema)["x-aliases"] == {"low": 5, "medium": 3, "high": 1}
+        assert schema.get("items", schema)["x-aliases"] == NUMBERS
 
 
 @pytest.mark.parametrize(("word", "number"), WORDS)
@@ -51,20 +52,20 @@ def test_priority_word_is_accepted_in_project_entities(api: Api) -> None:
         "onto.project.create", {"project": {"name": "P", "type_key": "project.personal.garden"}, "entities": [entity]}
     )
 
-    assert Task.objects.get(title="Words").priority == 1
-    assert response["meta"]["warnings"] == ["Read priority as 1."]
+    assert Task.objects.get(title="Words").priority == 2
+    assert response["meta"]["warnings"] == ["Read priority as 2."]
 
 
 def test_list_is_filtered_by_a_priority_word(api: Api) -> None:
     listing = api.exec("onto.requirement.list", {"priority": "high"})
 
-    assert listing["result"] == api.exec("onto.requirement.list", {"priority": 1})["result"]
-    assert listing["meta"]["warnings"] == ["Read priority as 1."]
+    assert listing["result"] == api.exec("onto.requirement.list", {"priority": 2})["result"]
+    assert listing["meta"]["warnings"] == ["Read priority as 2."]
 
 
 def test_other_words_are_refused_and_not_shown_in_help(api: Api) -> None:
     response = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "soon"})
 
     assert [each["path"] for each in response["error"]["details"]["field_errors"]] == ["/priority"]
-    assert api.help("onto.task.create")["args"]["priority"] == "integer = 3, 1 is most urgent"
+    assert api.help("onto.task.create")["args"]["priority"] == "integer = 3, 1 (most urgent)..5"
     assert "x-aliases" not in str(api.help("onto.task.create", format="full", include_schemas=True))

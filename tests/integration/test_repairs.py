@@ -17,6 +17,7 @@ from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 
 MIN_CALLS = 300
+NOTE_IN_DETAILS = "note it in details with update_strategy append"
 
 
 @pytest.fixture
@@ -238,8 +239,36 @@ def test_note_beside_another_text_is_left_to_the_model(api: Api) -> None:
     assert "retry_with" not in api.exec("onto.task.update", args)["error"]["details"]
 
 
-def test_note_does_not_replace_a_text_unasked(api: Api) -> None:
-    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), "note": "A"})["error"][
+@pytest.mark.parametrize(
+    ("op", "name", "text"),
+    [
+        ("onto.task.update", "add_note", "details"),
+        ("onto.task.update", "progress_note", "details"),
+        ("onto.task.update", "new_note", "details"),
+        ("onto.goal.update", "additional_notes", "description"),
+        ("onto.document.update", "append_text", "content"),
+    ],
+)
+def test_name_with_a_word_for_adding_adds_to_the_text(api: Api, op: str, name: str, text: str) -> None:
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)}
+
+    details = api.exec(op, id_args | {name: "Asked again."})["error"]["details"]
+
+    assert details["retry_with"]["args"] == id_args | {text: "Asked again.", "update_strategy": "append"}
+
+
+def test_tag_to_add_is_no_text(api: Api) -> None:
+    details = api.exec("onto.document.update", {"document_id": get_demo_id("document", 1), "add_tags": ["a"]})["error"][
+        "details"
+    ]
+
+    assert "update_strategy" not in details.get("retry_with", {}).get("args", {})
+
+
+@pytest.mark.parametrize("name", ["note", "new_note", "progress_note"])
+def test_note_does_not_replace_a_text_unasked(api: Api, name: str) -> None:
+    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), name: "A"})["error"][
         "details"
     ]
 
@@ -265,6 +294,46 @@ def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
 
     assert [each["path"] for each in details["field_errors"]] == ["/scope"]
     assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
+
+
+@pytest.mark.parametrize(
+    ("op", "row", "fields"),
+    [
+        ("cal.event.delete", ("event", 23), {}),
+        ("cal.event.update", ("event", 23), {"title": "A"}),
+        ("onto.task.delete", ("task", 18), {}),
+        ("onto.task.update", ("task", 18), {"title": "A"}),
+    ],
+)
+@pytest.mark.parametrize("scope", [{}, {"scope": "all"}])
+def test_occurrence_without_scope_in_words_gets_both_at_once(
+    api: Api, op: str, row: tuple[str, int], fields: dict[str, str], scope: dict[str, str]
+) -> None:
+    args = {f"{row[0]}_id": get_demo_id(*row)} | fields
+    sent = args | scope | {"occurrence_start": "1 dec 2027"}
+
+    details = api.exec(op, sent)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    occurrence = {"occurrence_start": "2027-12-01", "scope": "this"}
+    assert details["retry_with"] == {"op": op, "args": args | occurrence}
+
+
+def test_scope_that_was_sent_stays(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "scope": "following", "occurrence_start": "1 dec 2027"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert details["retry_with"]["args"] == args | {"occurrence_start": "2027-12-01"}
+
+
+def test_scope_is_told_beside_an_occurrence_that_cannot_be_read(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "occurrence_start": "soon"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    assert "retry_with" not in details
 
 
 def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) -> None:
@@ -334,6 +403,8 @@ def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: 
     details = api.exec(op, args | {"state_key": word})["error"]["details"]
 
     assert details["retry_with"]["args"]["state_key"] == ["todo", "in_progress", "blocked"]
+    [message] = [error["message"] for error in details["field_errors"]]
+    assert message == "Send state_key as a list: todo, in_progress, blocked."
 
 
 @pytest.mark.parametrize(
@@ -354,6 +425,16 @@ def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, s
 
     assert "retry_with" not in details
     assert details["field_errors"][0]["expected"] == states
+    assert details["field_errors"][0]["message"] == (
+        f"state_key takes one state: send {' or '.join(states)}, or leave it out for rows in any."
+    )
+
+
+def test_several_states_where_one_is_taken_are_told_as_such(api: Api) -> None:
+    details = api.exec("onto.project.list", {"state_key": ["active", "paused"]})["error"]["details"]
+
+    message = "state_key takes one state: send active or paused, or leave it out for rows in any."
+    assert [error["message"] for error in details["field_errors"]] == [message]
 
 
 @pytest.mark.parametrize("word", ["unfinished", "inactive", "uncompleted"])
@@ -364,29 +445,119 @@ def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> No
 
 
 def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
-    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "urgent"}
+    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "P1", "colour": "red"}
 
     details = api.exec("onto.task.update", args)["error"]["details"]
 
     errors = {error["path"]: error for error in details["field_errors"]}
     assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
-    assert errors["/assignee"]["message"] == "A task has no assignee; note it in details, or leave it out."
+    assert errors["/assignee"]["message"] == f"A task has no assignee; leave it out, or {NOTE_IN_DETAILS}."
     assert "retry_with" not in details
 
 
 @pytest.mark.parametrize(
     ("op", "args", "message"),
     [
-        ("onto.goal.update", {"progress": 50}, "A goal has no progress; note it in description, or leave it out."),
+        (
+            "onto.goal.update",
+            {"progress": 50},
+            "A goal has no progress; leave it out, or note it in description with update_strategy append.",
+        ),
+        (
+            "onto.risk.update",
+            {"owner": "Ines"},
+            "A risk has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "cal.event.update",
+            {"owner": "Ines"},
+            "An event has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "onto.task.update",
+            {"title": "A", "details": "All.", "owner": "Ines"},
+            "A task has no owner; leave it out, or note it in details.",
+        ),
+        ("onto.task.update", {"description": "All.", "owner": "Ines"}, "A task has no owner; leave it out."),
         ("onto.goal.list", {"owner": "Ines"}, "A goal has no owner; leave it out."),
     ],
 )
 def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str, Any], message: str) -> None:
-    id_args = {"goal_id": get_demo_id("goal", 1)} if op == "onto.goal.update" else {}
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)} if op.endswith("update") else {}
 
     details = api.exec(op, id_args | args)["error"]["details"]
 
     assert [error["message"] for error in details["field_errors"]] == [message]
+
+
+@pytest.mark.parametrize(
+    ("sent", "rest"),
+    [
+        ({"percent_complete": 60, "due_at": "1 dec 2027"}, {"due_at": "2027-12-01"}),
+        ({"percent_complete": 60, "note": "Asked again."}, {"details": "Asked again.", "update_strategy": "append"}),
+        ({"memo": "Asked again.", "owner": "Ines"}, {"details": "Asked again.", "update_strategy": "append"}),
+    ],
+)
+def test_field_that_no_row_has_is_left_out_of_an_update(api: Api, sent: dict[str, Any], rest: dict[str, Any]) -> None:
+    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID} | sent)["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID} | rest}
+    assert not any(error["message"].endswith("..") for error in details["field_errors"])
+
+
+def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
+    args = {"goal_id": get_demo_id("goal", 1), "notes": "We kept it.", "colour": "red"}
+
+    details = api.exec("onto.goal.update", args)["error"]["details"]
+
+    messages = {error["path"]: error["message"] for error in details["field_errors"]}
+    assert messages["/notes"] == "There is no notes; send description with update_strategy append."
+    assert "retry_with" not in details
+
+
+def test_filter_by_a_field_that_no_row_has_is_not_left_out_of_a_write(api: Api) -> None:
+    details = api.exec("onto.task.shift", {"days": 1, "assignee": "Ines"})["error"]["details"]
+
+    assert "retry_with" not in details
+    assert not any("leave it out" in error["message"] for error in details["field_errors"])
+
+
+@pytest.mark.parametrize("op", ["onto.project.search", "onto.task.search"])
+@pytest.mark.parametrize("argument", [{"fields": ["name"]}, {"sort_by": "name"}, {"include_links": True}])
+def test_argument_about_the_answer_is_left_out(api: Api, op: str, argument: dict[str, Any]) -> None:
+    details = api.exec(op, {"query": "trade fair"} | argument)["error"]["details"]
+
+    [name] = argument
+    assert [error["message"] for error in details["field_errors"]] == [f"There is no {name} here; leave it out."]
+    assert details["retry_with"] == {"op": op, "args": {"query": "trade fair"}}
+
+
+def test_offset_is_not_left_out_because_the_page_would_be_another(api: Api) -> None:
+    details = api.exec("onto.task.list", {"offset": 20})["error"]["details"]
+
+    message = "There is no offset here; for the next page, send its next_cursor as cursor."
+    assert [error["message"] for error in details["field_errors"]] == [message]
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize("name", ["limit", "include_subtasks"])
+def test_argument_that_bounds_a_write_is_not_left_out(api: Api, name: str) -> None:
+    assert "retry_with" not in api.exec("onto.task.shift", {"days": 1, name: 3})["error"]["details"]
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.project.search", {"query": "trade fair", "time_min": "2027-01-01"}),
+        ("onto.project.list", {"due_before": "2027-01-01"}),
+    ],
+)
+def test_list_of_other_rows_is_not_proposed(api: Api, op: str, args: dict[str, str]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert not any(path in str(error) for path in ("cal.event.list", "onto.task.list"))
 
 
 def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:
@@ -410,6 +581,47 @@ def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
     [error] = [each for each in details["field_errors"] if each["path"] == "/task_id"]
     assert error["message"] == "task_id is a title; send the id of its task."
     assert error["expected"] == DEMO_TASK_ID
+
+
+@pytest.mark.parametrize(("op", "fields"), [("onto.task.get", {}), ("onto.task.update", {"title": "A"})])
+def test_some_words_of_one_title_propose_its_id_with_the_title(api: Api, op: str, fields: dict[str, str]) -> None:
+    details = api.exec(op, {"task_id": "TTL records"} | fields)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert error["message"] == "No task has this title; retry_with has the id of the only one with these words."
+    assert [each["title"] for each in error["expected"]] == ["Lower the TTL of the DNS records"]
+    assert details["retry_with"] == {"op": op, "args": {"task_id": error["expected"][0]["id"]} | fields}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "title"),
+    [
+        ("onto.project.delete", {"project_id": "kitchen"}, "Kitchen renovation"),
+        ("onto.task.delete", {"task_id": "TTL"}, "Lower the TTL of the DNS records"),
+        (
+            "onto.edge.link",
+            {"src_kind": "task", "src_id": DEMO_TASK_ID, "dst_kind": "task", "dst_title": "TTL", "rel": "depends_on"},
+            "Lower the TTL of the DNS records",
+        ),
+        (
+            "onto.document.move",
+            {"document_id": get_demo_id("document", 1), "new_parent_title": "hosting"},
+            "Hosting comparison",
+        ),
+    ],
+)
+def test_some_words_of_one_title_are_a_candidate_only(api: Api, op: str, args: dict[str, str], title: str) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert title in [row.get("title") for row in error["expected"]]
+    assert "retry_with" not in details
+
+
+def test_title_that_is_a_part_of_another_one_is_not_its_id(api: Api) -> None:
+    details = api.exec("onto.task.update", {"title": "Lower the TTL", "state_key": "done"})["error"]["details"]
+
+    assert "retry_with" not in details
 
 
 def test_title_of_several_rows_gets_candidates(api: Api) -> None:

@@ -64,7 +64,7 @@ def test_task_is_created_from_the_chat_systems_arguments(api: Api) -> None:
 
     task = once["result"]["task"]
     assert (task["priority"], task["start_at"][:10], task["recurrence"]) == (
-        1,
+        2,
         "2030-01-01",
         None,
     )  # midnight in Berlin

@@ -1,49 +1,40 @@
 """Find the rows that a title means, over all projects of a subject."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, datetime
 
 from django.db.models import F
-from rapidfuzz import fuzz, process
 
 from workspace.contract import FoundRow
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, EntityType
 from workspace.errors import ArgumentError
 from workspace.services.access import profiles
 from workspace.services.access.access import NamedRow
-from workspace.services.search.matching import fold_case
-from workspace.services.search.search import match_any_word, split_words
-
-MAX_ROWS = 3
-MAX_CANDIDATES = 500  # rows whose titles are compared, newest first
-MAX_WORDS = 12
-MIN_SIMILARITY = 60  # of 100
+from workspace.services.search import similar_titles
+from workspace.services.search.search import match_any_word
+from workspace.services.search.similar_titles import MAX_CANDIDATES, MAX_ROWS, strip_title
 
 _KINDS = {**ENTITY_TYPE_BY_NAME, EVENT.name: EVENT}
-_NOT_LETTERS = re.compile(r"[\W_]+")
 
 
 def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[Sequence[FoundRow], bool]:
     """Return up to three rows of an entity that the subject can see, and whether they have exactly this title.
 
     Case, punctuation and space do not count. Rows of the preferred project hide exact matches elsewhere. Without an
-    exact match, the rows are those with the most similar titles.
+    exact match, the rows are those with all its words in their titles, or else with the most similar titles.
     """
     kind = _KINDS.get(entity)
-    words = split_words(_NOT_LETTERS.sub(" ", title))[:MAX_WORDS]
+    words = similar_titles.split_title(title)
     if kind is None or not words:
         return [], False
     candidates = _list_candidates(kind, words, subject)
-    exact = [row for row, _ in candidates if _strip(row.title) == _strip(title)]
+    exact = [row for row, _ in candidates if strip_title(row.title) == strip_title(title)]
     if exact:
         preferred = [row for row, project in candidates if row in exact and project == project_id]
         return (preferred or exact)[:MAX_ROWS], True
-    rows = {row: row.title for row, _ in candidates}
-    matches = process.extract(
-        title, rows, scorer=fuzz.token_sort_ratio, processor=str.casefold, limit=MAX_ROWS, score_cutoff=MIN_SIMILARITY
-    )
-    return [row for _, _, row in matches], False
+    rows, have_words = similar_titles.choose_similar(title, {row: row.title for row, _ in candidates})
+    return [replace(row, has_words=have_words) for row in rows], False
 
 
 def find_project(entity: str, id: str, subject: str) -> str | None:
@@ -104,7 +95,3 @@ def _list_candidates(kind: EntityType, words: list[str], subject: str) -> list[t
         (FoundRow(str(id), title, "" if kind is PROJECT else place or ""), str(project))
         for id, title, place, project in columns[:MAX_CANDIDATES]
     ]
-
-
-def _strip(title: str) -> str:
-    return _NOT_LETTERS.sub("", fold_case(title))

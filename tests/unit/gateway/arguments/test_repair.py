@@ -72,6 +72,9 @@ def repair_args(args: dict[str, Any], context: UserContext = NO_CONTEXT) -> dict
         ({"updates": {"title": "A", "status": "done"}}, {"title": "A", "state_key": "done"}),  # args in an object
         ({"share": "40%"}, {"share": 0.4}),
         ({"title": "A", "state_key": None}, {"title": "A"}),  # null, as strict tool modes send for optional arguments
+        ({"title": "A", "assignee": "Ines"}, {"title": "A"}),  # no row has it; retry_with asks the model
+        ({"title": "A", "verbose": True}, {"title": "A"}),  # about the answer
+        ({"note": "A", "progress": 5}, {"description": "A", "update_strategy": "append"}),
         ({"titel": "A", "priority": "2", "state_key": "DONE"}, {"title": "A", "priority": 2, "state_key": "done"}),
     ],
 )
@@ -84,6 +87,8 @@ def test_repair_fixes_unambiguous_mistakes(args: dict[str, Any], expected: dict[
     [
         {"task_id": "7e3b9f20"},  # ids are never guessed
         {"task_id": TASK_ID, "nothing_like_it": 1},
+        {"task_id": TASK_ID, "assignee": "Ines"},  # without it the update would change nothing
+        {"task_id": TASK_ID, "title": "A", "include_subtasks": True},  # the update would change less
         {"task_id": TASK_ID, "title": "A", "propose": "top"},  # not a misspelt props
         {"task_id": TASK_ID, "urgent": None},  # without it the update would change nothing
         {"task_id": TASK_ID, "titel": "A", "title": "B"},  # two different titles

@@ -51,6 +51,32 @@ def test_similar_titles_are_found_if_none_is_the_same(project: Project) -> None:
     assert all(title.startswith("Order beech") for title in titles)
 
 
+@pytest.mark.parametrize("title", ["beech", "the BEECH", "roof beech", "beech order"])
+def test_row_is_found_by_some_words_of_its_title(project: Project, title: str) -> None:
+    TaskFactory(project=project, title="Order a beech hedge for the roof of the shed")
+    TaskFactory(project=project, title="Order the roof")
+
+    rows, is_exact = find_rows("task", title, "owner", "")
+
+    assert [(row.title, row.has_words) for row in rows] == [("Order a beech hedge for the roof of the shed", True)]
+    assert not is_exact
+
+
+def test_similar_title_without_all_words_says_so(project: Project) -> None:
+    TaskFactory(project=project, title="Order beech hedge")
+
+    [row], _ = find_rows("task", "Order beech hedges", "owner", "")
+
+    assert not row.has_words
+
+
+@pytest.mark.parametrize("title", ["or", "eech", "beech oak"])
+def test_part_of_a_word_or_one_word_of_several_is_not_enough(project: Project, title: str) -> None:
+    TaskFactory(project=project, title="Order a beech hedge for the roof of the shed")
+
+    assert find_rows("task", title, "owner", "") == ([], False)
+
+
 def test_rows_that_the_subject_cannot_see_or_that_are_deleted_are_not_found(project: Project) -> None:
     row = TaskFactory(project=project, title="Order beech")
     MembershipFactory(project=ProjectFactory(name="Elsewhere"), subject="stranger")

@@ -9,7 +9,7 @@ from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import ArgumentError
 from workspace.models import Project
-from workspace.services.search import title_lookup
+from workspace.services.search import similar_titles, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 
@@ -81,6 +81,38 @@ def test_unknown_and_invisible_titles_are_refused_alike(project: Project) -> Non
         "other/title: no goal in this project has this name; find it with onto.goal.search and send its id as other/id."
     }
     assert [each.code for each in errors if isinstance(each, ArgumentError)] == ["no_such_title"] * len(named)
+
+
+def test_unknown_title_is_refused_with_the_rows_that_have_its_words(project: Project) -> None:
+    rows = [make_row(project, "task", f"Set up a kitchen in room {number}") for number in range(4)]
+    make_row(ProjectFactory(), "task", "Set up a kitchen elsewhere")
+
+    [error] = find(project, ("task", "kitchen in the room"))
+    [only] = find(project, ("task", "kitchen room 2"))
+
+    assert isinstance(error, ArgumentError)
+    assert isinstance(only, ArgumentError)
+    assert len(error.expected) == similar_titles.MAX_ROWS
+    assert only.expected == [{"id": str(rows[2].pk), "title": "Set up a kitchen in room 2"}]
+    assert only.message == (
+        "other/title: no task in this project has this title; if it is one of these, send its id as other/id."
+    )
+
+
+def test_similar_titles_of_an_invisible_project_are_not_told(project: Project) -> None:
+    make_row(project, "task", "Set up a kitchen")
+
+    [error] = find(project, ("task", "kitchen"), subject="stranger")
+
+    assert isinstance(error, ArgumentError)
+    assert error.expected is None
+
+
+def test_similar_titles_are_looked_up_for_a_few_titles_only(
+    project: Project, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1 + title_lookup.MAX_SIMILAR_LOOKUPS):
+        find(project, *(("task", f"kitchen {number}") for number in range(9)))
 
 
 def test_title_lookup_finds_nothing_in_an_invisible_project(project: Project) -> None:
