@@ -72,7 +72,8 @@ def list_events(request: OpRequest) -> OpOutcome:
 def _build_message(shown: int, total: int, calendars: str) -> str:
     if not total:
         return f"No events in {calendars} in time_range; for another time, send time_min and time_max."
-    return f"{shown} of {total} events in {calendars}, earliest first. {EVENT.get_op_path('get')} returns all fields."
+    which = "" if calendars == CALENDARS_BY_SCOPE[calendar_scope.USER] else f" in {calendars}"
+    return f"{shown} of {total} events{which}, earliest first. {EVENT.get_op_path('get')} returns all fields."
 
 
 def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
