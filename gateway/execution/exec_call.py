@@ -79,9 +79,11 @@ class ExecCall:
         )
 
 
-def build_success(call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse) -> EnvelopeResponse:
+def build_success(
+    call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse, *, dry_run_warning: str = DRY_RUN_WARNING
+) -> EnvelopeResponse:
     """Return the response to a call that succeeded."""
-    dry_run_warnings = [DRY_RUN_WARNING] if call.dry_run and work.op.is_write else []
+    dry_run_warnings = [dry_run_warning] if call.dry_run and work.op.is_write else []
     meta = envelopes.build_meta(
         call.trace,
         [*dry_run_warnings, *call.warnings, *outcome.warnings],

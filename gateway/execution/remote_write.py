@@ -22,6 +22,7 @@ from gateway.execution.idempotency import KeyedCall
 from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
 
 log = logging.getLogger(__name__)
+DRY_RUN_WARNING = "Dry run: nothing was sent."
 STORE_GRACE = timedelta(seconds=5)  # time for storing the outcome after the call's deadline
 
 
@@ -65,8 +66,8 @@ def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> 
 def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
     """Return the response to a dry run: the call is valid. Nothing is sent, so the effect is not known."""
     executor.prepare(work)
-    result = {"message": f"{work.op.op} would be sent with these args. Nothing was sent."}
-    return exec_call.build_success(call, work, UpstreamResponse(result=result))
+    result = {"message": f"{work.op.op} would be sent with these args; what it would answer is not known."}
+    return exec_call.build_success(call, work, UpstreamResponse(result=result), dry_run_warning=DRY_RUN_WARNING)
 
 
 def _claim_call(call: ExecCall, work: UpstreamCall) -> int | None:
