@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from core import canonical_json
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogPin
@@ -20,7 +21,8 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
     content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
-    ops = builder.build_catalog("", content).ops.values()
+    served = orjson.loads(canonical_json.dumps(content))  # in the key order in which a release is served
+    ops = builder.build_catalog("", served).ops.values()
     draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
     live_pin = _find_live_pin(live, was or name)
     live_tokens = _count_tokens(live_pin.ops, TypedTools.of(live)) if live and live_pin else None
