@@ -89,6 +89,7 @@ class EntityType:
     )  # texts with update strategies, and the default of each
     search_columns: tuple[str, ...]  # the columns that the type's own search covers
     filters: Mapping[str, Q | Exists] = field(default_factory=dict)  # boolean arguments, and the condition for true
+    parent_column: str = ""  # the column with the id of the row of this type that it is a part of, if there is one
     link_filters: Mapping[str, str] = field(default_factory=dict)  # id arguments of linked rows, and the type of each
     range_filters: Mapping[str, str] = field(default_factory=dict)  # arguments with a time, and the lookup of each
     timed_filters: Mapping[str, Callable[[datetime], Q]] = field(
@@ -206,6 +207,7 @@ TASK = EntityType(
     update_strategies={"description": REPLACE, "details": REPLACE},
     search_columns=("title",),
     filters={"has_date": Q(start_at__isnull=False) | Q(due_at__isnull=False)},
+    parent_column="parent_task_id",
     link_filters={"plan_id": "plan"},
     range_filters={"due_after": "due_at__gte", "due_before": "due_at__lt"},
     timed_filters={"overdue": filter_overdue},

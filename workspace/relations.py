@@ -170,6 +170,8 @@ def resolve_relation(src_kind: EdgeKind, rel: str, dst_kind: EdgeKind) -> Relati
             return Relation(ends[0], name, ends[1], swapped=from_other_end)
         if ends[::-1] in KINDS_BY_RELATION[name]:
             return Relation(ends[1], name, ends[0], swapped=not from_other_end)
+    if src_kind is dst_kind:  # an unknown word can mean either order, so the guess says none
+        return Relation(src_kind, Rel.REFERENCES, dst_kind, is_guess=True)
     return _get_default_relation(src_kind, dst_kind)
 
 

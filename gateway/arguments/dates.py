@@ -2,7 +2,7 @@
 
 import re
 from calendar import monthrange
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -22,7 +22,14 @@ _TIME_OF_DAY = re.compile(r"(?:at )?(?:[0-9]{1,2}(?::[0-9]{2}){1,2}(?: ?[ap]\.?m
 _EPOCH = re.compile(r"[0-9]{9,13}")
 _ZONE = re.compile(r"\b(UTC|GMT|Z|[A-Z][A-Za-z]{1,20}/[A-Za-z_]{1,30})\]?\Z")
 _FILLER = re.compile(r"\b(?:by|on|due|until|before|the|at|around|coming|o'clock)\b|,", re.IGNORECASE)
-_WEEKDAY_OF_A_DATE = re.compile(r"\b(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|satur|sat|sun)(?:day)?\b", re.IGNORECASE)
+_WEEKDAY = re.compile(r"\b(mon|tue|wed|thu|fri|sat|sun)(?:s?day|s|nesday|rs?(?:day)?|urday)?\b")
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")  # in the order of datetime.weekday
+_WEEKS_AHEAD = re.compile(r"(?:next week|in (?P<count>an?|[0-9]{1,2}|two|three|four|five|six) weeks?)")
+# A time such as 15h, 15h30 or 14.30, but not the day 14.12.
+_TIME_WITHOUT_COLON = re.compile(
+    r"(?<=[a-z0-9] )(?P<hour>[01]?[0-9]|2[0-3])(?:h(?P<minute>[0-5][0-9])?|\.(?P<minutes>00|1[3-9]|[2-5][0-9]))\Z"
+)
+_DAY_AND_MONTH = re.compile(r"\b[0-9]{1,2}[/.-][0-9]{1,2}\b")
 _MONTH = re.compile(
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]{0,6}\b.{0,3}[0-9]|"
     r"[0-9].{0,3}\b(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
@@ -33,6 +40,7 @@ _SAME_WORDS = (
     (re.compile(r"\beod\b"), "end of day"),
     (re.compile(r"\beow\b"), "end of week"),
     (re.compile(r"\beom\b"), "end of month"),
+    (re.compile(r"(?<=[a-z] )(?:in )?morning\b"), "9:00"),
     (re.compile(r"\A(?:asap|immediately|right away)\Z"), "today"),
     (re.compile(r"\A(.+) from (?:now|today)\Z"), r"in \1"),
     (re.compile(r"\A\+ ?([0-9]+ ?[a-z]+)\Z"), r"in \1"),
@@ -174,8 +182,15 @@ def _read_numeric(text: str) -> tuple[datetime, bool] | None:
 
 def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
     text = " ".join(_FILLER.sub(" ", text.lower()).split())
+    text = _TIME_WITHOUT_COLON.sub(lambda found: f"{found['hour']}:{found['minute'] or found['minutes'] or '00'}", text)
+    if _DAY_AND_MONTH.search(text) or text.startswith("end of next "):
+        return None  # 3/4 can mean two days, and the end of next week several
+    weekday = _WEEKDAY.search(text)
+    rest = " ".join(_WEEKDAY.sub("", text).split())
+    if weekday and (ahead := _WEEKS_AHEAD.fullmatch(rest)):
+        return _count_weeks(now, ahead["count"], _WEEKDAYS.index(weekday[1])), False
     if _MONTH.search(text):
-        text = " ".join(_WEEKDAY_OF_A_DATE.sub("", text).split())
+        text = rest
     for pattern, same in _SAME_WORDS:
         text = pattern.sub(same, text)
     is_end = _END_OF.match(text)
@@ -189,7 +204,16 @@ def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
         return moment.replace(day=last_day, hour=0, minute=0, second=0, microsecond=0), False
     if not (context.hasTime or context.accuracy & (context.ACU_DAY | context.ACU_WEEK) or _COUNTED.match(text)):
         return None  # a month or a year: no day
+    if weekday and moment.weekday() != _WEEKDAYS.index(weekday[1]):
+        return None  # "saturday 4 december" in a year in which that is a Friday
     return moment.replace(second=0, microsecond=0), bool(context.hasTime)
+
+
+def _count_weeks(now: datetime, count: str | None, weekday: int) -> datetime:
+    """Return the day of the week that is so many weeks after this one."""
+    weeks = 1 if count in (None, "a", "an") else int(count) if count.isdecimal() else _COUNTS.index(count) + 1
+    monday = now - timedelta(days=now.weekday())
+    return (monday + timedelta(weeks=weeks, days=weekday)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @cache

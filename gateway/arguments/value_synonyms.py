@@ -23,9 +23,10 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
         *("working_on_it", "inprogress", "begun", "executing", "live", "in_work", "start"),
     ),
     (
-        *("todo", "to_do", "open", "pending", "new", "not_started", "backlog", "planned", "planning", "upcoming"),
-        *("unstarted", "queued", "not_done", "not_yet_started", "reopened", "reopen", "draft"),
+        *("todo", "to_do", "open", "pending", "new", "not_started", "backlog", "planned", "upcoming", "unstarted"),
+        *("queued", "not_done", "not_yet_started", "reopened", "reopen", "draft"),
     ),
+    ("planning", "planned", "in_planning", "not_started", "not_yet_started", "upcoming"),
     (
         *("blocked", "stuck", "waiting", "impeded", "waiting_for", "on_hold", "held_up", "waiting_on", "stalled"),
         *("block", "depends", "cannot_proceed"),
@@ -33,7 +34,7 @@ VALUE_SETS: tuple[tuple[str, ...], ...] = (
     ("paused", "on_hold", "hold", "suspended", "frozen", "parked", "pause", "put_on_hold", "onhold", "halted"),
     (
         *("cancelled", "canceled", "abandoned", "dropped", "aborted", "wont_do", "won_t_do", "wontfix", "discarded"),
-        *("called_off", "cancel", "abandon", "given_up", "give_up", "stopped"),
+        *("called_off", "cancel", "abandon", "given_up", "give_up"),
     ),
     ("archived", "archive"),
     ("draft", "drafting", "rough", "unfinished_draft"),

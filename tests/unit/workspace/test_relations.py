@@ -103,7 +103,7 @@ def test_known_relation_is_stored_in_the_direction_of_its_kinds(sent: str, store
 @pytest.mark.parametrize(
     ("sent", "stored"),
     [
-        ("task helps task", "task depends_on task"),
+        ("task helps task", "task references task"),  # depends_on would say which of them waits
         ("goal helps task", "task supports_goal goal"),
         ("plan helps goal", "plan supports_goal goal"),
         ("milestone helps plan", "plan targets_milestone milestone"),

@@ -119,7 +119,7 @@ def filter_rows(request: OpRequest, kind: EntityType) -> EntityQuerySet[Any]:
     for name, linked_kind in kind.link_filters.items():
         if id := request.args.get(name):
             linked = access.get_visible_row(ENTITY_TYPE_BY_NAME[linked_kind], subject=request.subject, id=id)
-            queryset = linked_rows.filter_linked(queryset, linked.pk)
+            queryset = linked_rows.filter_linked(queryset, linked.pk, parent_column=kind.parent_column)
     for name, build_condition in kind.timed_filters.items():
         if (is_wanted := request.args.get(name)) is not None:
             condition = build_condition(request.at)

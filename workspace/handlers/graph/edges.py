@@ -21,6 +21,10 @@ from workspace.services.search.title_lookup import TitledRow
 
 ENDS = ("src", "dst")
 MAX_LINKS = 10  # between two rows, that an error lists
+UNKNOWN_ORDER = (
+    "rel is no relation between rows of one kind; send depends_on if src waits for dst, blocks if dst waits for src, "
+    "contains, or references."
+)
 CIRCLE = "These rows now wait for each other in a circle; remove one of the links with onto.edge.unlink."
 
 
@@ -48,6 +52,8 @@ def link_rows(request: OpRequest) -> OpOutcome:
         message = "rel: a subtask is not linked by an edge; send parent_task_id with onto.task.update."
         raise _build_argument_error("rel", "subtask", message)
     relation = relations.resolve_relation(EdgeKind(ends[0].kind), args["rel"], EdgeKind(ends[1].kind))
+    if relation.is_guess and relation.src_kind == relation.dst_kind:
+        raise _build_argument_error("rel", "unknown_relation", UNKNOWN_ORDER)
     props = args.get("props", {}) | ({edges.ORIGINAL_REL: args["rel"]} if relation.is_guess else {})
     if edges.get_project_id(src) != edges.get_project_id(dst):
         message = "dst_id is in another project; an edge links two rows of one project."

@@ -1,6 +1,8 @@
 """The rows that are linked to a row by edges."""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 from typing import Any
 from uuid import UUID
 
@@ -22,12 +24,12 @@ def list_linked_kinds(id: UUID) -> list[EntityType]:
     return [kind for name, kind in ENTITY_TYPE_BY_NAME.items() if name in names]
 
 
-def filter_linked(queryset: EntityQuerySet[Any], id: UUID) -> EntityQuerySet[Any]:
-    """Return the rows of a queryset that an edge joins with a row, in either direction."""
+def filter_linked(queryset: EntityQuerySet[Any], id: UUID, *, parent_column: str = "") -> EntityQuerySet[Any]:
+    """Return the rows of a queryset that an edge joins with a row, in either direction, and the parts of these."""
     edges = Edge.objects.filter(deleted_at=None)
-    return queryset.filter(
-        Q(pk__in=edges.filter(src_id=id).values("dst_id")) | Q(pk__in=edges.filter(dst_id=id).values("src_id"))
-    )
+    ends = (edges.filter(src_id=id).values("dst_id"), edges.filter(dst_id=id).values("src_id"))
+    columns = ("pk", parent_column) if parent_column else ("pk",)
+    return queryset.filter(reduce(or_, (Q((f"{column}__in", each)) for column in columns for each in ends)))
 
 
 def list_linked_rows(

@@ -22,6 +22,12 @@ NOW = datetime(2026, 11, 23, 19, 0, tzinfo=ZoneInfo("Europe/Berlin"))  # a Monda
         ("next friday", "2026-12-04"),  # of the next week
         ("by friday", "2026-11-27"),
         ("next week monday", "2026-11-30"),
+        ("friday next week", "2026-12-04"),
+        ("friday in two weeks", "2026-12-11"),
+        ("friday morning", "2026-11-27T09:00"),
+        ("thu 14.30", "2026-11-26T14:30"),
+        ("4 dec 15h", "2026-12-04T15:00"),
+        ("friday 4 december", "2026-12-04"),
         ("in 3 days", "2026-11-26"),
         ("3 days from now", "2026-11-26"),
         ("+3 days", "2026-11-26"),
@@ -59,6 +65,7 @@ def test_date_in_words_is_found(text: Any, expected: str) -> None:
     "text",
     [
         *("soon", "whenever", "hello", "", "may", "december 2026", "next month", "Q1 2027", "this weekend"),
+        *("end of next week", "1/12", "30.11.", "friday 4.12", "friday 14.12", "saturday 4 december"),
         *("02/03/2026", "99/99/9999", "2026-13-45", 7, True, None, 1.5, [], "tomorrow or friday", "x" * 61),
     ],
 )

@@ -72,7 +72,7 @@ def test_create_stores_a_word_that_is_not_a_relation(project: Project) -> None:
     outcome = create(project, connections=[refer_to(other, rel="echoes")])
 
     edge = Edge.objects.get()
-    assert (str(edge), edge.dst_id, edge.props) == ("task depends_on task", other.pk, {"original_rel": "echoes"})
+    assert (str(edge), edge.dst_id, edge.props) == ("task references task", other.pk, {"original_rel": "echoes"})
     assert len(outcome.warnings) == 1
 
 

@@ -533,9 +533,12 @@ def test_tasks_of_a_plan(project: Project) -> None:
         task = TaskFactory(project=project, title=title)
         ends = {"src_kind": "plan", "src_id": linked.pk, "rel": "has_task", "dst_kind": "task", "dst_id": task.pk}
         EdgeFactory(project=project, deleted_at=deleted_at, **ends)
+    TaskFactory(project=project, title="subtask", parent_task=Task.objects.get(title="kept"))
     waiting = TaskFactory(project=project, title="other way round")
     EdgeFactory(project=project, src_id=waiting.pk, rel="references", dst_kind="plan", dst_id=plan.pk)
 
-    assert titles(call_handler("list_onto_tasks", plan_id=str(plan.pk)).result) == ["kept", "other way round"]
+    assert titles(call_handler("list_onto_tasks", plan_id=str(plan.pk)).result) == [
+        *("kept", "other way round", "subtask"),
+    ]
     with pytest.raises(NotFound):
         call_handler("list_onto_tasks", plan_id=str(plan.pk), subject="stranger")

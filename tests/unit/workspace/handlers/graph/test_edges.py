@@ -84,6 +84,20 @@ def test_link_warns_when_it_stores_another_edge_than_sent(
     assert outcome.result["edge"]["props"] == ({"original_rel": rel} if "original_rel" in (warning or "") else {})
 
 
+@pytest.mark.parametrize("rel", ["must be done before", "cannot start before", "finish_to_start", "leads to"])
+def test_unknown_word_between_tasks_is_refused_because_it_can_mean_either_order(project: Project, rel: str) -> None:
+    first, second = TaskFactory(project=project), TaskFactory(project=project)
+
+    with pytest.raises(InvalidArgs) as refused:
+        link(first, rel, second)
+
+    [error] = refused.value.field_errors
+    assert (error.path, error.code) == ("/rel", "unknown_relation")
+    assert error.message.startswith(
+        "rel is no relation between rows of one kind; send depends_on if src waits for dst,"
+    )
+
+
 def test_order_words_are_stored_in_their_direction_and_the_message_names_the_rows(project: Project) -> None:
     first, second = (TaskFactory(project=project, title=title) for title in ("Lower the TTL", "Move the site"))
 

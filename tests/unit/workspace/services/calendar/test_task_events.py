@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cpu_budget import examples
 from tests.support.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
+from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Task
 from workspace.services.calendar import task_events
 from workspace.services.time import times
@@ -250,3 +251,11 @@ def test_events_depend_only_on_the_current_task(
 
         assert list_stored_events(task) == list_stored_events(fresh)
         assert len(list_stored_events(task)) <= 2
+
+
+def test_new_recurring_task_has_an_end(db: None) -> None:
+    task = create(due_at="2026-03-06", recurrence="weekly", recurrence_until="2026-03-20")
+
+    assert task["recurrence_until"].startswith("2026-03-20")
+    with pytest.raises(InvalidArgs):
+        create(due_at="2026-03-06", recurrence_until="2026-03-20")
