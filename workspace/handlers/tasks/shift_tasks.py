@@ -200,7 +200,8 @@ def _serialize(task: Task, zone: ZoneInfo) -> dict[str, str]:
 def _build_message(tasks: list[Task], days: int) -> str:
     count = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
     way = f"{abs(days)} day{'' if abs(days) == 1 else 's'} {'later' if days > 0 else 'earlier'}"
-    message = f"Moved the dates of {count} {way}; tasks has the new ones. Milestones, plans and events keep theirs."
+    message = f"Moved the dates of {count} {way}; tasks has the new ones."
+    message += " Milestones, plans and other events keep theirs."  # than those of the tasks
     recurring = sum(1 for task in tasks if task.recurrence)
     if recurring:
         message += f" {recurring} of them recur{'s' if recurring == 1 else ''}, so all later ones move, too."

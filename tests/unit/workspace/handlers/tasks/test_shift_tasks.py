@@ -47,7 +47,7 @@ def test_dates_move_and_everything_else_stays(project: Project) -> None:
         ],
         "total": 1,
         "message": "Moved the dates of 1 task 3 days later; tasks has the new ones. "
-        "Milestones, plans and events keep theirs.",
+        "Milestones, plans and other events keep theirs.",
     }
 
 
