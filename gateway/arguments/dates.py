@@ -55,7 +55,9 @@ _OFFSET = re.compile(
 )
 _UNITS = {"mi": "minutes", "h": "hours", "d": "days", "w": "weeks", "mo": "months", "y": "years"}  # by how they begin
 _COUNTED = re.compile(r"\A(?:in [0-9a-z]+ |end of month\Z)")
-_END_OF = re.compile(r"\A(?:the )?end of (?=[a-z]{3,9}\b(?: [0-9]{4})?\Z)(?!day\b|week\b|month\b|year\b)")
+_MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+_END_OF_MONTH = re.compile(rf"\A(?:the )?end of (?=(?:{_MONTHS})[a-z]{{0,6}}\b(?: [0-9]{{4}})?\Z)")
+_END_OF_DAY = re.compile(r"\A(?:the )?end of (?:day )?(?=[a-z]{3,9}\Z)")  # end of friday
 _EPOCH_SECONDS, _EPOCH_MILLISECONDS = range(10**8, 10**10), range(10**11, 10**13)  # of the years 1973 to 2286
 
 
@@ -193,8 +195,10 @@ def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
         text = rest
     for pattern, same in _SAME_WORDS:
         text = pattern.sub(same, text)
-    is_end = _END_OF.match(text)
-    text = _END_OF.sub("", text)
+    is_end = _END_OF_MONTH.match(text)
+    text = _END_OF_MONTH.sub("", text)
+    if weekday or text.endswith(("today", "tomorrow")):
+        text = _END_OF_DAY.sub("", text)
     found = _get_calendar().nlp(text, now)
     if not found or len(found) > 1 or found[0][4].strip() != text:
         return None

@@ -23,6 +23,8 @@ NOW = datetime(2026, 11, 23, 19, 0, tzinfo=ZoneInfo("Europe/Berlin"))  # a Monda
         ("by friday", "2026-11-27"),
         ("next week monday", "2026-11-30"),
         ("friday next week", "2026-12-04"),
+        ("end of friday", "2026-11-27"),
+        ("end of day tomorrow", "2026-11-24"),
         ("friday in two weeks", "2026-12-11"),
         ("friday morning", "2026-11-27T09:00"),
         ("thu 14.30", "2026-11-26T14:30"),
