@@ -3,7 +3,6 @@
 import socket
 import threading
 from contextlib import suppress
-from typing import Any
 
 from django.db import connection
 
@@ -61,10 +60,11 @@ class Link:
 
 
 def _connect_to_postgres() -> socket.socket:
-    parameters: dict[str, Any] = connection.settings_dict
-    host, port = parameters["HOST"] or "/var/run/postgresql", parameters["PORT"] or "5432"
+    # Not HOST of the settings: the embedded PostgreSQL tells its socket in OPTIONS.
+    parameters = connection.get_connection_params()
+    host, port = str(parameters.get("host") or "/var/run/postgresql"), int(parameters.get("port") or 5432)
     if host.startswith("/"):
         far = socket.socket(socket.AF_UNIX)
         far.connect(f"{host}/.s.PGSQL.{port}")
         return far
-    return socket.create_connection((host, int(port)))
+    return socket.create_connection((host, port))
