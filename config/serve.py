@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -25,7 +26,18 @@ PAUSE_SECONDS = 5.0
 
 
 def main() -> None:
-    """Run granian so that a signal stops it and its workers at any time, even during startup."""
+    """Serve the gateway."""
+    run_server(
+        lambda: build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS),
+        modules=("config.urls",),
+    )
+
+
+def run_server(list_arguments: Callable[[], list[str]], *, modules: Sequence[str]) -> None:
+    """Run granian so that a signal stops it and its workers at any time, even during startup.
+
+    `list_arguments` is called when the settings are loaded. `modules` are imported before workers are forked.
+    """
     # Until granian sets its handler, Python's would print a traceback. manage.py start blocks the signal.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -33,25 +45,25 @@ def main() -> None:
     with env.exit_on_invalid_setting():
         env.make_metrics_folder()
         env.load_settings()
-    _preload_application()
+    _preload_application(modules)
     os.register_at_fork(after_in_child=_stop_on_sigterm_only)
     from granian import cli
 
     cli.Server = _PersistentServer  # type: ignore[attr-defined]  # it is imported there, and not declared again
-    sys.argv[1:1] = build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS)
+    sys.argv[1:1] = list_arguments()
     cli.entrypoint()  # type: ignore[no-untyped-call]  # the package has no type hint for it
 
 
-def build_arguments(application: str, *, workers: int) -> list[str]:
+def build_arguments(application: str, *, workers: int, interface: str = "rsgi") -> list[str]:
     """Return the arguments with which granian serves this project. Those that follow them count instead."""
     return [
-        *("--interface", "rsgi", "--http", "1", "--no-ws", "--log-level", "warning"),
+        *("--interface", interface, "--http", "1", "--no-ws", "--log-level", "warning"),
         *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
         application,
     ]
 
 
-def _preload_application() -> None:
+def _preload_application(modules: Sequence[str]) -> None:
     """Import the application. Workers are forks of this process: they start at once and share the memory.
 
     Nothing here may start a thread or connect to anything, which a fork would not have or share by mistake.
@@ -59,7 +71,7 @@ def _preload_application() -> None:
     django.setup()
     from core import metrics
 
-    for module in ("config.urls", *(name.rpartition(".")[0] for name in settings.MIDDLEWARE)):
+    for module in (*modules, *(name.rpartition(".")[0] for name in settings.MIDDLEWARE)):
         import_module(module)
     metrics.drop_own_gauges()
     gc.collect()

@@ -30,6 +30,7 @@ CSRF_TRUSTED_ORIGINS = env.read_origins("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "gateway",
+    "chat",
     "registry",
     "workspace",
     "analytics",
@@ -162,6 +163,7 @@ CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localh
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
 SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
 LLM_API_KEY = env.read_token("LLM_API_KEY")
+CHAT_GATEWAY_KEY = env.read_token("CHAT_GATEWAY_KEY")
 
 _log_level = env.read_choice("LOG_LEVEL", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
 LOGGING = {
@@ -178,6 +180,7 @@ LOGGING = {
                 WEB_SEARCH_KEY,
                 SEARCH_EMBEDDINGS_KEY,
                 LLM_API_KEY,
+                CHAT_GATEWAY_KEY,
                 *(urlsplit(url).password or "" for url in CELERY_BROKER_URL.split(";")),
             ],
         }
@@ -212,9 +215,9 @@ REST_FRAMEWORK = {
 # prometheus_client reads the variable. config/wsgi.py sets it for servers; other processes need none.
 env.make_folder("PROMETHEUS_MULTIPROC_DIR")
 
-# Limits of wrong passwords (gateway/sign_in/throttle.py).
-AXES_HANDLER = "gateway.sign_in.throttle.SignInThrottle"
-AXES_USERNAME_CALLABLE = "gateway.sign_in.throttle.get_account"
+# Limits of wrong passwords (core/sign_in_throttle.py).
+AXES_HANDLER = "core.sign_in_throttle.SignInThrottle"
+AXES_USERNAME_CALLABLE = "core.sign_in_throttle.get_account"
 AXES_CLIENT_IP_CALLABLE = "core.client_address.get_axes_address"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_FAILURE_LIMIT = 1  # the handler counts the limits that are reached
@@ -332,6 +335,13 @@ LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS = env.read_amount("LLM_FAST_DOLLARS_PE
 LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS = env.read_amount(
     "LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS", default="0.00"
 )
+
+# The chat: the gateway that it calls and its key there, the model tier that answers, and the days after which
+# conversations are deleted. CHAT_URL is where people find it; /chat/ of the gateway leads there.
+CHAT_URL = env.read_url("CHAT_URL", example="https://chat.acme.com/chat/")
+CHAT_GATEWAY_URL = (env.read_url("CHAT_GATEWAY_URL", example="http://web:8000") or "http://127.0.0.1:8000").rstrip("/")
+CHAT_MODEL_TIER = env.read_choice("CHAT_MODEL_TIER", choices=["fast", "main"], default="fast")
+CHAT_DAYS = env.read_number("CHAT_DAYS", default=90, least=1, most=env.MAX_DAYS)
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)

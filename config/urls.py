@@ -1,5 +1,7 @@
+from django.conf import settings
 from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
+from django.views.generic import RedirectView
 
 from gateway.api.docs import DocsView, SchemaView
 from gateway.api.health import AliveView, ReadyView
@@ -17,6 +19,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", ReadyView.as_view(), name="readyz"),
     path("metrics", MetricsView.as_view(), name="metrics"),
 ]
+if settings.CHAT_URL:  # without it, a proxy sends /chat/ to the chat's process
+    urlpatterns.append(path("chat/", RedirectView.as_view(url=settings.CHAT_URL), name="chat"))
 
 handler400 = "gateway.api.error_pages.bad_request"
 handler403 = "gateway.api.error_pages.forbidden"

@@ -6,6 +6,7 @@ from functools import partial
 
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
+from chat.conversations import retention as chat_retention
 from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
@@ -65,6 +66,8 @@ PERIODIC_JOBS = (
     Job(retention.delete_turns, timedelta(minutes=10)),
     Job(retention.delete_subjects, timedelta(hours=1)),
     Job(retention.delete_contents, timedelta(minutes=10)),
+    Job(chat_retention.delete_event_chunks, timedelta(minutes=1)),
+    Job(chat_retention.delete_conversations, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),

@@ -46,6 +46,7 @@ AREAS = {
         *("workspace.plan", "workspace.milestone", "workspace.risk", "workspace.requirement", "workspace.edge"),
         *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
     ),
+    "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
     "clients": ("gateway.client", "gateway.apikey"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }

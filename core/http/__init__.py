@@ -1,7 +1,8 @@
 """Guarded outgoing HTTP: `http.request(…)` and the errors it raises (docs/adr/0008)."""
 
-from core.http.api_endpoint import build_endpoint_url, post_json
-from core.http.client import Response, request
+from core.http.abort import Abort
+from core.http.api_endpoint import build_endpoint_url, call_api, post_for_stream, post_json
+from core.http.client import Response, ResponseStream, request
 from core.http.errors import (
     AddressRefused,
     BadRequest,
@@ -16,18 +17,22 @@ from core.http.errors import (
 )
 
 __all__ = [
+    "Abort",
     "AddressRefused",
     "BadRequest",
     "BadUrl",
     "BrokenAnswer",
     "OutgoingError",
     "Response",
+    "ResponseStream",
     "TimedOut",
     "TooLarge",
     "TooManyRedirects",
     "Unreachable",
     "Untrusted",
     "build_endpoint_url",
+    "call_api",
+    "post_for_stream",
     "post_json",
     "request",
 ]

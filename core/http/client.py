@@ -14,6 +14,7 @@ import httpx2
 
 from core.deadlines import Deadline
 from core.http import redirects, response_body
+from core.http.abort import Abort
 from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
 from core.http.network import Exchange, GuardedBackend, current_exchange
 from core.http.ssrf import Networks
@@ -24,6 +25,15 @@ IDLE_SECONDS = 15.0  # how long an idle connection stays open
 CONNECTIONS = 64
 MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ResponseStream:
+    """A response with any status, whose body is read while it arrives: lower-case headers, and the chunks."""
+
+    status: int
+    headers: dict[str, str]
+    chunks: Iterator[bytes]
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: a response must not end up in logs
@@ -88,6 +98,34 @@ def request(
     raise TooManyRedirects
 
 
+@contextmanager
+def open_stream(
+    method: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: bytes | None = None,
+    deadline: Deadline,
+    max_bytes: int,
+    read_seconds: float | None,
+    abort: Abort,
+    allow: Networks | None = None,
+) -> Iterator[ResponseStream]:
+    """Send one request and yield the response while it arrives. Raises OutgoingError, until the block ends.
+
+    The arguments are those of `request`. No redirect is followed, and no encoding is accepted: a compressed stream
+    arrives late. `abort` ends the call from another thread.
+    """
+    hop = redirects.build_first_request(method, url, headers, body)
+    exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort)
+    try:
+        with _open_response(hop, exchange, encoding="identity") as response:
+            chunks = response_body.iter_chunks(response, max_bytes)
+            yield ResponseStream(response.status_code, dict(response.headers), chunks)
+    finally:
+        abort.attach(None)
+
+
 def get_transport(allow: Networks | None = None) -> GuardedTransport:
     """Return this process's transport for some allowed networks, created on first use (TLS setup takes tens of ms)."""
     key = (os.getpid(), allow)
@@ -98,11 +136,11 @@ def get_transport(allow: Networks | None = None) -> GuardedTransport:
 
 
 @contextmanager
-def _open_response(hop: redirects.Hop, exchange: Exchange) -> Iterator[httpx2.Response]:
+def _open_response(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "gzip") -> Iterator[httpx2.Response]:
     """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
     token = current_exchange.set(exchange)
     try:
-        response = get_transport(exchange.allow).handle_request(_build_request(hop, exchange))
+        response = get_transport(exchange.allow).handle_request(_build_request(hop, exchange, encoding))
         exchange.head_left = None
         try:
             yield response
@@ -120,12 +158,12 @@ def _open_response(hop: redirects.Hop, exchange: Exchange) -> Iterator[httpx2.Re
         current_exchange.reset(token)
 
 
-def _build_request(hop: redirects.Hop, exchange: Exchange) -> httpx2.Request:
+def _build_request(hop: redirects.Hop, exchange: Exchange, encoding: str) -> httpx2.Request:
     timeouts = {
         "connect": CONNECT_SECONDS,
         "read": exchange.read_seconds,
         "write": READ_SECONDS,
         "pool": exchange.limit_seconds(CONNECT_SECONDS),
     }
-    headers = hop.headers | {"accept-encoding": "gzip"}
+    headers = hop.headers | {"accept-encoding": encoding}
     return httpx2.Request(hop.method, hop.url, headers=headers, content=hop.body, extensions={"timeout": timeouts})

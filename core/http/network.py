@@ -12,6 +12,7 @@ from typing import Any
 import httpcore2
 
 from core.deadlines import Deadline, DeadlineExceeded
+from core.http.abort import Abort
 from core.http.errors import TimedOut, TooLarge, Unreachable, Untrusted
 from core.http.ssrf import Address, Networks, resolve_allowed_addresses
 
@@ -26,6 +27,14 @@ class Exchange:
     head_left: int | None = HEAD_MAX_BYTES  # None once the headers are complete
     allow: Networks | None = None  # non-public networks that may be called; None: those of the setting
     read_seconds: float | None = None  # between two chunks of the response; None: the deadline alone limits them
+    abort: Abort | None = None
+
+    def use_socket(self, sock: socket.socket) -> None:
+        """Let `abort` end the wait for this socket. Raises Unreachable if the call was aborted before."""
+        if self.abort is not None:
+            self.abort.attach(sock)
+            if self.abort.is_set:
+                raise Unreachable
 
     def limit_seconds(self, step: float | None) -> float:
         """Return the time limit of a step: the smaller of `step` and the time left for the call. Raises TimedOut."""
@@ -64,6 +73,7 @@ class GuardedStream(httpcore2.NetworkStream):
         """Return the bytes received: at least one, or none at the end of the stream."""
         exchange = current_exchange.get()
         room = exchange.limit_read(max_bytes)
+        exchange.use_socket(self._sock)
         self._sock.settimeout(exchange.limit_seconds(timeout))
         try:
             data = self._sock.recv(room)

@@ -16,14 +16,15 @@ def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
     """
     encoding = response.headers.get("content-encoding", "").strip().lower()
     if encoding in ("gzip", "x-gzip"):
-        return _gunzip(_iter_chunks(response, max_bytes), max_bytes)
-    body = b"".join(_iter_chunks(response, max_bytes))
+        return _gunzip(iter_chunks(response, max_bytes), max_bytes)
+    body = b"".join(iter_chunks(response, max_bytes))
     if body and encoding not in ("", "identity"):
         raise BrokenAnswer
     return body
 
 
-def _iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+def iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+    """Yield the body as it arrives, without unpacking it. Raises TooLarge."""
     left = max_bytes
     for chunk in response.iter_raw():
         left -= len(chunk)

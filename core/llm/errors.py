@@ -23,3 +23,7 @@ class LlmMalformed(LlmError):
 
 class LlmCutOff(LlmError):
     """The answer ended at a length limit."""
+
+
+class LlmAborted(LlmError):
+    """The caller ended the call."""

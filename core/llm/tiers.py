@@ -23,6 +23,20 @@ class Model:
     output_price: Decimal
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An endpoint that speaks OpenAI's Chat Completions, its key, and the model to ask."""
+
+    base_url: str
+    key: str
+    model: Model
+
+
+def get_endpoint(tier: Tier) -> Endpoint:
+    """Return the configured endpoint with the model of a tier."""
+    return Endpoint(settings.LLM_BASE_URL, settings.LLM_API_KEY, get_model(tier))
+
+
 def is_configured() -> bool:
     """Return whether there is an endpoint."""
     return bool(settings.LLM_BASE_URL)

@@ -10,8 +10,8 @@ from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
+from core.sign_in_throttle import KNOWN_ADDRESS_AGE
 from gateway.models import Batch, IdempotencyRecord, UsedConfirmation
-from gateway.sign_in.throttle import KNOWN_ADDRESS_AGE
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from core.client_address import read_client_address
 from core.password_hashing import MAX_WAIT_SECONDS, PasswordHashingBusy
-from gateway.sign_in.throttle import SignInLocked
+from core.sign_in_throttle import SignInLocked
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 
 from core import password_hashing
-from gateway.sign_in.throttle import PAIR_LIMIT, UNKNOWN_USER
+from core.sign_in_throttle import PAIR_LIMIT, UNKNOWN_USER
 from tests.support.admin_models import run_action
 from tests.support.concurrency import run_at_once
 

@@ -4,6 +4,7 @@ import secrets
 import shutil
 import signal
 import socket
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
+from chat.models import Profile
+from config.serve_chat import LIFELINE
 from gateway.clients import api_keys, key_verification
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
@@ -21,7 +24,10 @@ LOCAL_KEY_RATE = 1_000  # requests per second of the local key: high enough for 
 
 
 class Command(BaseCommand):
-    help = "Start the local gateway: migrate, load catalog and demo, create an admin and a key, serve on PORT."
+    help = (
+        "Start the local gateway and its chat: migrate, load catalog and demo, create an admin and keys, "
+        "serve the gateway on PORT and the chat on PORT + 1."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if settings.PRODUCTION:
@@ -31,17 +37,25 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
         _acquire_lock(port)
+        chat_port = port + 1
         _check_port_is_free(port)
+        _check_port_is_free(chat_port)
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
         call_command("load_demo", stdout=self.stdout)
-        dev_env = _ensure_dev_env(f"http://127.0.0.1:{port}")
+        dev_env = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
         self._print_welcome(dev_env)
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
+        os.environ |= {
+            "CHAT_URL": dev_env["CHAT_URL"],
+            "CHAT_GATEWAY_URL": dev_env["GATEWAY_URL"],
+            "CHAT_GATEWAY_KEY": dev_env["CHAT_GATEWAY_KEY"],
+        }
+        _start_chat(chat_port)
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
@@ -51,6 +65,7 @@ class Command(BaseCommand):
             f"""
 Tool Gateway is on {url}
   admin    {url}/admin/   {dev_env["ADMIN_USERNAME"]} / {dev_env["ADMIN_PASSWORD"]}
+  chat     {dev_env["CHAT_URL"]}   the same user
   key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {dev_env["GATEWAY_SUBJECT"]}
 
 Try it from another terminal:
@@ -64,8 +79,8 @@ Ctrl-C stops it when running requests have ended; a second one stops it at once.
 
 def _read_port() -> int:
     text = os.environ.get("PORT", "8000")
-    if not text.isdecimal() or not 0 < int(text) < 65536:
-        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65535.")
+    if not text.isdecimal() or not 0 < int(text) < 65535:
+        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65534. The chat uses the next one.")
     return int(text)
 
 
@@ -91,18 +106,31 @@ def _check_port_is_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            raise CommandError(f"Port {port} is taken. Choose another: PORT=8001 make run") from None
+                raise CommandError(f"Port {port} is taken. Choose another: PORT=8100 make run") from None
 
 
-def _ensure_dev_env(url: str) -> dict[str, str]:
-    """Create the admin and key if they are missing, write var/dev.env and return its values."""
+def _start_chat(port: int) -> None:
+    """Start the chat's server, which ends with this process and the server that replaces it."""
+    read_end, write_end = os.pipe()
+    os.set_inheritable(write_end, True)  # the gateway's server holds it
+    arguments = ["-m", "config.serve_chat", "--host", "127.0.0.1", "--port", str(port)]
+    environment = os.environ | {LIFELINE: str(read_end)}
+    subprocess.Popen([sys.executable, *arguments], pass_fds=[read_end], env=environment)  # noqa: S603 - our program
+    os.close(read_end)
+
+
+def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:
+    """Create the admin and the keys if they are missing, write var/dev.env and return its values."""
     path = settings.VAR_DIR / "dev.env"
     current = _read_env_file(path)
-    updated = {**current, "GATEWAY_URL": url}
+    updated = {**current, "GATEWAY_URL": url, "CHAT_URL": chat_url}
     if "ADMIN_PASSWORD" not in current or not _has_user(current.get("ADMIN_USERNAME", "")):
         updated |= _create_admin()
     if "GATEWAY_API_KEY" not in current or key_verification.verify(current["GATEWAY_API_KEY"]) is None:
         updated |= _create_key()
+    if "CHAT_GATEWAY_KEY" not in current or key_verification.verify(current["CHAT_GATEWAY_KEY"]) is None:
+        updated |= _create_chat_key()
+    _ensure_profile(updated["ADMIN_USERNAME"])
     if updated != current:
         new_path = path.with_suffix(".new")
         with os.fdopen(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -137,3 +165,16 @@ def _create_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
     _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
     return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
+
+
+def _create_chat_key() -> dict[str, str]:
+    """Create the key with which the chat speaks for its users. The gateway makes it ask them before it deletes."""
+    client, _ = Client.objects.get_or_create(name="chat", defaults={"confirms": True})
+    _, plaintext = api_keys.issue(client=client, by="start", name="local", rate=LOCAL_KEY_RATE)
+    return {"CHAT_GATEWAY_KEY": plaintext}
+
+
+def _ensure_profile(username: str) -> None:
+    """Make the admin the demo subject in the chat, unless somebody chose another."""
+    user = get_user_model()._default_manager.get(username=username)
+    Profile.objects.get_or_create(user=user, defaults={"subject": DEMO_SUBJECT})

@@ -1,0 +1,52 @@
+"""What all views of the API share: who asks, errors as JSON, and work in a thread that holds no connection after."""
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db import connection
+from django.http import HttpRequest, HttpResponseBase
+from django.views.decorators.csrf import csrf_exempt
+
+from chat.access.identity import Identity, identify
+from chat.errors import ApiError
+
+R = TypeVar("R")
+
+View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
+
+
+def api_view(*methods: str) -> Callable[[View], View]:
+    """Decorate an async view. `identify` checks CSRF where a session is used, so the middleware does not."""
+
+    def decorate(view: View) -> View:
+        @csrf_exempt
+        @wraps(view)
+        async def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            if request.method not in methods:
+                error = ApiError(405, "method_not_allowed", f"Send {' or '.join(methods)}.")
+                response = error.to_response()
+                response.headers["Allow"] = ", ".join(methods)
+                return response
+            try:
+                return await view(request, *args, **kwargs)
+            except ApiError as error:
+                return error.to_response()
+
+        return wrapper
+
+    return decorate
+
+
+async def run_with_identity(request: HttpRequest, function: Callable[[Identity], R]) -> R:
+    """Identify the caller and call the function in a thread, whose connection is free again after that."""
+
+    def work() -> R:
+        try:
+            return function(identify(request))
+        finally:
+            if not connection.in_atomic_block:  # tests run in a transaction
+                connection.close()
+
+    return await sync_to_async(work)()

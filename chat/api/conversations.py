@@ -1,0 +1,67 @@
+"""Conversations of the caller: list and search, read, rename, delete, export; and cancel a turn."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+
+from chat.access.identity import Identity
+from chat.api.base import api_view, run_with_identity
+from chat.api.requests import CancelRequest, RenameRequest, read_body
+from chat.conversations import store
+from chat.errors import ApiError
+
+PAGE_SIZE = 50
+
+
+@api_view("GET")
+async def conversations(request: HttpRequest) -> HttpResponseBase:
+    """Return {conversations: [{id, title, context, updated_at}], next_cursor?}, newest first. `q` searches."""
+    query, cursor = request.GET.get("q", ""), request.GET.get("cursor", "")
+    page = await run_with_identity(
+        request, lambda identity: store.list_page(identity.subject, query=query, cursor=cursor, size=PAGE_SIZE)
+    )
+    return JsonResponse(page)
+
+
+@api_view("GET", "PATCH", "DELETE")
+async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBase:
+    """Return a conversation with its messages and calls; rename it; delete it."""
+    title = read_body(request, RenameRequest)["title"] if request.method == "PATCH" else ""
+
+    def work(identity: Identity) -> dict[str, Any] | None:
+        if request.method == "PATCH":
+            return store.rename(identity.subject, str(session_id), title=title)
+        if request.method == "DELETE":
+            store.delete(identity.subject, str(session_id))
+            return None
+        return store.read_whole(identity.subject, str(session_id))
+
+    content = await run_with_identity(request, work)
+    return JsonResponse(content) if content is not None else HttpResponse(status=204)
+
+
+@api_view("GET")
+async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
+    """Return a conversation as a file: JSON with everything that is stored of it."""
+    content = await run_with_identity(request, lambda identity: store.read_whole(identity.subject, str(session_id)))
+    headers = {"Content-Disposition": f'attachment; filename="conversation-{session_id}.json"'}
+    return JsonResponse(content, headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})
+
+
+@api_view("POST")
+async def cancel(request: HttpRequest, session_id: str) -> HttpResponseBase:
+    """Stop the turn that runs. If `message_id` names one that has ended, nothing happens."""
+    message_id = read_body(request, CancelRequest).get("message_id")
+    cancelled = await run_with_identity(
+        request,
+        lambda identity: store.cancel(
+            identity.subject, str(session_id), message_id=str(message_id) if message_id else None
+        ),
+    )
+    return JsonResponse({"cancelled": cancelled})
+
+
+@api_view("GET", "POST", "PUT", "PATCH", "DELETE")
+async def not_found(_: HttpRequest, **kwargs: str) -> HttpResponseBase:
+    """Answer for all other paths of the API."""
+    raise ApiError(404, "not_found", "There is no such endpoint. docs/chat.md lists them all.")

@@ -1,0 +1,63 @@
+"""POST /chat/api/stream: send a message and read the answer while it is written. GET goes on after a break."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+
+from chat.access.identity import Identity
+from chat.api.base import api_view, run_with_identity
+from chat.api.requests import StreamRequest, read_body
+from chat.conversations import start_turn
+from chat.conversations.start_turn import Decision
+from chat.errors import ApiError
+from chat.events import sse
+from chat.models import Message
+from chat.turns import turn_runner
+
+LAST_EVENT_ID = "Last-Event-ID"
+
+
+@api_view("POST", "GET")
+async def stream(request: HttpRequest) -> HttpResponseBase:
+    """Return the events of a new turn, or those of one that runs or ended lately, after `Last-Event-ID`."""
+    if request.method == "GET":
+        event_id = request.headers.get(LAST_EVENT_ID) or request.GET.get("after", "")
+        turn_id, number = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
+        return _respond(turn_id, number)
+    body = read_body(request, StreamRequest)
+    turn_id = await run_with_identity(request, lambda identity: _start(identity, body))
+    return _respond(turn_id, 0)
+
+
+def _start(identity: Identity, body: dict[str, Any]) -> str:
+    turn_runner.check_capacity()
+    session_id, decision = body.get("session_id"), body.get("decision")
+    new = start_turn.start_turn(
+        subject=identity.subject,
+        message=body.get("message", ""),
+        session_id=str(session_id) if session_id else None,
+        context=body.get("context"),
+        decision=Decision(str(decision["call_id"]), decision["approve"]) if decision else None,
+        at=datetime.now(UTC),
+    )
+    return turn_runner.run_in_thread(new, identity.credentials).turn_id
+
+
+def _find_turn(identity: Identity, event_id: str) -> tuple[str, int]:
+    parsed = sse.parse_event_id(event_id)
+    if parsed is None:
+        text = f"Send the id of the last event that you have in {LAST_EVENT_ID}, such as <message_id>:12, or 0 for all."
+        raise ApiError(400, "invalid_request", text)
+    turn_id, number = parsed
+    turns = Message.objects.filter(pk=turn_id, role=Message.Role.ASSISTANT, conversation__subject=identity.subject)
+    if not turns.filter(conversation__deleted_at=None).exists():
+        raise ApiError(404, "not_found", "There is no such turn. Load the conversation instead.")
+    return turn_id, number
+
+
+def _respond(turn_id: str, after: int) -> StreamingHttpResponse:
+    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # the latter for nginx
+    return StreamingHttpResponse(
+        sse.stream_turn(turn_id, after), content_type="text/event-stream; charset=utf-8", headers=headers
+    )

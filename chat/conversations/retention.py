@@ -1,0 +1,30 @@
+"""Periodic jobs: delete what is not needed any more, 1,000 rows at a time. Each returns whether more may be left."""
+
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q
+
+from chat.models import Conversation, EventChunk
+
+CHUNKS_KEPT = timedelta(minutes=5)  # after the end of a turn, for streams that reconnect
+DELETED_KEPT = timedelta(days=1)
+BATCH_SIZE = 1_000
+
+
+def delete_event_chunks(at: datetime) -> bool:
+    """Delete the events of turns that ended some minutes ago. Messages and calls stay."""
+    old = EventChunk.objects.filter(written_at__lt=at - CHUNKS_KEPT).exclude(message__finish="")
+    ids = list(old.order_by("written_at").values_list("pk", flat=True)[:BATCH_SIZE])
+    EventChunk.objects.filter(pk__in=ids).delete()
+    return len(ids) == BATCH_SIZE
+
+
+def delete_conversations(at: datetime) -> bool:
+    """Delete conversations that were not used for CHAT_DAYS, and those that their users deleted."""
+    expired = Conversation.objects.filter(
+        Q(updated_at__lt=at - timedelta(days=settings.CHAT_DAYS)) | Q(deleted_at__lt=at - DELETED_KEPT)
+    )
+    ids = list(expired.order_by("updated_at").values_list("pk", flat=True)[:BATCH_SIZE])
+    Conversation.objects.filter(pk__in=ids).delete()
+    return len(ids) == BATCH_SIZE

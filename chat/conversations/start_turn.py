@@ -1,0 +1,159 @@
+"""Begin a turn: store the user's message, and the assistant's message that will hold the answer."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import IntegrityError, connection, transaction
+from django.db.models import QuerySet
+
+from chat.context.place import GLOBAL
+from chat.errors import ApiError
+from chat.events import event_writer
+from chat.models import MAX_TITLE, Conversation, Message, ToolCall
+
+MAX_MESSAGES_A_MINUTE = 20
+MAX_TURNS_AT_ONCE = 2
+
+Status = ToolCall.Status
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the user answered to a call that needs their agreement."""
+
+    call_id: str  # of our ToolCall
+    is_approved: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewTurn:
+    """A turn that is to be run. `message` is empty if it goes on after a decision."""
+
+    conversation: Conversation
+    turn: Message
+    message: str
+    decision: Decision | None
+
+
+def start_turn(
+    *,
+    subject: str,
+    message: str,
+    session_id: str | None,
+    context: dict[str, Any] | None,
+    decision: Decision | None,
+    at: datetime,
+) -> NewTurn:
+    """Store the messages of a new turn. Without a session there is a new conversation.
+
+    Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if the decision comes too
+    late, 429 over a limit.
+    """
+    event_writer.mark_dead_turns()
+    try:
+        with transaction.atomic():
+            _lock_subject(subject)
+            _check_limits(subject, at)
+            conversation = _get_or_create(subject, session_id, message, context, at)
+            if decision is not None:
+                _check_decision(conversation, decision)
+            turn = _add_messages(conversation, message, at)
+    except IntegrityError:
+        text = "An answer is still being written in this conversation. Wait for its end, or cancel it."
+        raise ApiError(409, "turn_running", text) from None
+    return NewTurn(conversation, turn, message, decision)
+
+
+def find_conversations(subject: str) -> QuerySet[Conversation]:
+    """Return a subject's conversations that are not deleted."""
+    return Conversation.objects.filter(subject=subject, deleted_at=None)
+
+
+def get_conversation(subject: str, session_id: str) -> Conversation:
+    """Return a subject's conversation. Raises ApiError."""
+    conversation = find_conversations(subject).filter(pk=session_id).first()
+    if conversation is None:
+        raise ApiError(404, "not_found", "There is no such conversation. Leave session_id out to begin a new one.")
+    return conversation
+
+
+def _get_or_create(
+    subject: str, session_id: str | None, message: str, context: dict[str, Any] | None, at: datetime
+) -> Conversation:
+    if session_id is None:
+        return Conversation.objects.create(
+            subject=subject,
+            title=shorten_title(message),
+            context=context or {"type": GLOBAL},
+            created_at=at,
+            updated_at=at,
+        )
+    conversation = get_conversation(subject, session_id)
+    conversation.updated_at = at
+    conversation.context = conversation.context if context is None else context
+    conversation.save(update_fields=["updated_at", "context"])
+    return conversation
+
+
+def shorten_title(message: str) -> str:
+    """Return the beginning of a message as a title: whole words, at most 60 characters."""
+    line = " ".join(message.split())
+    if len(line) <= MAX_TITLE:
+        return line
+    words = line[: MAX_TITLE - 1].rpartition(" ")[0] or line[: MAX_TITLE - 1]
+    return f"{words}…"
+
+
+def _add_messages(conversation: Conversation, message: str, at: datetime) -> Message:
+    last = conversation.messages.order_by("-position").values_list("position", flat=True).first() or 0
+    messages = [
+        Message(conversation=conversation, position=last + 1, role=Message.Role.USER, text=message, created_at=at)
+        for message in ([message] if message else [])
+    ]
+    position = last + len(messages) + 1
+    turn = Message(
+        conversation=conversation, position=position, role=Message.Role.ASSISTANT, created_at=at, heartbeat_at=at
+    )
+    Message.objects.bulk_create([*messages, turn])
+    return turn
+
+
+def _lock_subject(subject: str) -> None:
+    """Let a subject's requests count one after the other. On SQLite the transaction does that."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"chat:{subject}"])
+
+
+def _check_limits(subject: str, at: datetime) -> None:
+    turns = Message.objects.filter(conversation__subject=subject, role=Message.Role.ASSISTANT)
+    lately = turns.filter(created_at__gt=at - timedelta(minutes=1)).order_by("created_at")
+    times = list(lately.values_list("created_at", flat=True))
+    if len(times) >= MAX_MESSAGES_A_MINUTE:
+        wait = times[-MAX_MESSAGES_A_MINUTE] + timedelta(minutes=1) - at
+        text = f"More than {MAX_MESSAGES_A_MINUTE} messages in a minute. Try again in {_count_seconds(wait)} s."
+        raise ApiError(429, "rate_limited", text, retry_after=_count_seconds(wait))
+    if turns.filter(finish="").count() >= MAX_TURNS_AT_ONCE:
+        text = f"{MAX_TURNS_AT_ONCE} answers are being written already. Wait for one of them, or cancel it."
+        raise ApiError(429, "rate_limited", text, retry_after=2)
+
+
+def _count_seconds(wait: timedelta) -> int:
+    return max(1, int(wait.total_seconds()) + 1)
+
+
+def _check_decision(conversation: Conversation, decision: Decision) -> None:
+    """Refuse a decision about a call that does not wait for one, or no longer."""
+    last_turn = conversation.messages.filter(role=Message.Role.ASSISTANT).order_by("-position").first()
+    call = ToolCall.objects.filter(pk=decision.call_id, message__conversation=conversation).first()
+    is_waiting = call is not None and call.status == Status.CONFIRM and last_turn is not None
+    if not is_waiting or _has_message_after(conversation, call):
+        text = "This call does not wait for an answer any more. Ask for it again in a new message."
+        raise ApiError(409, "not_waiting", text)
+
+
+def _has_message_after(conversation: Conversation, call: ToolCall | None) -> bool:
+    """Return whether the user wrote something else since."""
+    position = call.message.position if call else 0
+    return conversation.messages.filter(role=Message.Role.USER, position__gt=position).exists()

@@ -1,0 +1,82 @@
+"""Conversations of a subject: list, search, read, rename, delete, and cancel what runs in them."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from chat.conversations.start_turn import find_conversations, get_conversation
+from chat.conversations.turn_view import describe_conversation, describe_message
+from chat.errors import ApiError
+from chat.events import event_writer
+from chat.models import Conversation, Message
+from core import cursors
+
+
+def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, Any]:
+    """Return {conversations, next_cursor?}, those used last first. `query` is looked for in titles and messages."""
+    rows = find_conversations(subject).order_by("-updated_at", "-pk")
+    if query.strip():
+        rows = rows.filter(Q(title__icontains=query.strip()) | Q(messages__text__icontains=query.strip())).distinct()
+    if cursor:
+        rows = _filter_after(rows, cursor)
+    page = list(rows[: size + 1])
+    conversations = [describe_conversation(row) for row in page[:size]]
+    if len(page) <= size:
+        return {"conversations": conversations}
+    last = page[size - 1]
+    return {
+        "conversations": conversations,
+        "next_cursor": cursors.encode(f"{last.updated_at.isoformat()} {last.pk}"),
+    }
+
+
+def read_whole(subject: str, session_id: str) -> dict[str, Any]:
+    """Return a conversation with all messages and calls. Raises ApiError."""
+    event_writer.mark_dead_turns()
+    conversation = get_conversation(subject, session_id)
+    messages = conversation.messages.prefetch_related("calls").order_by("position")
+    return {
+        **describe_conversation(conversation),
+        "tokens": conversation.tokens,
+        "dollars": float(conversation.dollars),
+        "messages": [describe_message(message) for message in messages],
+    }
+
+
+def rename(subject: str, session_id: str, *, title: str) -> dict[str, Any]:
+    """Set the title by the user, which stays. Raises ApiError."""
+    conversation = get_conversation(subject, session_id)
+    conversation.title, conversation.title_by = title, Conversation.TitleBy.PERSON
+    conversation.save(update_fields=["title", "title_by"])
+    return describe_conversation(conversation)
+
+
+def delete(subject: str, session_id: str) -> None:
+    """Hide a conversation, and stop what runs in it. A job deletes its rows a day later. Raises ApiError."""
+    conversation = get_conversation(subject, session_id)
+    cancel(subject, session_id, message_id=None)
+    conversation.deleted_at = datetime.now(UTC)
+    conversation.save(update_fields=["deleted_at"])
+
+
+def cancel(subject: str, session_id: str, *, message_id: str | None) -> bool:
+    """Stop the turn that runs, in whichever process. Return whether there was one. Raises ApiError."""
+    conversation = get_conversation(subject, session_id)
+    running = conversation.messages.filter(role=Message.Role.ASSISTANT, finish="")
+    if message_id:
+        running = running.filter(pk=message_id)
+    turn_ids = [str(each) for each in running.values_list("pk", flat=True)]
+    running.update(cancel_requested=True)
+    for turn_id in turn_ids:
+        event_writer.cancel_here(turn_id)
+    return bool(turn_ids)
+
+
+def _filter_after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Conversation]:
+    try:
+        updated_at, id = cursors.decode(cursor).split(" ")
+        at = datetime.fromisoformat(updated_at)
+        return rows.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=id))
+    except ValueError:
+        raise ApiError(400, "invalid_request", "The cursor is not valid. Begin without one.") from None

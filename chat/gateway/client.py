@@ -1,0 +1,180 @@
+"""A client of the gateway's API for one turn of one subject."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from core import http
+from core.deadlines import Deadline, DeadlineExceeded
+
+MAX_BYTES = 8_000_000  # of an answer
+MAX_RETRIES = 2
+RETRY_SECONDS = 0.2  # doubles with each retry
+MAX_WAIT_SECONDS = 3.0  # that the gateway may ask for
+
+
+class GatewayUnavailable(Exception):
+    """The gateway cannot be reached, or its answer is not JSON."""
+
+
+class GatewayRefused(Exception):
+    """The gateway refuses what the turn cannot do without. `envelope` says why."""
+
+    def __init__(self, status: int, envelope: Mapping[str, Any]) -> None:
+        super().__init__(f"status {status}")
+        self.status = status
+        self.envelope = envelope
+
+    @property
+    def message(self) -> str:
+        """What the gateway says."""
+        return str(self.envelope.get("error", {}).get("message", "The gateway refuses the call."))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    """The API key of the service that speaks, and whom it speaks for."""
+
+    key: str
+    subject: str
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GatewayAnswer:
+    """An answer with any status, and the sentence that the gateway wants a looping model to read."""
+
+    status: int
+    body: dict[str, Any]
+    hint: str
+
+
+class GatewayClient:
+    """Calls the gateway. Every call can be sent again: reads change nothing, and writes have an idempotency key.
+
+    A call that finds the gateway away or busy is retried twice. Raises GatewayUnavailable after that.
+    """
+
+    def __init__(
+        self,
+        credentials: Credentials,
+        *,
+        session: str = "",
+        turn: str = "",
+        context: str = "",
+        model: str = "",
+    ) -> None:
+        self._headers = {
+            "authorization": f"Bearer {credentials.key}",
+            "content-type": "application/json",
+            "accept": "application/json",
+            "gateway-subject": credentials.subject,
+        }
+        optional = {
+            "gateway-session": session,
+            "gateway-turn": turn,
+            "gateway-context": context,
+            "gateway-model": model,
+        }
+        self._headers |= {name: value for name, value in optional.items() if value}
+
+    def copy_for_agent(self, agent: str) -> "GatewayClient":
+        """Return a client that calls as an agent, which the gateway holds to its ops."""
+        copy = GatewayClient.__new__(GatewayClient)
+        copy._headers = {**self._headers, "gateway-agent": agent}
+        copy._headers.pop("gateway-toolset", None)
+        return copy
+
+    def use_toolset(self, toolset_id: str) -> None:
+        """Send a toolset's id with each later call, so that the turn stays on its surface and release."""
+        self._headers["gateway-toolset"] = toolset_id
+
+    def fetch_toolset(self, message: str) -> dict[str, Any]:
+        """Return what to show the model. Raises GatewayRefused."""
+        body = {"format": "openai", "message": message[:20_000]}
+        return self._require("POST", "toolset", body)
+
+    def escalate_toolset(self, toolset_id: str, missing_tool: str) -> dict[str, Any] | None:
+        """Return a wider toolset, or None if there is nothing wider."""
+        answer = self.call("POST", f"toolset/{toolset_id}/escalate", {"missing_tool": missing_tool[:200]}, seconds=10)
+        return answer.body if answer.status == 200 else None
+
+    def run_batch(self, entries: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Run entries in parallel and return their results in order. Raises GatewayRefused."""
+        body = {"ops": list(entries), "mode": "parallel"}
+        results: list[dict[str, Any]] = self._require("POST", "batch", body)["results"]
+        return results
+
+    def send_telemetry(self, report: Mapping[str, Any]) -> GatewayAnswer:
+        """Report how a turn went."""
+        return self.call("POST", "telemetry", report, seconds=5)
+
+    def check_access(self) -> None:
+        """Ask for help, which needs a valid key that may speak for the subject. Raises GatewayRefused."""
+        self._require("GET", "help?path=root&limit=1", None)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        *,
+        seconds: float,
+        idempotency_key: str = "",
+        confirmation: str = "",
+    ) -> GatewayAnswer:
+        """Call an endpoint below /api/v1/ and return its answer, whatever its status."""
+        headers = dict(self._headers)
+        if idempotency_key:
+            headers["idempotency-key"] = idempotency_key
+        if confirmation:
+            headers["gateway-confirm"] = confirmation
+        content = orjson.dumps(body) if body is not None else None
+        url = f"{settings.CHAT_GATEWAY_URL}/api/v1/{path}"
+        deadline = Deadline.after(milliseconds=int(seconds * 1000))
+        for retry in range(MAX_RETRIES + 1):
+            pause = RETRY_SECONDS * (1 << retry)
+            try:
+                response = http.call_api(
+                    method, url, headers=headers, body=content, deadline=deadline, max_bytes=MAX_BYTES
+                )
+            except (http.OutgoingError, DeadlineExceeded) as error:
+                problem: Exception = error
+            else:
+                wait = _read_wait(response)
+                if wait is None or wait > MAX_WAIT_SECONDS or retry == MAX_RETRIES:
+                    return _parse_answer(response)
+                problem, pause = GatewayUnavailable(f"status {response.status}"), wait
+            if retry == MAX_RETRIES or time.monotonic() + pause >= deadline.at:
+                break
+            time.sleep(pause)
+        raise GatewayUnavailable(type(problem).__name__) from None
+
+    def _require(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
+        answer = self.call(method, path, body, seconds=15)
+        if answer.status != 200:
+            raise GatewayRefused(answer.status, answer.body)
+        return answer.body
+
+
+def _read_wait(response: http.Response) -> float | None:
+    """Return the seconds after which the same call may succeed. None if it was answered for good."""
+    if response.status not in (429, 502, 503, 504):
+        return None
+    retry_after = response.headers.get("retry-after", "")
+    if response.status == 503 and not retry_after:
+        return None  # something is not configured
+    return float(retry_after) if retry_after.isdigit() else RETRY_SECONDS
+
+
+def _parse_answer(response: http.Response) -> GatewayAnswer:
+    try:
+        body = orjson.loads(response.body) if response.body else {}
+    except orjson.JSONDecodeError:
+        raise GatewayUnavailable(f"status {response.status}, not JSON") from None
+    if not isinstance(body, dict):
+        raise GatewayUnavailable(f"status {response.status}, not a JSON object")
+    return GatewayAnswer(response.status, body, response.headers.get("gateway-hint", ""))

@@ -1,0 +1,75 @@
+"""Envelopes: what the gateway answers, and the same form for what the chat answers itself."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chat.models import ToolCall
+
+Status = ToolCall.Status
+
+CONFIRMATION_REQUIRED = "confirmation_required"
+# Reasons for which the user must do something outside the conversation, such as connecting a calendar.
+USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "credentials_missing", "subject_required"})
+
+
+def build_error(op: str, code: str, message: str, reason: str) -> dict[str, Any]:
+    """Return an error envelope of the chat itself."""
+    return {"op": op, "ok": False, "error": {"code": code, "message": message, "details": {"reason": reason}}}
+
+
+def get_error(envelope: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the error, empty if there is none."""
+    error = envelope.get("error")
+    return error if isinstance(error, Mapping) else {}
+
+
+def get_reason(envelope: Mapping[str, Any]) -> str:
+    """Return the reason of an error, empty if there is none."""
+    details = get_error(envelope).get("details")
+    return str(details.get("reason", "")) if isinstance(details, Mapping) else ""
+
+
+def iter_envelopes(answer: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the envelopes of an answer: the results of a batch, or the answer itself."""
+    results = answer.get("results")
+    if isinstance(results, list) and "batch_id" in answer:
+        yield from (each for each in results if isinstance(each, Mapping))
+    else:
+        yield answer
+
+
+def get_status(answer: Mapping[str, Any]) -> Status:
+    """Return how a call went. Answers of help and discovery have no `ok` and are successes."""
+    if any(get_reason(each) == CONFIRMATION_REQUIRED for each in iter_envelopes(answer)):
+        return Status.CONFIRM
+    return Status.SUCCESS if answer.get("ok", "error" not in answer) else Status.ERROR
+
+
+def get_confirmation_token(answer: Mapping[str, Any]) -> str:
+    """Return the token of the first call that needs the user's agreement."""
+    for envelope in iter_envelopes(answer):
+        if get_reason(envelope) == CONFIRMATION_REQUIRED:
+            return str(get_error(envelope)["details"].get("confirmation", {}).get("token", ""))
+    return ""
+
+
+def requires_user_action(answer: Mapping[str, Any]) -> bool:
+    """Whether only the user can remove the reason of a failure."""
+    return any(get_reason(each) in USER_ACTION_REASONS for each in iter_envelopes(answer))
+
+
+def remove_tokens(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer without confirmation tokens, for the model and the page. Only the chat sends them back."""
+    if "results" in answer:
+        return {**answer, "results": [_remove_token(each) for each in answer["results"]]}
+    shown: dict[str, Any] = _remove_token(answer)
+    return shown
+
+
+def _remove_token(envelope: Any) -> Any:
+    if not isinstance(envelope, Mapping) or get_reason(envelope) != CONFIRMATION_REQUIRED:
+        return dict(envelope) if isinstance(envelope, Mapping) else envelope
+    error = get_error(envelope)
+    details = dict(error["details"])
+    confirmation = {name: value for name, value in details.get("confirmation", {}).items() if name != "token"}
+    return {**envelope, "error": {**error, "details": {**details, "confirmation": confirmation}}}

@@ -1,0 +1,162 @@
+"""Conversations, their messages and tool calls, and the events of turns that are streamed."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+MAX_SUBJECT = 200  # as the gateway's
+MAX_TITLE = 60
+
+
+class Profile(models.Model):
+    """Whom the gateway knows a user as."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_profile")
+    subject = models.CharField(max_length=MAX_SUBJECT, help_text="Sent as Gateway-Subject. Opaque, not a name.")
+
+    def __str__(self) -> str:
+        return self.subject
+
+
+class Conversation(models.Model):
+    """A sequence of messages of one subject."""
+
+    class TitleBy(models.TextChoices):
+        """Who gave the title."""
+
+        MESSAGE = "message", "the first message"
+        MODEL = "model", "the model"
+        PERSON = "person", "the user"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    subject = models.CharField(max_length=MAX_SUBJECT)
+    title = models.CharField(max_length=MAX_TITLE, blank=True)
+    title_by = models.CharField(max_length=10, choices=TitleBy.choices, default=TitleBy.MESSAGE)
+    context = models.JSONField(default=dict, help_text="{type, project_id?, entity_id?}")
+    summary = models.TextField(blank=True, help_text="Of the messages before summarised_until, for the model.")
+    summarised_until = models.PositiveIntegerField(default=0, help_text="A position in the conversation.")
+    tokens = models.PositiveBigIntegerField(default=0, help_text="In and out, as the provider counts them.")
+    dollars = models.DecimalField(max_digits=12, decimal_places=6, default=0)
+    created_at = models.DateTimeField(default=timezone.now)
+    updated_at = models.DateTimeField(default=timezone.now)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["subject", "-updated_at"], name="chat_conversation_subject"),
+            models.Index(fields=["updated_at"], name="chat_conversation_updated"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+
+class Message(models.Model):
+    """What the user or the assistant wrote. A message of the assistant is a turn: it runs until it has a `finish`."""
+
+    class Role(models.TextChoices):
+        """Who wrote it."""
+
+        USER = "user"
+        ASSISTANT = "assistant"
+
+    class Finish(models.TextChoices):
+        """How a turn ended. The first four are the reasons of the event `done`."""
+
+        STOP = "stop", "complete"
+        LIMIT = "limit", "reached a limit"
+        CANCELLED = "cancelled", "stopped by the user"
+        ASK = "ask", "waits for the user"
+        ERROR = "error", "failed"
+        INTERRUPTED = "interrupted", "its process died"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="messages")
+    position = models.PositiveIntegerField(help_text="From 1 within the conversation.")
+    role = models.CharField(max_length=10, choices=Role.choices)
+    text = models.TextField(blank=True)
+    surface = models.CharField(max_length=20, blank=True)
+    release = models.CharField(max_length=64, blank=True)
+    cohort = models.CharField(max_length=200, blank=True)
+    layers = models.JSONField(default=list, help_text="[{name, tokens, budget, cut}]")
+    usage = models.JSONField(default=dict, help_text="{input, output, dollars}")
+    finish = models.CharField(max_length=12, choices=Finish.choices, blank=True)
+    error = models.JSONField(null=True, blank=True, help_text="{code, message, retryable}")
+    cancel_requested = models.BooleanField(default=False)
+    heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While the turn runs.")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["conversation", "position"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "position"], name="chat_message_position"),
+            models.UniqueConstraint(
+                fields=["conversation"],
+                condition=Q(role="assistant", finish=""),
+                name="chat_one_running_turn",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["heartbeat_at"], name="chat_message_running", condition=Q(role="assistant", finish="")
+            ),
+            models.Index(fields=["created_at"], name="chat_message_created"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.position}"
+
+
+class ToolCall(models.Model):
+    """A tool that the model called in a turn, and what came back."""
+
+    class Status(models.TextChoices):
+        """Where a call stands. `confirm` waits for the user."""
+
+        START = "start"
+        SUCCESS = "success"
+        ERROR = "error"
+        CONFIRM = "confirm"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    message = models.ForeignKey(Message, models.CASCADE, related_name="calls")
+    position = models.PositiveIntegerField(help_text="From 1 within the message.")
+    round = models.PositiveIntegerField(help_text="The model's answer in which it stands, from 1.")
+    text_before = models.PositiveIntegerField(help_text="Length of the message's text when the call began.")
+    call_id = models.CharField(max_length=200, help_text="The model's id of the call.")
+    name = models.CharField(max_length=200, help_text="The tool, as the model named it.")
+    op = models.CharField(max_length=200, blank=True)
+    args = models.TextField(help_text="The arguments, as the model wrote them.")
+    envelope = models.JSONField(null=True, blank=True, help_text="The answer of the gateway.")
+    result = models.TextField(blank=True, help_text="What the model read of the answer.")
+    status = models.CharField(max_length=10, choices=Status.choices, default=Status.START)
+    duration_ms = models.PositiveIntegerField(null=True, blank=True)
+    trace_id = models.CharField(max_length=40, blank=True)
+
+    class Meta:
+        ordering = ["message", "position"]
+        constraints = [models.UniqueConstraint(fields=["message", "position"], name="chat_call_position")]
+
+    def __str__(self) -> str:
+        return self.op or self.name
+
+
+class EventChunk(models.Model):
+    """Consecutive events of a turn, written together. They are kept for some minutes, for streams that reconnect."""
+
+    message = models.ForeignKey(Message, models.CASCADE, related_name="event_chunks")
+    first = models.PositiveIntegerField(help_text="The sequence number of its first event.")
+    last = models.PositiveIntegerField()
+    events = models.TextField(help_text="A JSON list of [type, data].")
+    written_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["message", "first"]
+        constraints = [models.UniqueConstraint(fields=["message", "first"], name="chat_chunk_first")]
+        indexes = [models.Index(fields=["written_at"], name="chat_chunk_written")]
+
+    def __str__(self) -> str:
+        return f"{self.message_id} {self.first}-{self.last}"

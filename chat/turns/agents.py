@@ -1,0 +1,132 @@
+"""Agents: an inner loop with a prompt and ops of its own, whose answer is the result of one call."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+from chat.context import tool_results
+from chat.gateway import envelopes
+from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
+from chat.turns import tool_plan
+from chat.turns.model_endpoint import ChatModel
+from core import llm, tokens
+from core.deadlines import Deadline
+from core.http import Abort
+
+RUN_AGENT = "x.agent.run"
+MAX_CALLS = 8
+MAX_ANSWER_TOKENS = 2_000
+CALL_SECONDS = 40.0
+LAST_CALL = "You may make no more calls. Answer with what you know."
+
+
+@dataclass(frozen=True, slots=True)
+class AgentPlan:
+    """What the gateway says about an agent that is to be run."""
+
+    agent: str
+    system_prompt: str
+    max_calls: int
+
+
+def get_agent_plan(answer: Mapping[str, Any]) -> AgentPlan | None:
+    """Return the agent that a call asks to run, None for any other call."""
+    result = answer.get("result")
+    run = result.get("run") if isinstance(result, Mapping) else None
+    if answer.get("op") != RUN_AGENT or not isinstance(run, Mapping):
+        return None
+    return AgentPlan(
+        agent=str(run["agent"]),
+        system_prompt=str(run["system_prompt"]),
+        max_calls=min(int(run["max_calls"]), MAX_CALLS),
+    )
+
+
+def run_agent(
+    plan: AgentPlan,
+    *,
+    task: str,
+    model: ChatModel,
+    gateway: GatewayClient,
+    abort: Abort,
+    deadline: Deadline,
+    spent: Callable[[llm.Usage], None],
+    on_answer: Callable[[Mapping[str, Any]], None],
+) -> dict[str, Any]:
+    """Return an envelope with the agent's answer: {agent, answer, calls}. Raises LlmError.
+
+    `on_answer` gets each answer of the gateway to a call of the agent.
+    """
+    own = gateway.copy_for_agent(plan.agent)
+    try:
+        toolset = own.fetch_toolset(task)
+    except (GatewayRefused, GatewayUnavailable):
+        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent could not be started.", "agent_failed")
+    own.use_toolset(toolset["id"])
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": f"{plan.system_prompt}\n\n{toolset['prompt']}"},
+        {"role": "user", "content": task},
+    ]
+    count = 0
+    while True:
+        is_last = count >= plan.max_calls
+        answer = llm.stream_completion(
+            [*messages, {"role": "system", "content": LAST_CALL}] if is_last else messages,
+            tools=[] if is_last else toolset["tools"],
+            endpoint=model.endpoint,
+            max_tokens=MAX_ANSWER_TOKENS,
+            deadline=deadline,
+            abort=abort,
+            on_text=lambda _: None,
+        )
+        spent(answer.usage)
+        if not answer.tool_calls or is_last:
+            return _build_envelope(plan, answer.text, count)
+        messages.append(_build_assistant_message(answer))
+        for call in answer.tool_calls:
+            count += 1
+            envelope = _run_call(own, call, is_over=count > plan.max_calls)
+            on_answer(envelope)
+            content = tool_results.fit_results([envelope])[0]
+            messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+
+
+def _run_call(gateway: GatewayClient, call: llm.StreamedCall, *, is_over: bool) -> Mapping[str, Any]:
+    planned = tool_plan.plan_call(call)
+    if is_over:
+        return envelopes.build_error(planned.op, "CONFLICT", LAST_CALL, "not_run")
+    if planned.problem is not None:
+        return planned.problem
+    key = str(uuid4()) if planned.endpoint in ("exec", "batch") and "idempotency_key" not in planned.body else ""
+    try:
+        answer = gateway.call("POST", planned.endpoint, planned.body, seconds=CALL_SECONDS, idempotency_key=key)
+        return envelopes.remove_tokens(answer.body)
+    except GatewayUnavailable:
+        return envelopes.build_error(planned.op, "INTERNAL", "The gateway cannot be reached.", "gateway_unavailable")
+
+
+def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in answer.tool_calls
+    ]
+    return {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
+
+
+def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
+    if not text.strip():
+        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent gave no answer.", "agent_failed")
+    return {
+        "op": RUN_AGENT,
+        "ok": True,
+        "result": {"agent": plan.agent, "answer": _cut_tokens(text, MAX_ANSWER_TOKENS), "calls": calls},
+        "meta": {},
+    }
+
+
+def _cut_tokens(text: str, budget: int) -> str:
+    """Return a text that has at most so many tokens."""
+    while tokens.count(text) > budget:
+        text = text[: int(len(text) * 0.9)].rstrip() + "…"
+    return text

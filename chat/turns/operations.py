@@ -1,0 +1,72 @@
+"""Operation events and the ledger of a turn: which rows were touched, and what became of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from chat.gateway import envelopes
+
+READ_ACTIONS = frozenset(
+    {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
+)
+MAX_NAMES = 500
+
+Operation = dict[str, Any]
+
+
+class NamesSeen:
+    """Names of rows by their ids, from everything that was read in a conversation. Nothing else is ever shown."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = dict(names)
+
+    def get(self, id: str) -> str:
+        """Return the name of a row, empty if it was not seen."""
+        return self._names.get(id, "")
+
+    def learn(self, value: Any) -> None:
+        """Remember the names of all rows in an answer."""
+        if isinstance(value, Mapping):
+            id, name = value.get("id"), value.get("title") or value.get("name")
+            if isinstance(id, str) and isinstance(name, str) and len(self._names) < MAX_NAMES:
+                self._names[id] = name
+            value = value.values()
+        elif not isinstance(value, list):
+            return
+        for each in value:
+            self.learn(each)
+
+    def learn_names(self, names: Mapping[str, str]) -> None:
+        """Remember names by id."""
+        self._names |= names
+
+
+def describe_start(op: str, args: Mapping[str, Any], shown: Mapping[str, Any], names: NamesSeen) -> Operation | None:
+    """Return the operation that a call begins, None if its op does not say. `shown` is the toolset's `ops`."""
+    known = shown.get(op, {})
+    parts = op.split(".")
+    entity = known.get("entity") or (parts[-2] if len(parts) >= 3 else "")
+    action = known.get("action") or (parts[-1] if len(parts) >= 3 else "")
+    if not entity or not action:
+        return None
+    operation: Operation = {"entity": entity, "action": action, "status": "start"}
+    id = args.get(f"{entity}_id")
+    if isinstance(id, str) and id:
+        operation["entity_id"] = id
+    name = names.get(str(id)) or args.get("title") or args.get("name")
+    return operation | ({"entity_name": name} if isinstance(name, str) and name else {})
+
+
+def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[Operation]:
+    """Yield the operation of each envelope of an answer, with `status` success or error."""
+    for envelope in envelopes.iter_envelopes(answer):
+        operation = envelope.get("meta", {}).get("operation") if isinstance(envelope.get("meta"), Mapping) else None
+        if not operation or envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED:
+            continue
+        name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
+        status = "success" if envelope.get("ok") else "error"
+        yield {**operation, **({"entity_name": name} if name else {}), "status": status}
+
+
+def is_write(operation: Mapping[str, Any]) -> bool:
+    """Whether an operation changes something."""
+    return operation.get("action") not in READ_ACTIONS

@@ -1,0 +1,180 @@
+"""The loop of a turn: ask the model, run the tools that it calls, and ask again until it answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.context import budgets
+from chat.gateway import envelopes
+from chat.gateway.client import GatewayClient
+from chat.models import Message, ToolCall
+from chat.turns import agents, repair
+from chat.turns.model_endpoint import ChatModel
+from chat.turns.spending import Spent
+from chat.turns.tool_plan import DISCOVER_PREFIX
+from chat.turns.tool_runner import Outcome, ToolRunner
+from chat.turns.turn_messages import ModelRound, build_messages
+from core import llm
+from core.deadlines import Deadline
+from core.http import Abort
+from core.llm import StreamedCall, StreamedCompletion
+
+MAX_ROUNDS = 8
+MAX_REPAIR_ROUNDS = 4  # besides those
+MAX_CALLS = 40
+MAX_SAME_CALLS = 2  # with the same arguments
+LEGACY = "legacy"
+
+Finish = Message.Finish
+
+NO_ANSWER = "You have not answered. Answer the user now, in a sentence or two."
+LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
+REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
+NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
+NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
+
+
+@dataclass(slots=True)
+class TurnLoop:
+    """The loop of one turn. `toolset` is what the model is shown."""
+
+    gateway: GatewayClient
+    tools: ToolRunner
+    toolset: Mapping[str, Any]
+    model: ChatModel
+    abort: Abort
+    deadline: Deadline
+    write_text: Callable[[str], None]
+    get_text_length: Callable[[], int]
+    spent: Spent
+    base: Sequence[dict[str, Any]] = ()
+    tool_misses: list[str] = field(default_factory=list)
+    escalated: list[str] = field(default_factory=list)
+
+    def run(self, base: Sequence[dict[str, Any]]) -> Finish:
+        """Run the turn and return how it ended. `base` are the messages before its first answer.
+
+        Raises an LlmError, after what was written until then.
+        """
+        self.base = base
+        rounds, repaired, seen = list[ModelRound](), set[tuple[str, str, str]](), list[tuple[str, str]]()
+        repair_rounds, was_nudged = 0, False
+        while True:
+            is_last = len(rounds) - repair_rounds >= MAX_ROUNDS or len(seen) >= MAX_CALLS
+            answer = self._ask(rounds, is_last=is_last, nudge=was_nudged)
+            if not answer.tool_calls or is_last:
+                if answer.text.strip() or was_nudged:
+                    return Finish.LIMIT if is_last or answer.is_cut_off else Finish.STOP
+                was_nudged = True
+                if is_last:
+                    return Finish.LIMIT
+                continue
+            current = ModelRound(answer.text, self._run_calls(answer, len(rounds) + 1, seen))
+            rounds.append(current)
+            if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
+                return Finish.ASK
+            if self.abort.is_set:
+                raise llm.LlmAborted("aborted")
+            was_repaired = self._add_notes(current, repaired)
+            if was_repaired and repair_rounds < MAX_REPAIR_ROUNDS:
+                repair_rounds += 1
+
+    def _ask(self, rounds: Sequence[ModelRound], *, is_last: bool, nudge: bool) -> StreamedCompletion:
+        messages = build_messages(self.base, rounds)
+        if is_last or nudge:
+            messages.append({"role": "system", "content": LAST_ROUND if is_last else NO_ANSWER})
+        if rounds and self.get_text_length():
+            self.write_text("\n\n")  # between what it wrote before its calls and what it writes now
+        answer = llm.stream_completion(
+            messages,
+            tools=[] if is_last else self.toolset["tools"],
+            endpoint=self.model.endpoint,
+            max_tokens=budgets.RESPONSE,
+            deadline=self.deadline,
+            abort=self.abort,
+            on_text=self.write_text,
+        )
+        self.spent.add(answer.usage)
+        return answer
+
+    def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[Outcome]:
+        length = self.get_text_length()
+        shown = {each["function"]["name"] for each in self.toolset["tools"]}
+        calls = [_with_id(call, index, round) for index, call in enumerate(answer.tool_calls)]
+        refusals = {index: text for index, call in enumerate(calls) if (text := self._refuse(call, shown, seen))}
+        runnable = [call for index, call in enumerate(calls) if index not in refusals]
+        outcomes = iter(self.tools.run(runnable, round=round, text_length=length))
+        answered = []
+        for index, call in enumerate(calls):
+            if index in refusals:
+                error = envelopes.build_error(call.name, "VALIDATION_ERROR", refusals[index], "not_run")
+                answered.append(self.tools.answer_without_running(call, error, round=round, text_length=length))
+            else:
+                answered.append(self._run_agent(next(outcomes)))
+        return answered
+
+    def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
+        """Return why a call is not run, empty if it is. Ask for a wider toolset if it lacks the tool."""
+        seen.append((call.name, call.arguments))
+        if seen.count((call.name, call.arguments)) > MAX_SAME_CALLS:
+            return REPEATED
+        if len(seen) > MAX_CALLS:
+            return f"A turn has at most {MAX_CALLS} calls. Tell the user what is done and what is left."
+        if call.name in shown:
+            return ""
+        self.tool_misses.append(call.name)
+        if self.toolset["surface"] != LEGACY:
+            # Exec knows ops by the names of their tools, and permission decides what runs.
+            return NO_SUCH_TOOL.format(name=call.name) if call.name.startswith(DISCOVER_PREFIX) else ""
+        return self._escalate(call.name)
+
+    def _escalate(self, name: str) -> str:
+        while wider := self.gateway.escalate_toolset(self.toolset["id"], name):
+            self.toolset = wider
+            self.gateway.use_toolset(wider["id"])
+            self.tools.toolset_ops = wider.get("ops", {})
+            if any(each["function"]["name"] == name for each in wider["tools"]):
+                self.escalated.append(name)
+                return NOW_LOADED.format(name=name)
+        return NO_SUCH_TOOL.format(name=name)
+
+    def _run_agent(self, outcome: Outcome) -> Outcome:
+        plan = agents.get_agent_plan(outcome.answer)
+        if plan is None:
+            return outcome
+        answer = agents.run_agent(
+            plan,
+            task=str(outcome.planned.args.get("task", "")),
+            model=self.model,
+            gateway=self.gateway,
+            abort=self.abort,
+            deadline=self.deadline,
+            spent=self.spent.add,
+            on_answer=self.tools.note_operations,
+        )
+        return self.tools.replace_answer(outcome, answer)
+
+    def _add_notes(self, current: ModelRound, repaired: set[tuple[str, str, str]]) -> bool:
+        """Tell the model how to repair what failed. Return whether there was something to repair for the first time."""
+        has_help, was_repaired = any(each["function"]["name"] == "tool_help" for each in self.toolset["tools"]), False
+        for outcome in current.outcomes:
+            for envelope in envelopes.iter_envelopes(outcome.answer):
+                if not repair.is_repairable(envelope) or envelopes.get_reason(envelope) == "not_run":
+                    continue
+                op = str(envelope.get("op") or outcome.planned.call.name)
+                key = repair.build_repair_key(op, envelope)
+                if key in repaired:
+                    current.notes.append(repair.GIVE_UP.format(op=op))
+                else:
+                    repaired.add(key)
+                    was_repaired = True
+                    current.notes.append(repair.build_repair(op, envelope, has_help=has_help))
+            if outcome.hint:
+                current.notes.append(outcome.hint)
+        current.notes = list(dict.fromkeys(current.notes))
+        return was_repaired
+
+
+def _with_id(call: StreamedCall, index: int, round: int) -> StreamedCall:
+    """Return the call with an id. Some servers send none."""
+    return call if call.id else StreamedCall(f"call_{round}_{index}", call.name, call.arguments)

@@ -1,0 +1,224 @@
+"""Run turns in threads of their own: a stream that breaks, or a page that is closed, does not end them."""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import DatabaseError, InterfaceError, connection
+
+from chat.context.history import build_history
+from chat.context.place import Place, to_place
+from chat.context.service import load_context
+from chat.conversations import past_turns, titles, turn_store
+from chat.conversations.start_turn import NewTurn
+from chat.errors import ApiError
+from chat.events import event_writer
+from chat.events.turn_log import TurnLog
+from chat.gateway import envelopes
+from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
+from chat.gateway.context_header import format_context_header
+from chat.models import Conversation, Message
+from chat.turns import decisions, model_endpoint, telemetry
+from chat.turns.model_endpoint import ChatModel
+from chat.turns.operations import NamesSeen
+from chat.turns.spending import Spent
+from chat.turns.tool_runner import ToolRunner
+from chat.turns.turn_loop import TurnLoop
+from core import llm, safe_traceback
+from core.deadlines import Deadline
+from core.http import Abort
+
+log = logging.getLogger(__name__)
+
+MAX_TURNS = 300  # in one process
+TURN_SECONDS = 600
+END_TRIES = 20  # to write the end of a turn while the database is away
+
+Finish = Message.Finish
+
+
+def check_capacity() -> None:
+    """Raise ApiError if this process runs as many turns as it can."""
+    if event_writer.count_turns() >= MAX_TURNS:
+        raise ApiError(503, "too_many_turns", "Too many answers are being written. Try again soon.", retry_after=2)
+
+
+def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
+    """Start a turn and return its log, whose first event is there already."""
+    turn_log, abort = TurnLog(str(new.turn.pk)), Abort()
+    turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
+    event_writer.add_turn(turn_log, abort.set)
+    runner = _TurnRunner(new, credentials, turn_log, abort)
+    threading.Thread(target=runner.run, name=f"turn-{new.turn.pk}", daemon=True).start()
+    return turn_log
+
+
+class _TurnRunner:
+    """One turn, from its context to its end."""
+
+    def __init__(self, new: NewTurn, credentials: Credentials, turn_log: TurnLog, abort: Abort) -> None:
+        self._new = new
+        self._conversation: Conversation = new.conversation
+        self._turn: Message = new.turn
+        self._log = turn_log
+        self._abort = abort
+        self._model: ChatModel = model_endpoint.get_chat_model()
+        self._place = Place(**new.conversation.context)
+        self._gateway = GatewayClient(
+            credentials,
+            session=str(new.conversation.pk),
+            turn=str(new.turn.pk),
+            context=format_context_header(self._place),
+            model=self._model.endpoint.model.name,
+        )
+        self._spent = Spent()
+        self._loop: TurnLoop | None = None
+        self._text: list[str] = []
+        self._text_length = 0
+
+    def run(self) -> None:
+        """Run the turn, and write its end whatever happens."""
+        try:
+            finish = self._run()
+        except llm.LlmAborted:
+            finish = Finish.CANCELLED
+        except llm.LlmError as error:
+            finish = self._fail("model_failed", _explain_model_error(error))
+        except GatewayUnavailable:
+            finish = self._fail("gateway_unavailable", "The gateway cannot be reached. Try again soon.")
+        except GatewayRefused as refusal:
+            finish = self._fail("gateway_refused", refusal.message, retryable=refusal.status >= 429)
+        except Exception as error:
+            log.error("chat.turn_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
+            finish = self._fail("internal", "Something went wrong here. Send the message again.")
+        finally:
+            connection.close()
+        try:
+            self._end(finish)
+        finally:
+            event_writer.remove_turn(self._log)
+            self._log.close()
+            connection.close()
+        telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+
+    def _run(self) -> Finish:
+        toolset = self._gateway.fetch_toolset(self._new.message)
+        self._gateway.use_toolset(toolset["id"])
+        names = NamesSeen({})
+        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit)
+        tools.toolset_ops = toolset.get("ops", {})
+        loop = self._loop = TurnLoop(
+            gateway=self._gateway,
+            tools=tools,
+            toolset=toolset,
+            model=self._model,
+            abort=self._abort,
+            deadline=Deadline.after(milliseconds=TURN_SECONDS * 1000),
+            write_text=self._write_text,
+            get_text_length=lambda: self._text_length,
+            spent=self._spent,
+        )
+        if self._new.decision is not None and decisions.carry_out(self._new.decision, tools):
+            self._tell_context(toolset, [])
+            return Finish.ASK  # another call waits
+        base = self._build_base(toolset, names)
+        return loop.run(base)
+
+    def _build_base(self, toolset: Mapping[str, Any], names: NamesSeen) -> list[dict[str, Any]]:
+        """Return the messages before the turn's first answer: system, history and what the user wrote."""
+        before = self._turn.position - (1 if self._new.message else 0)  # the message of this turn
+        turns = past_turns.load_past_turns(self._conversation, before=before, learn=names.learn)
+        context = load_context(self._gateway.run_batch, place=self._place, toolset=toolset, at=datetime.now(UTC))
+        names.learn_names(context.names)
+        history = build_history(turns, summary=self._conversation.summary)
+        self._tell_context(toolset, [*context.describe(), history.describe()])
+        messages = [{"role": "system", "content": context.system_message}, *history.messages]
+        return [*messages, {"role": "user", "content": self._new.message}] if self._new.message else messages
+
+    def _tell_context(self, toolset: Mapping[str, Any], layers: list[dict[str, Any]]) -> None:
+        turn = self._turn
+        turn.surface, turn.release = toolset["surface"], toolset["release"]
+        turn.cohort, turn.layers = str(toolset["cohort"] or "")[:200], layers
+        turn_store.store_serving(turn)
+        self._emit(
+            "context",
+            {
+                "layers": layers,
+                "surface": turn.surface,
+                "release": turn.release,
+                "cohort": turn.cohort,
+                "context": self._conversation.context,
+                "scripted": self._model.is_scripted,
+            },
+        )
+
+    def _emit(self, type: str, data: Mapping[str, Any]) -> None:
+        self._log.append(type, data)
+        if type == "tool" and "envelope" in data:
+            self._follow_context_shift(data["envelope"])
+
+    def _follow_context_shift(self, answer: Mapping[str, Any]) -> None:
+        """Move the conversation to a project that was created in it."""
+        for envelope in envelopes.iter_envelopes(answer):
+            result = envelope.get("result")
+            shift = result.get("context_shift") if isinstance(result, Mapping) else None
+            if isinstance(shift, Mapping) and (place := to_place(shift)):
+                context = {name: value for name, value in asdict(place).items() if value}
+                turn_store.store_context(self._conversation, context)
+                self._log.append("context", {"context": context, "name": shift.get("entity_name", "")})
+
+    def _write_text(self, delta: str) -> None:
+        self._text.append(delta)
+        self._text_length += len(delta)
+        self._log.append("text", {"delta": delta})
+
+    def _fail(self, code: str, message: str, *, retryable: bool = True) -> Finish:
+        self._turn.error = {"code": code, "message": message, "retryable": retryable}
+        return Finish.ERROR
+
+    def _end(self, finish: Finish) -> None:
+        """Tell how the turn ended, and store it. Both are in the database before the stream ends."""
+        turn, usage = self._turn, self._spent
+        turn.text, turn.finish, turn.usage = "".join(self._text), finish, usage.to_dict()
+        self._log.append("usage", usage.to_dict())
+        if finish == Finish.ERROR:
+            self._log.append("error", turn.error or {})
+        else:
+            title = titles.choose_title(self._conversation, self._turn, question=self._new.message)
+            written = self._loop.tools.ledger if self._loop else []
+            self._log.append(
+                "done",
+                {
+                    "message_id": str(turn.pk),
+                    **({"title": title} if title else {}),
+                    "reason": str(finish),
+                    "written": written,
+                },
+            )
+        self._store_end()
+
+    def _store_end(self) -> None:
+        for attempt in range(END_TRIES):
+            try:
+                event_writer.write_events(self._log)
+                spent = self._spent
+                tokens = spent.input_tokens + spent.output_tokens
+                turn_store.store_end(self._turn, tokens=tokens, dollars=spent.dollars, at=datetime.now(UTC))
+                return
+            except (DatabaseError, InterfaceError) as error:
+                log.warning("chat.end_not_written turn=%s reason=%s", self._turn.pk, type(error).__name__)
+                connection.close()
+                time.sleep(min(0.2 * (attempt + 1), 2))
+        log.error("chat.end_lost turn=%s", self._turn.pk)  # it is marked as interrupted
+
+
+def _explain_model_error(error: llm.LlmError) -> str:
+    if isinstance(error, llm.LlmRefused):
+        return "The model refuses this request. Say it differently, or ask your administrator."
+    if isinstance(error, llm.LlmMalformed):
+        return "The model's answer could not be read. Send the message again."
+    return "The model did not answer completely. Send the message again."

@@ -1,0 +1,14 @@
+from django.apps import AppConfig
+from django.db.backends.signals import connection_created
+
+from core import sqlite
+
+
+class ChatWiringConfig(AppConfig):
+    """What the chat's process needs at start."""
+
+    name = "config"
+    label = "config_chat"
+
+    def ready(self) -> None:
+        connection_created.connect(sqlite.wait_fairly_for_locks)

@@ -1,0 +1,31 @@
+"""Settings of the chat's process: those of the gateway's, with the chat's own apps, middleware and URLs."""
+
+from config.settings import *  # noqa: F403 - a settings module
+
+INSTALLED_APPS = [
+    "chat",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "axes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "config.chat_app.ChatWiringConfig",
+]
+
+MIDDLEWARE = [
+    "config.csp.content_security",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+ROOT_URLCONF = "config.chat_urls"
+ASGI_APPLICATION = "config.asgi.application"
+
+LOGIN_URL = "chat_sign_in"
+LOGIN_REDIRECT_URL = "chat_page"

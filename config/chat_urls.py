@@ -1,0 +1,13 @@
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, URLResolver, include, path
+
+
+async def alive(_: HttpRequest) -> HttpResponse:
+    """Say that the process answers."""
+    return HttpResponse("ok", content_type="text/plain")
+
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("chat/api/", include("chat.api.urls")),
+    path("healthz", alive, name="healthz"),
+]
