@@ -1,1 +1,1 @@
-"""What the model is sent besides the user's message: context, history and tool results, each within a budget."""
+"""What the model is sent besides the user's message: context, history and tool results, each within its budget."""

@@ -1,0 +1,133 @@
+"""The conversation so far as messages for the model, within a budget."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chat.context import budgets
+from chat.context.last_turn import describe_last_turn
+from chat.context.shortening import arguments, clipping, envelopes
+from chat.context.shortening.json_text import dump, parse
+from chat.context.tool_results import fit_results
+from chat.context.turns import Call, PastTurn, Step
+from core import tokens
+
+__all__ = ["Call", "History", "PastTurn", "Step", "build_history", "describe_last_turn"]
+
+Message = dict[str, Any]
+
+MESSAGE_TOKENS = 4  # around each message, as providers count them
+
+# Tokens for all results of one past turn, and for the arguments of one call: the first that fit are used.
+RESULT_SIZES = (1_000, 400, 150, 0)
+MAX_ARGUMENT_TOKENS = 300
+
+SUMMARY_HEADING = "Earlier in this conversation:"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Messages in the form of OpenAI's Chat Completions, oldest first. `is_cut`: something of the turns is missing."""
+
+    messages: list[Message]
+    tokens: int
+    is_cut: bool
+
+
+def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budgets.HISTORY) -> History:
+    """Return the summary of earlier turns, if there is one, and the newest turns that fit.
+
+    The results of calls are shortened first, then the oldest turns are left out. A call is never parted from its
+    result. Of the last turn, something is always sent.
+    """
+    head = [_build_summary(summary, min(budgets.SUMMARY, budget // 2))] if summary.strip() else []
+    room = budget - count_tokens(head)
+    kept: list[list[Message]] = []
+    is_cut = False
+    for turn in reversed(turns):
+        fitted = _fit_turn(turn, room, is_last=not kept)
+        if fitted is None:
+            is_cut = True
+            break
+        kept.append(fitted.messages)
+        room -= fitted.tokens
+        is_cut = is_cut or fitted.is_cut
+    messages = [*head, *(message for turn_messages in reversed(kept) for message in turn_messages)]
+    return History(messages, count_tokens(messages), is_cut)
+
+
+def count_tokens(messages: Sequence[Message]) -> int:
+    """Return the tokens of messages: texts, names and arguments, and some for each message."""
+    return sum(MESSAGE_TOKENS + sum(map(tokens.count, _list_texts(message))) for message in messages)
+
+
+def _list_texts(message: Message) -> Iterator[str]:
+    yield from (message[name] for name in ("content", "tool_call_id") if message.get(name))
+    for call in message.get("tool_calls", ()):
+        yield from (call["id"], call["function"]["name"], call["function"]["arguments"])
+
+
+def _build_summary(summary: str, budget: int) -> Message:
+    room = budget - MESSAGE_TOKENS - tokens.count(SUMMARY_HEADING) - 1
+    return {"role": "system", "content": f"{SUMMARY_HEADING}\n{clipping.clip_to_tokens(clipping.clean(summary), room)}"}
+
+
+def _fit_turn(turn: PastTurn, room: int, *, is_last: bool) -> History | None:
+    """Return a turn with as much of its results as fits; None if it does not fit. The last turn always does."""
+    for size in RESULT_SIZES:
+        turn_history = _render(turn, size)
+        if turn_history.tokens <= room:
+            return turn_history
+    return _cut_turn(turn, room) if is_last else None
+
+
+def _cut_turn(turn: PastTurn, room: int) -> History:
+    """Leave out the first rounds of a turn, then cut what was said."""
+    for first in range(1, len(turn.steps)):
+        shorter = _render(replace(turn, steps=turn.steps[first:]), 0)
+        if shorter.tokens <= room:
+            return replace(shorter, is_cut=True)
+    half = max(room // 2 - MESSAGE_TOKENS, 0)
+    user_text = clipping.clip_to_tokens(clipping.clean(turn.user_text), half) if turn.user_text else turn.user_text
+    answer = clipping.clip_to_tokens(clipping.clean(turn.answer), half)
+    return replace(_render(PastTurn(user_text, (), answer), 0), is_cut=True)
+
+
+def _render(turn: PastTurn, result_size: int) -> History:
+    """Return the messages of a turn with its results within `result_size` tokens."""
+    results = [_parse_result(call.result) for step in turn.steps for call in step.calls]
+    texts = fit_results(results, budget=result_size)
+    is_cut = any(text != dump(envelopes.prepare(result)) for text, result in zip(texts, results, strict=True))
+    remaining = iter(texts)
+    messages: list[Message] = [{"role": "user", "content": clipping.clean(turn.user_text)}] if turn.user_text else []
+    for step in turn.steps:
+        if step.calls:
+            messages += _render_step(step, remaining)
+        elif step.text and step.text != turn.answer:
+            messages.append({"role": "assistant", "content": clipping.clean(step.text)})
+    if turn.answer:
+        messages.append({"role": "assistant", "content": clipping.clean(turn.answer)})
+    return History(messages, count_tokens(messages), is_cut)
+
+
+def _render_step(step: Step, texts: Iterator[str]) -> Iterator[Message]:
+    """Yield the message with the calls of a round, then a message for the result of each."""
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": arguments.shorten(call.arguments, MAX_ARGUMENT_TOKENS)},
+        }
+        for call in step.calls
+    ]
+    yield {"role": "assistant", "content": clipping.clean(step.text) or None, "tool_calls": calls}
+    for call in step.calls:
+        yield {"role": "tool", "tool_call_id": call.id, "content": next(texts)}
+
+
+def _parse_result(text: str) -> dict[str, Any] | list[Any]:
+    try:
+        value = parse(text)
+    except ValueError:
+        value = text
+    return value if isinstance(value, dict | list) else {"result": value}

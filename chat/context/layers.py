@@ -1,0 +1,60 @@
+"""The layers of context, as they are sent to the model and shown on the page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chat.context import budgets
+from core import tokens
+
+TOOLS = "tools"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer. A budget of 0 is none."""
+
+    name: str
+    text: str
+    tokens: int
+    budget: int
+    is_cut: bool
+
+    @classmethod
+    def of_text(cls, name: str, text: str, *, budget: int, is_cut: bool = False) -> "Layer":
+        """Return the layer of a text, with its tokens counted."""
+        return cls(name, text, tokens.count(text), budget, is_cut)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page shows of the layer."""
+        return {"name": self.name, "tokens": self.tokens, "budget": self.budget, "cut": self.is_cut}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The layers of the model's system message, the tool definitions, and the names of the rows that were loaded.
+
+    `tools` has no text: the definitions are sent beside the messages.
+    """
+
+    layers: tuple[Layer, ...]
+    names: Mapping[str, str]
+    tools: Layer
+
+    @property
+    def system_message(self) -> str:
+        """The text of the model's system message: all layers that are not empty."""
+        return "\n\n".join(layer.text for layer in self.layers if layer.text)
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return name, tokens and budget of each layer, and whether it was cut. The tool definitions come last."""
+        return [layer.describe() for layer in (*self.layers, self.tools)]
+
+
+def measure_tools(toolset: Mapping[str, Any]) -> Layer:
+    """Return the layer of the tool definitions. The gateway counts the prompt with them, which the system layer has."""
+    size = max(0, int(toolset.get("tokens", 0)) - tokens.count(toolset.get("prompt", "")))
+    surface = str(toolset.get("surface"))
+    if surface == "legacy" and (toolset.get("selection") or {}).get("kind") == "static":
+        return Layer(TOOLS, "", size, 0, is_cut=False)  # every tool of the place, whatever that takes
+    return Layer(TOOLS, "", size, budgets.TOOLS_BY_SURFACE.get(surface, 0), is_cut=False)

@@ -1,0 +1,1 @@
+"""The texts of the layers: one module for each part of the system message."""

@@ -1,0 +1,77 @@
+"""One line for each row: what a person recognises it by, and its id."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from chat.context.names import get_label
+from chat.context.sections import local_days
+from chat.context.shortening.clipping import clip, mark_cut, to_one_line
+
+NOT_SET = "not set"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of everything a location shows, so that it fits whatever its rows hold."""
+
+    share: float = 1.0  # of the characters of texts and names
+    rows: int = 50  # at most, of each list
+    has_ids: bool = True
+
+    def scale(self, chars: int) -> int:
+        """Return the share of a number of characters."""
+        return max(4, int(chars * self.share))
+
+
+# Most rows have the first size. The last ones are for scripts with several tokens a character.
+SIZES = (
+    Size(),
+    Size(0.6),
+    Size(0.6, has_ids=False),
+    Size(0.3, has_ids=False),
+    Size(0.15, 10, has_ids=False),
+    Size(0.05, 5, has_ids=False),
+    Size(0.02, 3, has_ids=False),
+)
+
+TITLE_CHARS = 100
+
+
+def format_task(row: Mapping[str, Any], size: Size, zone: ZoneInfo) -> str:
+    """Return `- [priority] title (date) id`; an overdue task says so."""
+    day = local_days.format_day(row.get("due_at") or row.get("start_at"), zone)
+    facts = ", ".join(filter(None, (day, "overdue" if row.get("is_overdue") else "")))
+    return (
+        f"- [{row.get('priority', '-')}] {format_name(row, size)}{f' ({facts})' if facts else ''}{format_id(row, size)}"
+    )
+
+
+def format_name(row: Mapping[str, Any], size: Size) -> str:
+    """Return the name of a row, clipped."""
+    return clip(get_label(row), size.scale(TITLE_CHARS)) or "(no name)"
+
+
+def format_id(row: Mapping[str, Any], size: Size) -> str:
+    """Return the id after a space, or nothing if ids are left out."""
+    return f" {clip(row.get('id'), 36)}" if size.has_ids and row.get("id") else ""
+
+
+def format_value(value: Any, chars: int = 40) -> str:
+    """Return a short value of a row, or `not set`."""
+    return NOT_SET if value in (None, "") else clip(value, chars)
+
+
+def format_text(text: Any, chars: int, *, length: int | None = None) -> str:
+    """Return a text on one line. A marker says how much of it is shown; `length` is of the whole, if that is longer."""
+    line = to_one_line(text)
+    whole = max(length or 0, len(line))
+    return line if whole <= chars else mark_cut(line[:chars], whole)
+
+
+def get_length(row: Mapping[str, Any], name: str) -> int | None:
+    """Return the length of a row's text if the gateway truncated it."""
+    truncated = row.get("truncated")
+    entry = truncated.get(name) if isinstance(truncated, dict) else None
+    return entry.get("length") if isinstance(entry, dict) else None

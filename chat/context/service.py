@@ -1,0 +1,54 @@
+"""Load the context of a turn: one batch of reads, made into layers that fit their budgets."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from chat.context import budgets, layers, reads
+from chat.context import place as places
+from chat.context.layers import Context, Layer
+from chat.context.place import Place
+from chat.context.reads import BatchCall, Results
+from chat.context.sections import calendar, local_days, overview, profile, project, related, system_prompt, task
+from chat.context.sections.row_lines import SIZES, Size
+from chat.context.sections.tool_names import ToolNames
+from chat.context.shortening import token_fit
+
+__all__ = ["BatchCall", "Context", "Layer", "Place", "load_context"]
+
+SYSTEM, LOCATION = "system", "location"
+
+
+def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], at: datetime) -> Context:
+    """Load the layers of a place through one batch. `toolset` is the gateway's answer, `at` an aware time.
+
+    What a failed entry should have loaded is missing, and its layer says so. Raises what `batch` raises.
+    """
+    results = reads.load(batch, place, at=at)
+    tools = ToolNames(toolset)
+    zone = local_days.find_zone((results.get_row(reads.PROFILE) or {}).get("time_zone"))
+    now = at.astimezone(zone)
+    system = system_prompt.build_system_prompt(tools, str(toolset.get("prompt") or ""), now=now)
+    location = token_fit.render_to_fit(
+        lambda size: _describe_location(place, results, tools, size, zone, now), SIZES, budget=budgets.LOCATION
+    )
+    built = (
+        Layer.of_text(SYSTEM, system, budget=budgets.SYSTEM),
+        profile.build_profile(results, tools, has_hours=place.type != places.CALENDAR),
+        Layer.of_text(LOCATION, location, budget=budgets.LOCATION),
+        related.build_related(results, tools, place=place.type, zone=zone, now=now),
+    )
+    return Context(built, results.names, layers.measure_tools(toolset))
+
+
+def _describe_location(
+    place: Place, results: Results, tools: ToolNames, size: Size, zone: ZoneInfo, now: datetime
+) -> str:
+    if place.type == places.PROJECT:
+        return project.describe_project(results, tools, size, zone)
+    if place.type == places.TASK:
+        return task.describe_task(results, tools, size, zone)
+    if place.type == places.CALENDAR:
+        return calendar.describe_calendar(results, tools, size, zone)
+    return overview.describe_overview(results, tools, size, zone, now=now)

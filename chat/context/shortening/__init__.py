@@ -1,0 +1,1 @@
+"""Make texts, lists of lines and JSON shorter, and say what is missing."""

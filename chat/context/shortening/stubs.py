@@ -1,0 +1,37 @@
+"""The least that is sent of an answer: what it was, which row it is about, and that the rest is missing."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from chat.context.shortening import token_fit
+from chat.context.shortening.clipping import clip
+from chat.context.shortening.json_text import dump
+
+NOTHING_SHOWN = "nothing; call again for less at once"
+MAX_NAME_CHARS = 60
+MAX_MESSAGE_CHARS = 200
+SCALARS = ("op", "ok", "path", "type", "batch_id")
+
+
+def build(answer: Mapping[str, Any], budget: int) -> str:
+    """Return the longest stub of an answer that fits the budget, or the shortest one."""
+    facts = {name: _shorten_scalar(answer[name]) for name in SCALARS if isinstance(answer.get(name), str | bool)}
+    result = answer.get("result")
+    row = _find_row(result)
+    message = result.get("message") if isinstance(result, dict) else None
+    said = {"message": clip(message, MAX_MESSAGE_CHARS)} if isinstance(message, str) else {}
+    forms: list[dict[str, Any]] = [{**facts, "result": {**row, **said}}] if row or said else []
+    forms += [{**facts, "result": row}] if row else []
+    forms.append(facts)
+    return token_fit.render_to_fit(lambda form: dump({**form, "shown": NOTHING_SHOWN}), forms, budget=budget)
+
+
+def _find_row(result: Any) -> dict[str, Any]:
+    """Return id and name of the row that a result is about; nothing if it is a list."""
+    values = result.values() if isinstance(result, dict) else ()
+    row = next((each for each in values if isinstance(each, dict) and "id" in each), {})
+    return {name: clip(row[name], MAX_NAME_CHARS) for name in ("id", "name", "title") if name in row}
+
+
+def _shorten_scalar(value: str | bool) -> str | bool:
+    return clip(value, MAX_NAME_CHARS) if isinstance(value, str) else value

@@ -1,0 +1,54 @@
+"""Replace a long text inside an answer by its beginning, and correct where to read on."""
+
+from typing import Any
+
+from chat.context.shortening import clipping
+from chat.context.shortening.json_nodes import Node
+from chat.context.shortening.json_text import dump
+from core import tokens
+
+MIN_CHARS = 200  # shorter texts are not cut
+MARKER_TOKENS = 20
+
+
+def cut(node: Node, *, excess: int) -> str:
+    """Replace the text by a beginning that is shorter by `excess` tokens, or by its first 200 characters.
+
+    Returns what to say about it.
+    """
+    text, length = clipping.split_marker(node.value)
+    budget = max(tokens.count(dump(text)) - excess - MARKER_TOKENS, 0)
+    chars = max(_find_length(text, budget), MIN_CHARS // 2)
+    node.replace(clipping.mark_cut(text[:chars], length))
+    offset = (
+        _correct_offset(node.parent, node.name, len(text) - chars, chars) if isinstance(node.parent, dict) else None
+    )
+    more = "ask for this text alone" if offset is None else f"read on with field and offset {offset}"
+    return f"{chars:,} of {length:,} characters; {more}"
+
+
+def _find_length(text: str, budget: int) -> int:
+    """Return how many characters from the beginning fit the budget, as JSON."""
+    shortest, longest = 0, min(len(text) - 1, budget * 16)
+    while shortest < longest:
+        middle = (shortest + longest + 1) // 2
+        if tokens.count(dump(text[:middle])) <= budget:
+            shortest = middle
+        else:
+            longest = middle - 1
+    return shortest
+
+
+def _correct_offset(row: dict[str, Any], name: str, missing: int, chars: int) -> int | None:
+    """Correct the entry of a text that the gateway truncated, which would go on after what is missing now.
+
+    Returns the offset, or None if the gateway sent the whole text.
+    """
+    truncated = row.get("truncated")
+    entry = truncated.get(name) if isinstance(truncated, dict) else None
+    offset = entry.get("next_offset") if isinstance(entry, dict) else None
+    if not isinstance(offset, int):
+        return None
+    corrected = max(offset - missing, 0)
+    row["truncated"] = {**row["truncated"], name: {**row["truncated"][name], "shown": chars, "next_offset": corrected}}
+    return corrected

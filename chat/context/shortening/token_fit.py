@@ -1,0 +1,53 @@
+"""Check whether something fits a budget of tokens, without counting the tokens of what obviously does or does not."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from core import tokens
+
+T = TypeVar("T")
+
+MAX_TOKEN_CHARS = 128  # no token of o200k_base is longer
+MAX_COUNTED_CHARS = 100_000  # about 10 ms
+
+
+def fits(text: str, budget: int) -> bool:
+    """Return whether a text has at most `budget` tokens."""
+    if len(text) > budget * MAX_TOKEN_CHARS:
+        return False
+    return len(text.encode("utf-8", "replace")) <= budget or tokens.count(text) <= budget
+
+
+def render_to_fit(render: Callable[[T], str], sizes: Iterable[T], *, budget: int) -> str:
+    """Return the text of the first size that fits the budget, or of the last one. Sizes go from large to small."""
+    text = ""
+    for size in sizes:
+        text = render(size)
+        if fits(text, budget):
+            break
+    return text
+
+
+def estimate(text: str) -> int:
+    """Return the tokens of a text. Of a very long one, it is a low estimate that takes no time."""
+    return tokens.count(text) if len(text) <= MAX_COUNTED_CHARS else len(text) // 8
+
+
+@dataclass(frozen=True, slots=True)
+class FittedLines:
+    """The lines that fit, and how many were left out."""
+
+    lines: tuple[str, ...]
+    left_out: int
+
+
+def fit_lines(lines: Sequence[str], *, budget: int) -> FittedLines:
+    """Return the first lines that fit the budget together, each with its line break."""
+    room, count = budget, 0
+    for line in lines:
+        if not fits(line, room - 1):
+            break
+        room -= tokens.count(f"{line}\n")
+        count += 1
+    return FittedLines(tuple(lines[:count]), len(lines) - count)
