@@ -1,0 +1,1 @@
+"""A scripted model: scripts and rules instead of an AI, behind the OpenAI-compatible protocol."""

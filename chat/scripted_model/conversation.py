@@ -1,0 +1,97 @@
+"""The messages of a request, read as turns: what the user said, what was called, what was answered."""
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.scripted_model.outcomes import Outcome, read_outcomes
+
+# A remark of the chat between two calls, such as how to repair one, is no message of the user.
+_REMARK = re.compile(
+    r"\b(help_path|retry_with|tool_help|tool call|made-up ids?|invent(ed)? (an )?ids?)\b", re.IGNORECASE
+)
+
+
+@dataclass(slots=True)
+class Turn:
+    """One message of the user, the outcomes of the calls that followed it, and the text of the answer so far."""
+
+    message: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A conversation up to the turn to answer. There is always a turn, if only an empty one."""
+
+    system: str
+    turns: list[Turn]
+
+    @property
+    def current(self) -> Turn:
+        return self.turns[-1]
+
+    @property
+    def earlier(self) -> list[Turn]:
+        return self.turns[:-1]
+
+    @property
+    def last_text(self) -> str:
+        """The model's previous answer to the user."""
+        return self.turns[-2].text if len(self.turns) > 1 else ""
+
+
+def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
+    """Read the messages of Chat Completions. What has another form than expected is left out."""
+    system: list[str] = []
+    turns: list[Turn] = []
+    results = _collect_results(messages)
+    follows_call = False
+    for message in messages:
+        role, text = message.get("role"), _read_text(message)
+        if role in ("system", "developer"):
+            system.append(text)
+        elif role == "user" and not (follows_call and _REMARK.search(text)):
+            turns.append(Turn(text))
+            follows_call = False
+        elif role == "assistant" and turns:
+            calls = message.get("tool_calls")
+            follows_call = bool(calls)
+            turns[-1].text = text or turns[-1].text
+            turns[-1].outcomes += _read_calls(calls, results)
+    return Conversation("\n".join(system), turns or [Turn("")])
+
+
+def _collect_results(messages: list[dict[str, Any]]) -> dict[str, str]:
+    """Return tool messages by the id of their call. After a confirmation there may be two: the last counts."""
+    return {
+        str(message.get("tool_call_id")): _read_text(message) for message in messages if message.get("role") == "tool"
+    }
+
+
+def _read_calls(calls: Any, results: dict[str, str]) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            arguments = _parse_arguments(function.get("arguments"))
+            outcomes += read_outcomes(str(function.get("name")), arguments, results.get(str(call.get("id"))))
+    return outcomes
+
+
+def _parse_arguments(text: Any) -> dict[str, Any]:
+    try:
+        value = json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _read_text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict))
+        return "".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,139 @@
+"""What a free message asks for: an action, a kind of row, which row, and what to change. By words, without AI."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.scripted_model.dates import Days
+from chat.scripted_model.vocabulary import (
+    ACTION_PATTERNS,
+    FILLER_WORDS,
+    KIND_PATTERNS,
+    PRIORITY,
+    PRIORITY_BY_WORD,
+    STATE_PATTERNS,
+)
+
+_QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
+_RENAME = re.compile(r"\b(?:rename|change the (?:title|name))\b.*?\b(?:to|into)\s+(.+)$", re.IGNORECASE)
+_IN_PROJECT = re.compile(
+    r"\b(?:in|into|to|of|for|from|on)\s+(?:the\s+|my\s+|project\s+)*([^,.?!]{3,80}?)(?:\s+project)?[.?!]*$",
+    re.IGNORECASE,
+)
+_DATE_WORDS = re.compile(r"\b(due|until|by|postpone|move|deadline|date)\b")
+_DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)[.?!]*$")
+_CHANGING = ("update", "create")
+_WHEN = re.compile(r"\b(?:into|tomorrow|today|next|on|at|for|this)\b.*$", re.IGNORECASE)
+_WORD = re.compile(r"[^\W_][\w’'-]*")
+_SHORT = 4  # words of a message without a verb, such as: high-priority tasks?
+
+
+@dataclass(slots=True)
+class Intent:
+    """A message, understood as far as the rules go."""
+
+    action: str
+    kind: str
+    message: str
+    title: str = ""  # quoted
+    words: str = ""  # what is left of the message without verbs and fillers
+    project: str = ""  # the project that the message names, perhaps
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def query(self) -> str:
+        return self.title or self.words
+
+
+def parse_intent(message: str, days: Days) -> Intent | None:
+    """Return what a message asks for, or None if no rule knows it."""
+    text = " ".join(message.split())
+    lower = _QUOTED.sub("", text).lower().strip()
+    action = _find_name(ACTION_PATTERNS, lower)
+    kind = next((name for name, pattern in KIND_PATTERNS if re.search(rf"\b({pattern})\b", lower)), "")
+    if action is None:
+        if not kind or len(lower.split()) > _SHORT:
+            return None
+        action = "list"
+    quoted = _QUOTED.findall(text)
+    changes = read_changes(text, days) if action in _CHANGING else {}
+    return Intent(
+        action=action,
+        kind=kind,
+        message=text,
+        title=quoted[0].strip() if quoted else "",
+        words=_read_target(text, action, changes),
+        project=_read_project(text) if action in ("create", "list") else "",
+        changes=changes,
+    )
+
+
+def read_list_filters(message: str) -> dict[str, Any]:
+    """Return the filters of a list of tasks that a message names; open tasks if it speaks of priority."""
+    lower = message.lower()
+    filters: dict[str, Any] = {}
+    if match := PRIORITY.search(lower):
+        number = _read_priority(match)
+        filters |= {"priority": [1, 2] if number <= 2 else [number], "sort_by": "priority"}
+    if "overdue" in lower or "late" in lower.split():
+        filters |= {"overdue": True, "sort_by": "due_at"}
+    states = [name for name, pattern in STATE_PATTERNS if re.search(pattern, lower)]
+    if states:
+        filters["state_key"] = states
+    elif "priority" in filters or re.search(r"\b(open|left|unfinished)\b", lower):
+        filters["state_key"] = ["todo", "in_progress", "blocked"]
+    return filters
+
+
+def read_changes(text: str, days: Days) -> dict[str, Any]:
+    """Return the new values that a message names, by the field names of a task. Quoted titles are not read."""
+    lower = _QUOTED.sub("", text).lower()
+    if match := _RENAME.search(text):
+        quoted = _QUOTED.findall(match[1])
+        return {"title": (quoted[-1] if quoted else match[1]).strip(" .!?'")}
+    changes: dict[str, Any] = {}
+    if match := PRIORITY.search(lower):
+        changes["priority"] = _read_priority(match)
+    elif _DATE_WORDS.search(lower) and (due := days.parse_day(lower) or _read_due_words(lower)):
+        changes["due_at"] = due
+    if not changes and (state := _find_name(STATE_PATTERNS, lower)):
+        changes["state_key"] = state
+    return changes
+
+
+def _read_due_words(lower: str) -> str:
+    """Return a date in words as it is: the gateway knows more of them, and says what to send."""
+    match = _DUE_WORDS.search(lower)
+    return match[1] if match and not re.search(r"\b(done|progress|blocked)\b", match[1]) else ""
+
+
+def _read_priority(match: re.Match[str]) -> int:
+    return int(match[1]) if match[1] else PRIORITY_BY_WORD[match[2] or match[3]]
+
+
+def _read_project(text: str) -> str:
+    match = _IN_PROJECT.search(text)
+    name = match[1].strip("“”\"' ") if match else ""
+    return name if _read_words(name) else ""
+
+
+def _read_target(text: str, action: str, changes: dict[str, Any]) -> str:
+    """Return the words that name the row, without those that say what to do with it."""
+    if action == "schedule":
+        text = _WHEN.sub("", text)
+    elif action == "update" and changes:
+        text = re.split(r"\b(?:to|as|due|priority|until|by)\b", text, maxsplit=1, flags=re.IGNORECASE)[0]
+    return _read_words(text)
+
+
+def _read_words(text: str) -> str:
+    words = (word for word in _WORD.findall(text) if word.lower() not in FILLER_WORDS)
+    return " ".join(word for word in words if not _is_kind(word.lower()))
+
+
+def _is_kind(word: str) -> bool:
+    return any(re.fullmatch(pattern, word) for _, pattern in KIND_PATTERNS)
+
+
+def _find_name(patterns: tuple[tuple[str, str], ...], lower: str) -> str | None:
+    return next((name for name, pattern in patterns if re.search(pattern, lower)), None)

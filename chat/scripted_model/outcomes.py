@@ -1,0 +1,115 @@
+"""What a call came to: the gateway's envelope in a tool message, which the chat may have shortened."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.scripted_model.op_names import BATCH, EXEC, HELP, OP_BY_TOOL_NAME
+
+_decoder = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one call: `result` if it succeeded, else `error`."""
+
+    op: str
+    ok: bool
+    result: dict[str, Any] = field(default_factory=dict)
+    error: dict[str, Any] = field(default_factory=dict)
+    operation: dict[str, Any] = field(default_factory=dict)
+    is_envelope: bool = True  # False: the chat answered instead of the gateway
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return _as_dict(self.error.get("details"))
+
+    @property
+    def reason(self) -> str:
+        return str(self.details.get("reason", ""))
+
+    @property
+    def needs_confirmation(self) -> bool:
+        return self.reason == "confirmation_required"
+
+    @property
+    def is_missing_tool(self) -> bool:
+        """Whether the call did not reach an op, because its tool was not offered."""
+        return not self.ok and (not self.is_envelope or "tool" in self.reason)
+
+    @property
+    def retry_with(self) -> dict[str, Any] | None:
+        """The corrected call, if the gateway knows one."""
+        call = _as_dict(self.details.get("retry_with"))
+        return call if isinstance(call.get("op"), str) and isinstance(call.get("args"), dict) else None
+
+    @property
+    def message(self) -> str:
+        """What was done, in the gateway's words."""
+        if message := str(self.result.get("message", "")):
+            return message
+        entity, action = self.operation.get("entity", "row"), self.operation.get("action", "call")
+        name = self.operation.get("entity_name")
+        return f"The {action} of the {entity} {f'“{name}” ' if name else ''}succeeded."
+
+    @property
+    def failure(self) -> str:
+        """Why it failed: the field errors if there are any, else the error's message."""
+        errors = self.details.get("field_errors")
+        messages = [error.get("message", "") for error in errors or () if isinstance(error, dict)]
+        return " ".join(message for message in messages if message) or str(
+            self.error.get("message") or "no reason given"
+        )
+
+
+def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> Iterator[Outcome]:
+    """Yield the outcomes of one tool call: several for a batch, else one. `content` is its tool message, if any."""
+    answer = _parse_object(content)
+    if name == BATCH:
+        yield from _read_batch(arguments, answer, content)
+    elif name == HELP:
+        failed = answer is None or answer.get("ok") is False or "error" in answer
+        yield _read_failure(HELP, answer, content) if failed else Outcome(HELP, True, result=answer or {})
+    else:
+        op = str(arguments.get("op", "")) if name == EXEC else OP_BY_TOOL_NAME.get(name, name)
+        yield _read_envelope(op, answer, content)
+
+
+def _read_batch(arguments: dict[str, Any], answer: dict[str, Any] | None, content: str | None) -> Iterator[Outcome]:
+    entries = arguments.get("ops")
+    results = (answer or {}).get("results")
+    by_index = {item.get("index"): item for item in results or () if isinstance(item, dict)}
+    for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+        item = by_index.get(index)
+        op = _as_dict(entry).get("op") or HELP
+        yield _read_envelope(op, item, content) if item else _read_failure(op, answer, content)
+
+
+def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:
+    if answer is None or answer.get("ok") is not True:
+        return _read_failure(op, answer, content)
+    operation = _as_dict(_as_dict(answer.get("meta")).get("operation"))
+    return Outcome(op, True, result=_as_dict(answer.get("result")), operation=operation)
+
+
+def _read_failure(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:
+    error = (answer or {}).get("error")
+    if isinstance(error, dict) and error:
+        operation = _as_dict(_as_dict((answer or {}).get("meta")).get("operation"))
+        return Outcome(op, False, error=error, operation=operation)
+    message = error if isinstance(error, str) else (content or "").strip()[:300] or "there was no result"
+    return Outcome(op, False, error={"message": message}, is_envelope=False)
+
+
+def _parse_object(content: str | None) -> dict[str, Any] | None:
+    """Return the JSON object at the beginning of a text; a remark of the chat may follow it."""
+    try:
+        value, _ = _decoder.raw_decode((content or "").lstrip())
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

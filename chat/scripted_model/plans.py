@@ -1,0 +1,171 @@
+"""Plans: generators that yield the calls of a turn, receive their outcomes, and return the text of the answer.
+
+A request contains everything that happened so far, so a plan is run from its beginning for each request. Outcomes that
+the request contains are sent into it. The first call without an outcome is the answer.
+"""
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any
+
+from chat.scripted_model.answers import Answer, ToolCall
+from chat.scripted_model.op_names import BATCH, EXEC, HELP, TOOL_NAME_BY_OP, is_write
+from chat.scripted_model.outcomes import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of an op; with HELP as op, a request for help, whose body is `args`."""
+
+    op: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+class CallFailed(Exception):
+    """A call failed, and there is no correction of it. Raised where the plan yielded the call."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.failure)
+        self.outcome = outcome
+
+
+# Yields a list of calls, which run at once. A single call that fails raises CallFailed; several never do.
+Plan = Generator[list[Call], list[Outcome], str]
+
+
+def run(op: str, **args: Any) -> Generator[list[Call], list[Outcome], Outcome]:
+    """Run one op inside a plan, and return its outcome."""
+    return (yield [Call(op, args)])[0]
+
+
+class _CallNeeded(Exception):
+    """The plan waits for the outcome of this call."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(call.op)
+        self.call = call
+
+
+class _ConfirmationPending(Exception):
+    """The user has not agreed to a call yet."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.op)
+        self.outcome = outcome
+
+
+@dataclass(slots=True)
+class _History:
+    """The outcomes of the current turn, in order. Each is taken once; those of other ops in between are skipped."""
+
+    outcomes: list[Outcome]
+    tool_names: frozenset[str]
+    repairs: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+
+    def get_outcome(self, call: Call) -> Outcome:
+        """Return the final outcome of a call: after its correction, its confirmation, or with a tool offered late."""
+        if call.op == HELP and HELP not in self.tool_names:
+            return Outcome(HELP, ok=False)
+        outcome = self._take(call)
+        if outcome.is_missing_tool and get_tool_name(call, self.tool_names) in self.tool_names:
+            outcome = self._take(call)
+        if corrected := outcome.retry_with:
+            self.repairs.append(outcome.failure)
+            outcome = self._take(Call(corrected["op"], corrected["args"]))
+        if outcome.needs_confirmation:
+            pending = outcome
+            try:
+                outcome = self._take(call)
+            except _CallNeeded:
+                raise _ConfirmationPending(pending) from None
+        if outcome.ok and is_write(outcome.op):
+            self.writes.append(outcome.message)
+        return outcome
+
+    def _take(self, call: Call) -> Outcome:
+        for at, outcome in enumerate(self.outcomes):
+            if outcome.op == call.op:
+                del self.outcomes[: at + 1]
+                return outcome
+        raise _CallNeeded(call)
+
+
+def play(plan: Plan, outcomes: list[Outcome], tool_names: frozenset[str]) -> Answer:
+    """Run a plan against the outcomes so far, and return the next calls or the final text."""
+    history = _History(list(outcomes), tool_names)
+    try:
+        calls = next(plan)
+        while True:
+            received, needed = _collect(calls, history)
+            if needed:
+                return Answer(tool_calls=build_tool_calls(needed, tool_names))
+            if len(received) == 1 and not received[0].ok and calls[0].op != HELP:
+                calls = plan.throw(CallFailed(received[0]))
+            else:
+                calls = plan.send(received)
+    except StopIteration as finished:
+        return Answer(_describe_repairs(history) + str(finished.value))
+    except CallFailed as failed:
+        return Answer(_describe_repairs(history) + describe_failure(failed.outcome, history.writes))
+    except _ConfirmationPending as pending:
+        return Answer(describe_confirmation(pending.outcome))
+
+
+def _collect(calls: list[Call], history: _History) -> tuple[list[Outcome], list[Call]]:
+    """Return the outcomes of calls that run at once, and the calls that are still to be made."""
+    received: list[Outcome] = []
+    needed: list[Call] = []
+    for call in calls:
+        try:
+            received.append(history.get_outcome(call))
+        except _CallNeeded as error:
+            needed.append(error.call)
+    return received, needed
+
+
+def build_tool_calls(calls: list[Call], tool_names: frozenset[str]) -> tuple[ToolCall, ...]:
+    """Return calls as the surface offers them: a batch if there are several, else tools of their own or exec."""
+    if len(calls) > 1 and BATCH in tool_names:
+        entries = [
+            {"type": "help", **call.args} if call.op == HELP else {"type": "exec", "op": call.op, "args": call.args}
+            for call in calls
+        ]
+        return (ToolCall(BATCH, {"mode": "parallel", "ops": entries}),)
+    return tuple(_build_tool_call(call, tool_names) for call in calls)
+
+
+def _build_tool_call(call: Call, tool_names: frozenset[str]) -> ToolCall:
+    name = get_tool_name(call, tool_names)
+    return ToolCall(name, {"op": call.op, "args": call.args} if name == EXEC else call.args)
+
+
+def get_tool_name(call: Call, tool_names: frozenset[str]) -> str:
+    """Return the tool that makes a call. Without exec it is the op's own tool, even if that is not offered."""
+    own_name = HELP if call.op == HELP else TOOL_NAME_BY_OP.get(call.op, call.op)
+    return own_name if own_name in tool_names or EXEC not in tool_names else EXEC
+
+
+def describe_failure(outcome: Outcome, writes: list[str]) -> str:
+    """Return the answer after a call failed: what failed and why, and what was done before it."""
+    if outcome.is_missing_tool:
+        name = TOOL_NAME_BY_OP.get(outcome.op, outcome.op)
+        text = f"I cannot do that here: `{name}` is not among my tools. ({outcome.failure})"
+    else:
+        text = f"`{outcome.op}` failed: {outcome.failure}"
+    done = "".join(f"\n- {message}" for message in writes)
+    return f"{text}\n\nDone before that:\n{done}" if done else f"{text}\n\nNothing was changed."
+
+
+def describe_confirmation(outcome: Outcome) -> str:
+    """Return the answer while a call waits for the user's agreement."""
+    confirmation = outcome.details.get("confirmation")
+    operation = confirmation.get("operation", {}) if isinstance(confirmation, dict) else {}
+    name = operation.get("entity_name") if isinstance(operation, dict) else None
+    return f"`{outcome.op}` {f'of **{name}** ' if name else ''}needs your confirmation. It has not run yet."
+
+
+def _describe_repairs(history: _History) -> str:
+    if not history.repairs:
+        return ""
+    return "".join(f"The first call was refused: {why} I sent the corrected call.\n\n" for why in history.repairs)

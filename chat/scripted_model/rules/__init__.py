@@ -1,0 +1,48 @@
+"""The rules for free messages: verbs and nouns decide which plan runs."""
+
+from collections.abc import Callable
+from types import MappingProxyType
+
+from chat.scripted_model.conversation import Conversation
+from chat.scripted_model.dates import Days
+from chat.scripted_model.plans import Plan
+from chat.scripted_model.rules import reads, writes
+from chat.scripted_model.rules.lookup import Finished
+from chat.scripted_model.rules.request import Declined, Request, read_request
+
+# By the action of an intent.
+PLANS: MappingProxyType[str, Callable[[Request, Days], Plan]] = MappingProxyType(
+    {
+        "list": reads.plan_list,
+        "details": reads.plan_details,
+        "free_time": reads.plan_free_time,
+        "create": writes.plan_create,
+        "update": writes.plan_update,
+        "delete": writes.plan_delete,
+        "schedule": writes.plan_schedule,
+    }
+)
+
+NOT_UNDERSTOOD = """\
+I am the scripted model: I follow scripts and simple rules, without AI, and I did not understand that.
+
+I can:
+
+- list, find and describe tasks, projects, documents, goals, plans, milestones, risks, requirements and events
+- create, rename, change and delete them
+- find free time and schedule tasks
+
+To connect a real model, set `LLM_BASE_URL`."""
+
+
+def plan_free_message(conversation: Conversation, days: Days) -> Plan:
+    """Return the plan of a message that no script matches."""
+    try:
+        request = read_request(conversation, days)
+        if request is None:
+            return NOT_UNDERSTOOD
+        return (yield from PLANS[request.intent.action](request, days))
+    except Declined:
+        return "All right. Nothing was changed."
+    except Finished as finished:
+        return str(finished)

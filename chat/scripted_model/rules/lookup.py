@@ -1,0 +1,68 @@
+"""Find the row that a message means: among the rows shown, by search, or by asking the user."""
+
+import re
+from collections.abc import Generator
+
+from chat.scripted_model.dates import Days
+from chat.scripted_model.op_names import build_op
+from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.plans import Call, run
+from chat.scripted_model.rows import Row, describe_row, read_rows
+from chat.scripted_model.rules.request import Request
+
+MAX_CANDIDATES = 3
+_MAX_QUERY = 200  # characters, as search ops allow
+_WORD = re.compile(r"\w+")
+
+RowLookup = Generator[list[Call], list[Outcome], Row]
+
+
+class Finished(Exception):
+    """The lookup ends the turn with this text: a question, or that there is no such row."""
+
+
+def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLookup:
+    """Return the row that a request means, by at most one call. Raises Finished."""
+    if request.row:
+        return request.row
+    intent = request.intent
+    kind = intent.kind or default_kind
+    if not intent.query:
+        raise Finished((yield from _list_candidates(kind or "task", days)))
+    op = build_op(kind, "search") if kind else "onto.search"
+    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=10)
+    matches = select_rows(read_rows(outcome.result), intent.query)
+    noun = kind or "row"
+    if not matches:
+        raise Finished(f"I found no {noun} “{intent.query}”. Nothing was changed.")
+    if len(matches) > 1:
+        raise Finished(f"{len(matches)} rows match. Which one do you mean?\n\n{describe_candidates(matches, days)}")
+    return matches[0]
+
+
+def find_project(name: str) -> Generator[list[Call], list[Outcome], Row | None]:
+    """Return the project of a name, or None if there is none or more than one."""
+    outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=10)
+    matches = select_rows(read_rows(outcome.result), name)
+    return matches[0] if len(matches) == 1 else None
+
+
+def select_rows(rows: list[Row], query: str) -> list[Row]:
+    """Return the rows with exactly this title, else those with all its words in the title, else all rows."""
+    exact = [row for row in rows if row.title.casefold() == query.casefold()]
+    words = set(_WORD.findall(query.lower()))
+    partial = [row for row in rows if words <= set(_WORD.findall(row.title.lower()))]
+    return exact or partial or rows
+
+
+def describe_candidates(rows: list[Row], days: Days) -> str:
+    """Return at most three rows to choose from, numbered."""
+    return "\n".join(f"{at}. {describe_row(row, days)}" for at, row in enumerate(rows[:MAX_CANDIDATES], start=1))
+
+
+def _list_candidates(kind: str, days: Days) -> Generator[list[Call], list[Outcome], str]:
+    outcome = yield from run(build_op(kind, "list"), limit=MAX_CANDIDATES)
+    rows = read_rows(outcome.result)
+    if not rows:
+        return f"There is no {kind} yet."
+    return f"Which {kind} do you mean? These were changed last:\n\n{describe_candidates(rows, days)}"

@@ -1,0 +1,122 @@
+"""A free message with what earlier turns add to it: the rows that were shown, and what the user replies to."""
+
+import re
+from dataclasses import dataclass, replace
+
+from chat.scripted_model.conversation import Conversation
+from chat.scripted_model.dates import Days
+from chat.scripted_model.intents import Intent, parse_intent, read_changes
+from chat.scripted_model.rows import Row, read_rows
+
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_ORDINALS = (
+    r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b",
+    r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b",
+    r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b",
+)
+_LAST = re.compile(r"\blast( one)?[.?!]*$")
+_PRONOUN = re.compile(r"\b(it|its|that|this|that one|this one)\b")
+_YES = re.compile(r"^(yes|yep|yeah|ok|okay|sure|please do|do it|go ahead|correct|right)\b", re.IGNORECASE)
+_NO = re.compile(r"^(no|nope|cancel|never mind|stop|don.t)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+")
+_TURNS_LOOKED_BACK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the user wants now. `row` is the row that they chose, `agreed` whether they said yes to a question."""
+
+    intent: Intent
+    shown_rows: tuple[Row, ...]
+    row: Row | None = None
+    agreed: bool = False
+    question: str = ""  # what they reply to
+
+
+class Declined(Exception):
+    """The user said no to a question."""
+
+
+def read_request(conversation: Conversation, days: Days) -> Request | None:
+    """Return the request of the current turn, or None if no rule knows it. Raises Declined."""
+    message = conversation.current.message.strip()
+    shown = list_shown_rows(conversation)
+    if "?" in conversation.last_text:
+        if _NO.search(message):
+            raise Declined
+        if reply := _read_reply(conversation, message, shown, days):
+            return reply
+    intent = parse_intent(message, days)
+    if intent is None:
+        return None
+    return Request(intent, tuple(shown), row=find_shown_row(intent, shown, _list_all_rows(conversation)))
+
+
+def _read_reply(conversation: Conversation, message: str, shown: list[Row], days: Days) -> Request | None:
+    """Return the request that a reply completes: the last one, with the row or the change that the reply names."""
+    agreed = bool(_YES.search(message))
+    own = None if agreed else parse_intent(message, days)
+    chosen = _find_by_ordinal(message, shown) or _find_by_words(message, shown)
+    if own is not None and own.action != "list":
+        return None
+    base = _find_last_intent(conversation, days)
+    if base is None or (own is not None and chosen is None):
+        return None
+    if chosen is None and len(shown) == 1:
+        chosen = shown[0]
+    if base.action == "update":
+        base = replace(base, changes=base.changes | read_changes(message, days))
+    if chosen is None and not agreed:
+        base = replace(base, project=message) if base.action == "create" else replace(base, title=message.strip(" .!"))
+    return Request(base, tuple(shown), row=chosen, agreed=agreed, question=conversation.last_text)
+
+
+def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
+    """Return the intent of the latest message that was no reply itself."""
+    recent = reversed(conversation.earlier[-_TURNS_LOOKED_BACK:])
+    return next((intent for turn in recent if (intent := parse_intent(turn.message, days))), None)
+
+
+def list_shown_rows(conversation: Conversation) -> list[Row]:
+    """Return the rows whose titles the previous answer shows in bold, in the order of that answer."""
+    by_title = {row.title: row for row in _list_all_rows(conversation)}
+    titles = dict.fromkeys(_BOLD.findall(conversation.last_text))
+    return [by_title[title] for title in titles if title in by_title]
+
+
+def _list_all_rows(conversation: Conversation) -> list[Row]:
+    """Return the rows in the results of earlier turns, oldest first."""
+    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome.result)]
+
+
+def find_shown_row(intent: Intent, shown: list[Row], known: list[Row]) -> Row | None:
+    """Return the row of earlier turns that a message means: by number, by title, or as the only one shown."""
+    if intent.action not in ("details", "update", "delete", "schedule"):
+        return None
+    if intent.title:
+        return next((row for row in reversed(known) if row.title.casefold() == intent.title.casefold()), None)
+    by_position = _find_by_ordinal(intent.message, shown)
+    if by_position or not intent.words:
+        is_only = len(shown) == 1 and _PRONOUN.search(intent.message.lower())
+        return by_position or (shown[0] if is_only else None)
+    return _find_by_words(intent.words, shown)
+
+
+def _find_by_ordinal(message: str, shown: list[Row]) -> Row | None:
+    lower = message.lower()
+    if shown and _LAST.search(lower):
+        return shown[-1]
+    matches = (at for at, pattern in enumerate(_ORDINALS) if re.search(pattern, lower))
+    at = next(matches, None)
+    return shown[at] if at is not None and at < len(shown) else None
+
+
+def _find_by_words(text: str, shown: list[Row]) -> Row | None:
+    """Return the only row with all words of a text in its title, or whose title is the text."""
+    words = set(_WORD.findall(text.lower()))
+    if not words:
+        return None
+    exact = [row for row in shown if set(_WORD.findall(row.title.lower())) == words]
+    partial = [row for row in shown if words <= set(_WORD.findall(row.title.lower()))]
+    matches = exact or partial
+    return matches[0] if len(matches) == 1 else None

@@ -1,0 +1,155 @@
+"""Plans of requests that change rows: create, update, delete, schedule."""
+
+import re
+from collections.abc import Generator
+from datetime import datetime, timedelta
+from typing import Any
+
+from chat.scripted_model.dates import Days
+from chat.scripted_model.intents import Intent
+from chat.scripted_model.op_names import build_op
+from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.plans import Call, CallFailed, Plan, run
+from chat.scripted_model.rows import Row, describe_slots, read_rows
+from chat.scripted_model.rules.lookup import Finished, describe_candidates, find_project, find_row
+from chat.scripted_model.rules.reads import find_slots, read_minutes
+from chat.scripted_model.rules.request import Request
+
+_TITLE_FIELD = {"project": "name", "goal": "name", "plan": "name", "requirement": "text"}
+_DATE_FIELD = {"goal": "target_date", "plan": "end_date", "project": "end_at", "event": "start_at"}
+_TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
+_HEAD = re.compile(
+    r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note)?\s*(?:a |an |the |new )*[\w-]+\s+"
+    r"(?:called |named |titled |to |about |that |: ?)?",
+    re.IGNORECASE,
+)
+_IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
+_TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
+DEADLINE_QUESTION = "Shall I move its deadline, too?"
+
+
+def plan_create(request: Request, days: Days) -> Plan:
+    """Create a row in the project that the message names, or ask which project."""
+    intent = request.intent
+    kind = intent.kind or "task"
+    title = _read_title(intent)
+    if not title:
+        return f"What should the {kind} be called? Say, for example: create a {kind} “Call the printer”."
+    if kind == "project":
+        return (yield from _create_project(request, title))
+    if kind == "event":
+        return (yield from _create_event(intent, title, days))
+    project = yield from _find_project_to_write(request, days)
+    args = {"project_id": project.id, _TITLE_FIELD.get(kind, "title"): title} | _adapt_changes(intent.changes, kind)
+    if kind == "risk":
+        impact = _IMPACT.search(intent.message.lower())
+        args["impact"] = impact[1] if impact else "medium"
+    outcome = yield from run(build_op(kind, "create"), **args)
+    return f"{outcome.message} It is in **{project.title}**."
+
+
+def _create_project(request: Request, title: str) -> Plan:
+    outcome = yield from run("onto.project.search", query=title[:200])
+    if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome.result)):
+        return f"There is a project **{title}** already. Shall I create another one?"
+    tasks = _TASKS.search(request.intent.message)
+    titles = re.split(r",\s*(?:and )?|\s+and\s+", tasks[1].strip(" .!")) if tasks else []
+    entities = [{"temp_id": f"t{at}", "kind": "task", "title": text} for at, text in enumerate(titles, 1) if text]
+    project = {"name": title, "type_key": "project.personal.general"}
+    args = {"project": project, "entities": entities, "relationships": []}
+    created = yield from run("onto.project.create", **args)
+    return created.message
+
+
+def _create_event(intent: Intent, title: str, days: Days) -> Plan:
+    day, time = days.parse_day(intent.message), _read_time(intent.message)
+    if not day:
+        return f"When is **{title}**? Say, for example: create an event “{title}” tomorrow at 10:00."
+    start = {"start_at": f"{day}T{time}" if time else day}
+    outcome = yield from run("cal.event.create", title=title, **start, calendar_scope="user")
+    return outcome.message
+
+
+def _find_project_to_write(request: Request, days: Days) -> Generator[list[Call], list[Outcome], Row]:
+    if request.row and request.row.kind == "project":
+        return request.row
+    if request.intent.project and (project := (yield from find_project(request.intent.project))):
+        return project
+    outcome = yield from run("onto.project.list", limit=3)
+    candidates = describe_candidates(read_rows(outcome.result), days)
+    raise Finished(f"Which project should it be in? Nothing was created yet.\n\n{candidates}")
+
+
+def plan_update(request: Request, days: Days) -> Plan:
+    """Change a row, or ask what to change."""
+    row = yield from find_row(request, days, default_kind=request.intent.kind or "task")
+    changes = _adapt_changes(request.intent.changes, row.kind)
+    if not changes:
+        return (
+            f"What should I change about **{row.title}**? I can mark it as done, rename it, set its priority or move "
+            "its date."
+        )
+    outcome = yield from run(build_op(row.kind, "update"), **{f"{row.kind}_id": row.id}, **changes)
+    return outcome.message
+
+
+def plan_delete(request: Request, days: Days) -> Plan:
+    """Delete a row."""
+    row = yield from find_row(request, days)
+    outcome = yield from run(build_op(row.kind, "delete"), **{f"{row.kind}_id": row.id})
+    return outcome.message
+
+
+def plan_schedule(request: Request, days: Days) -> Plan:
+    """Schedule a task at the time that the message names, else in the first free time."""
+    row = yield from find_row(request, days, default_kind="task")
+    message = request.intent.message
+    minutes = read_minutes(message) or row.fields.get("duration_minutes") or 60
+    day, time = days.parse_day(message), _read_time(message)
+    free = ""
+    if day and time:
+        start = f"{day}T{time}"
+    else:
+        slots = yield from find_slots(message, minutes, days)
+        start = next((str(slot.get("start")) for slot in slots.result.get("slots") or ()), "")
+        if not start:
+            return f"You have no {minutes} minutes free then, so **{row.title}** was not scheduled."
+        free = f"\n\nIt is your first free time of {minutes} minutes:\n\n{describe_slots(slots.result, days)}"
+    moves_deadline = request.agreed and DEADLINE_QUESTION in request.question
+    deadline = {"due_at": _add_minutes(start, minutes)} if moves_deadline else {}
+    args = {"task_id": row.id, "start_at": start, "duration_minutes": minutes, **deadline}
+    try:
+        outcome = yield from run("cal.task.schedule", **args)
+    except CallFailed as failed:
+        errors = failed.outcome.details.get("field_errors") or ()
+        if not any(error.get("code") == "after_due" for error in errors):
+            raise
+        return f"**{row.title}** is due before that time, so nothing was scheduled. {DEADLINE_QUESTION}"
+    return f"{outcome.message}{free}"
+
+
+def _adapt_changes(changes: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return changes with the field names of a kind."""
+    names = {"title": _TITLE_FIELD.get(kind, "title"), "due_at": _DATE_FIELD.get(kind, "due_at")}
+    return {names.get(name, name): value for name, value in changes.items()}
+
+
+def _read_title(intent: Intent) -> str:
+    if intent.title:
+        return intent.title
+    text = _TASKS.sub("", _HEAD.sub("", intent.message, count=1))
+    if intent.project:
+        text = re.sub(rf"\s*\b(in|into|to|for|of|on)\s+(the |my |project )*{re.escape(intent.project)}.*$", "", text)
+    return text.strip(" .!?:")[:200]
+
+
+def _read_time(message: str) -> str | None:
+    match = _TIME.search(message)
+    if not match or int(match[1]) > 23 or int(match[2] or 0) > 59:
+        return None
+    hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0) if match[3] else int(match[1])
+    return f"{hour:02}:{match[2] or '00'}"
+
+
+def _add_minutes(start: str, minutes: int) -> str:
+    return (datetime.fromisoformat(start) + timedelta(minutes=minutes)).isoformat()

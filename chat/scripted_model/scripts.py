@@ -1,0 +1,119 @@
+"""The scripted turns, from scripts.yaml, as plans."""
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from chat.scripted_model.dates import Days
+from chat.scripted_model.op_names import HELP
+from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.plans import Call, CallFailed, Plan
+from chat.scripted_model.script_values import NamedResult, fill
+
+_FILE = Path(__file__).with_name("scripts.yaml")
+_NOT_WORDS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call of a script, or several at once. The fields are explained in scripts.yaml."""
+
+    run: str = ""
+    args: dict[str, Any] = field(default_factory=dict)
+    help: str = ""
+    together: tuple["Step", ...] = ()
+    name: str = ""
+    pick: str | None = None
+    or_say: str = ""
+    unless: str = ""
+    if_refused: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A suggested message, and what the scripted model does with it."""
+
+    title: str
+    message: str
+    steps: tuple[Step, ...]
+    answer: str
+    pattern: re.Pattern[str] | None = None
+
+    def matches(self, message: str) -> bool:
+        """Return whether a message is this script's, in any case and punctuation."""
+        if self.pattern and self.pattern.search(message):
+            return True
+        return _get_words(message) == _get_words(self.message)
+
+
+class _Finished(Exception):
+    """A step has the answer already."""
+
+
+@cache
+def load_scripts() -> tuple[Script, ...]:
+    """Load the shipped scripts. An unknown field raises TypeError."""
+    entries = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
+    return tuple(_build_script(**entry) for entry in entries)
+
+
+def find_script(message: str) -> Script | None:
+    """Return the script of a message, or None."""
+    return next((script for script in load_scripts() if script.matches(message)), None)
+
+
+def plan_script(script: Script, days: Days) -> Plan:
+    """Return the plan of a script."""
+    values: dict[str, NamedResult] = {}
+    for step in script.steps:
+        if step.unless and step.unless in values and values[step.unless].row:
+            continue
+        try:
+            yield from _run_step(step, values, days)
+        except _Finished as finished:
+            return str(finished)
+    return str(fill(script.answer, values, days))
+
+
+def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generator[list[Call], list[Outcome], None]:
+    steps = step.together or (step,)
+    try:
+        outcomes = yield [_build_call(one, values, days) for one in steps]
+    except CallFailed as failed:
+        for error in failed.outcome.details.get("field_errors") or ():
+            if text := step.if_refused.get(error.get("code", "")):
+                raise _Finished(text) from failed
+        raise
+    for one, outcome in zip(steps, outcomes, strict=True):
+        if not outcome.ok and not one.help:
+            raise CallFailed(outcome)
+        values[one.name] = NamedResult(outcome, one.pick)
+        if one.or_say and values[one.name].row is None:
+            raise _Finished(one.or_say)
+
+
+def _build_call(step: Step, values: dict[str, NamedResult], days: Days) -> Call:
+    if step.help:
+        return Call(HELP, {"query": step.help})
+    return Call(str(fill(step.run, values, days)), fill(step.args, values, days))
+
+
+def _build_script(steps: list[dict[str, Any]], pattern: str | None = None, **fields: str) -> Script:
+    compiled = re.compile(pattern, re.IGNORECASE) if pattern else None
+    return Script(steps=tuple(_build_step(step) for step in steps), pattern=compiled, **fields)
+
+
+def _build_step(entry: dict[str, Any]) -> Step:
+    fields = dict(entry)
+    name = fields.pop("as", "")
+    together = tuple(_build_step(step) for step in fields.pop("together", ()))
+    return Step(name=name, together=together, **fields)
+
+
+def _get_words(text: str) -> str:
+    return _NOT_WORDS.sub(" ", text).strip().casefold()

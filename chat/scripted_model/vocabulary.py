@@ -1,0 +1,51 @@
+"""The words that the rules know: verbs, nouns, states, and words without meaning for a search."""
+
+import re
+
+_POLITE = r"^(please |can you |could you |i want to |let's )?"
+
+# The first pattern that matches decides, so the special ones come first.
+ACTION_PATTERNS = (
+    ("free_time", r"\bfree (time|slot|hour|hours|half|minutes|afternoon|morning)|\b(am i|when.* i) free\b|\bavailab"),
+    ("delete", rf"{_POLITE}(delete|remove|get rid of|throw away|drop)\b"),
+    ("schedule", rf"{_POLITE}(schedule|block|plan in|book|reserve|make time for)\b"),
+    ("create", rf"{_POLITE}(create|add|make|start a|new|write|record|note)\b"),
+    (
+        "update",
+        rf"{_POLITE}(mark|set|rename|change|update|move|finish|complete|close|reopen|postpone|edit)\b",
+    ),
+    ("details", r"\b(tell me (more )?about|more about|details?\b|describe|look at|open the|what about|show me more)"),
+    ("list", r"\b(list|show|find|search|look for|what|which|how many|any|give me|do i have|overdue|due|where)\b"),
+)
+KIND_PATTERNS = (
+    ("task", r"tasks?|to-?dos?|action items?"),
+    ("milestone", r"milestones?"),
+    ("document", r"documents?|docs?|notes?|brain dumps?"),
+    ("goal", r"goals?"),
+    ("risk", r"risks?"),
+    ("requirement", r"requirements?"),
+    ("event", r"events?|meetings?|appointments?|calendar"),
+    ("plan", r"plans?|phases?"),
+    ("project", r"projects?"),
+)
+STATE_PATTERNS = (
+    ("done", r"\b(done|finish(ed)?|complete(d)?|close(d)?|achieved)\b"),
+    ("in_progress", r"\b(in[ _-]progress|started|being worked on)\b"),
+    ("blocked", r"\bblocked\b"),
+    ("todo", r"\b(to do|todo|reopen(ed)?|not started)\b"),
+)
+PRIORITY = re.compile(
+    r"\bpriority (?:to |of )?([1-5])\b|\b(urgent|high|medium|low)[- ]priority\b"
+    r"|\bpriority (?:to )?(urgent|high|medium|low)\b"
+)
+PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4}
+
+_FILLER_WORDS = """
+a an the my me i of to in for on at it its is are was be do does did have has there please can could you this that these
+those one ones with and or what which who how many any all some about more tell show list find search look give get let
+open high low medium urgent priority overdue due blocked done finished completed started progress todo new create add
+make write delete remove rid mark set rename change update move finish complete close reopen postpone edit as into until
+schedule block book reserve details detail describe called named today tomorrow week next monday tuesday wednesday first
+second third last thursday friday saturday sunday time slot hour hours from current currently still left need want
+"""
+FILLER_WORDS = frozenset(_FILLER_WORDS.split())
