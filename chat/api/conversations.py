@@ -62,6 +62,6 @@ async def cancel(request: HttpRequest, session_id: str) -> HttpResponseBase:
 
 
 @api_view("GET", "POST", "PUT", "PATCH", "DELETE")
-async def not_found(_: HttpRequest, **kwargs: str) -> HttpResponseBase:
+async def not_found(_: HttpRequest, path: str) -> HttpResponseBase:  # noqa: ARG001 - the route has it
     """Answer for all other paths of the API."""
     raise ApiError(404, "not_found", "There is no such endpoint. docs/chat.md lists them all.")

@@ -17,18 +17,18 @@ class NamesSeen:
     """Names of rows by their ids, from everything that was read in a conversation. Nothing else is ever shown."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = dict(names)
+        self.by_id = dict(names)
 
     def get(self, id: str) -> str:
         """Return the name of a row, empty if it was not seen."""
-        return self._names.get(id, "")
+        return self.by_id.get(id, "")
 
     def learn(self, value: Any) -> None:
         """Remember the names of all rows in an answer."""
         if isinstance(value, Mapping):
             id, name = value.get("id"), value.get("title") or value.get("name")
-            if isinstance(id, str) and isinstance(name, str) and len(self._names) < MAX_NAMES:
-                self._names[id] = name
+            if isinstance(id, str) and isinstance(name, str) and len(self.by_id) < MAX_NAMES:
+                self.by_id[id] = name
             value = value.values()
         elif not isinstance(value, list):
             return
@@ -37,7 +37,7 @@ class NamesSeen:
 
     def learn_names(self, names: Mapping[str, str]) -> None:
         """Remember names by id."""
-        self._names |= names
+        self.by_id |= names
 
 
 def describe_start(op: str, args: Mapping[str, Any], shown: Mapping[str, Any], names: NamesSeen) -> Operation | None:

@@ -4,14 +4,14 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 from django.db import DatabaseError, InterfaceError, connection
 
-from chat.context.history import build_history
-from chat.context.place import Place, to_place
+from chat.context import budgets
+from chat.context.history import build_history, count_tokens, describe_last_turn
+from chat.context.place import PROJECT, Place
 from chat.context.service import load_context
 from chat.conversations import past_turns, titles, turn_store
 from chat.conversations.start_turn import NewTurn
@@ -22,6 +22,7 @@ from chat.gateway import envelopes
 from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.gateway.context_header import format_context_header
 from chat.models import Conversation, Message
+from chat.rendering.answer_text import AnswerText
 from chat.turns import decisions, model_endpoint, telemetry
 from chat.turns.model_endpoint import ChatModel
 from chat.turns.operations import NamesSeen
@@ -77,8 +78,7 @@ class _TurnRunner:
         )
         self._spent = Spent()
         self._loop: TurnLoop | None = None
-        self._text: list[str] = []
-        self._text_length = 0
+        self._text = AnswerText()
 
     def run(self) -> None:
         """Run the turn, and write its end whatever happens."""
@@ -119,7 +119,7 @@ class _TurnRunner:
             abort=self._abort,
             deadline=Deadline.after(milliseconds=TURN_SECONDS * 1000),
             write_text=self._write_text,
-            get_text_length=lambda: self._text_length,
+            get_text_length=lambda: self._text.length,
             spent=self._spent,
         )
         if self._new.decision is not None and decisions.carry_out(self._new.decision, tools):
@@ -134,9 +134,17 @@ class _TurnRunner:
         turns = past_turns.load_past_turns(self._conversation, before=before, learn=names.learn)
         context = load_context(self._gateway.run_batch, place=self._place, toolset=toolset, at=datetime.now(UTC))
         names.learn_names(context.names)
-        history = build_history(turns, summary=self._conversation.summary)
-        self._tell_context(toolset, [*context.describe(), history.describe()])
+        history = build_history(turns, summary=self._conversation.summary, budget=budgets.HISTORY - budgets.LAST_TURN)
         messages = [{"role": "system", "content": context.system_message}, *history.messages]
+        if turns and (last_turn := describe_last_turn(turns[-1], names.by_id)):
+            messages.append({"role": "system", "content": last_turn})
+        layer = {
+            "name": "history",
+            "tokens": count_tokens(messages[1:]),
+            "budget": budgets.HISTORY,
+            "cut": history.is_cut,
+        }
+        self._tell_context(toolset, [*context.describe(), layer])
         return [*messages, {"role": "user", "content": self._new.message}] if self._new.message else messages
 
     def _tell_context(self, toolset: Mapping[str, Any], layers: list[dict[str, Any]]) -> None:
@@ -157,6 +165,7 @@ class _TurnRunner:
         )
 
     def _emit(self, type: str, data: Mapping[str, Any]) -> None:
+        self._close_block()
         self._log.append(type, data)
         if type == "tool" and "envelope" in data:
             self._follow_context_shift(data["envelope"])
@@ -166,15 +175,17 @@ class _TurnRunner:
         for envelope in envelopes.iter_envelopes(answer):
             result = envelope.get("result")
             shift = result.get("context_shift") if isinstance(result, Mapping) else None
-            if isinstance(shift, Mapping) and (place := to_place(shift)):
-                context = {name: value for name, value in asdict(place).items() if value}
+            if isinstance(shift, Mapping) and shift.get("new_context") == PROJECT:
+                context = {"type": PROJECT, "project_id": shift["entity_id"]}
                 turn_store.store_context(self._conversation, context)
                 self._log.append("context", {"context": context, "name": shift.get("entity_name", "")})
 
     def _write_text(self, delta: str) -> None:
-        self._text.append(delta)
-        self._text_length += len(delta)
-        self._log.append("text", {"delta": delta})
+        self._log.append("text", self._text.add(delta))
+
+    def _close_block(self) -> None:
+        if data := self._text.close_block():
+            self._log.append("text", data)
 
     def _fail(self, code: str, message: str, *, retryable: bool = True) -> Finish:
         self._turn.error = {"code": code, "message": message, "retryable": retryable}
@@ -183,7 +194,8 @@ class _TurnRunner:
     def _end(self, finish: Finish) -> None:
         """Tell how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
-        turn.text, turn.finish, turn.usage = "".join(self._text), finish, usage.to_dict()
+        self._close_block()
+        turn.text, turn.finish, turn.usage = self._text.text, finish, usage.to_dict()
         self._log.append("usage", usage.to_dict())
         if finish == Finish.ERROR:
             self._log.append("error", turn.error or {})

@@ -106,7 +106,7 @@ def _check_port_is_free(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-                raise CommandError(f"Port {port} is taken. Choose another: PORT=8100 make run") from None
+            raise CommandError(f"Port {port} is taken. Choose another: PORT=8100 make run") from None
 
 
 def _start_chat(port: int) -> None:

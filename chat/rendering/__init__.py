@@ -1,0 +1,1 @@
+"""Markdown of models as HTML that is safe to show."""

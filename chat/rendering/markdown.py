@@ -1,0 +1,47 @@
+"""Markdown as HTML. Models may repeat what somebody wrote to attack the reader, so little is allowed.
+
+No HTML of the source, no pictures (their addresses would tell where they are read), and links to http and https only.
+"""
+
+import functools
+
+import nh3
+from markdown_it import MarkdownIt
+
+TAGS = {
+    *("p", "br", "hr", "strong", "em", "s", "code", "pre", "blockquote", "a"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+}
+ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+MAX_LENGTH = 100_000  # characters; longer texts are shown as they are
+MAX_NESTING = 20
+
+
+@functools.cache
+def get_parser() -> MarkdownIt:
+    """Return the parser: CommonMark with tables and strikethrough."""
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    return parser.enable(["table", "strikethrough"]).disable("image")
+
+
+def render_markdown(text: str) -> str:
+    """Return a text as HTML."""
+    if len(text) > MAX_LENGTH:
+        text = f"```\n{text.replace('```', '')}\n```"
+    return nh3.clean(
+        get_parser().render(text),
+        tags=TAGS,
+        attributes=ATTRIBUTES,
+        url_schemes={"http", "https"},
+        link_rel="noopener noreferrer nofollow",
+    )
+
+
+def find_last_block(text: str) -> int:
+    """Return where the last block of a text begins. The blocks before it are complete, whatever follows."""
+    starts = [
+        token.map[0] for token in get_parser().parse(text) if token.level == 0 and token.map and token.nesting >= 0
+    ]
+    if len(starts) < 2:
+        return 0
+    return sum(len(line) for line in text.splitlines(keepends=True)[: starts[-1]])
