@@ -27,7 +27,7 @@ def clip(text: object, chars: int) -> str:
 
 def mark_cut(beginning: str, length: int) -> str:
     """Return the beginning of a text of `length` characters with a marker of how much it is."""
-    return f"{beginning.rstrip()}{ELLIPSIS} [{len(beginning):,} of {length:,} characters]"
+    return f"{beginning}{ELLIPSIS} [{len(beginning):,} of {length:,} characters]"
 
 
 def split_marker(text: str) -> tuple[str, int]:
