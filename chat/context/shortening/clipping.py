@@ -5,7 +5,7 @@ import re
 from chat.context.shortening import token_fit
 
 ELLIPSIS = "…"
-_MARKER = re.compile(rf"{ELLIPSIS} \[[0-9,]+ of ([0-9,]+) characters\]\Z")
+_MARKER = re.compile(rf"{ELLIPSIS} \[[0-9,]{{1,20}} of ([0-9,]{{1,20}}) characters\]\Z")
 MIN_MARKED_CHARS = 20  # a shorter beginning is not worth the marker
 
 
