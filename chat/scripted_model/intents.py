@@ -25,7 +25,8 @@ _DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)
 _CHANGING = ("update", "create")
 _WHEN = re.compile(r"\b(?:into|tomorrow|today|next|on|at|for|this)\b.*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w’'-]*")
-_SHORT = 4  # words of a message without a verb, such as: high-priority tasks?
+OPEN_STATES = ("todo", "in_progress", "blocked")
+_SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ def parse_intent(message: str, days: Days) -> Intent | None:
     text = " ".join(message.split())
     lower = _QUOTED.sub("", text).lower().strip()
     action = _find_name(ACTION_PATTERNS, lower)
-    kind = next((name for name, pattern in KIND_PATTERNS if re.search(rf"\b({pattern})\b", lower)), "")
+    kind = _find_kind(lower, action)
     if action is None:
         if not kind or len(lower.split()) > _SHORT:
             return None
@@ -61,7 +62,7 @@ def parse_intent(message: str, days: Days) -> Intent | None:
         action=action,
         kind=kind,
         message=text,
-        title=quoted[0].strip() if quoted else "",
+        title=_read_title(text, quoted),
         words=_read_target(text, action, changes),
         project=_read_project(text) if action in ("create", "list") else "",
         changes=changes,
@@ -81,7 +82,7 @@ def read_list_filters(message: str) -> dict[str, Any]:
     if states:
         filters["state_key"] = states
     elif "priority" in filters or re.search(r"\b(open|left|unfinished)\b", lower):
-        filters["state_key"] = ["todo", "in_progress", "blocked"]
+        filters["state_key"] = [*OPEN_STATES]
     return filters
 
 
@@ -99,6 +100,25 @@ def read_changes(text: str, days: Days) -> dict[str, Any]:
     if not changes and (state := _find_name(STATE_PATTERNS, lower)):
         changes["state_key"] = state
     return changes
+
+
+def _find_kind(lower: str, action: str | None) -> str:
+    """Return the kind that a message names: the first in it if it is to be created, else the most likely one."""
+    starts = {
+        name: match.start() for name, pattern in KIND_PATTERNS if (match := re.search(rf"\b({pattern})\b", lower))
+    }
+    if action == "create" and starts:
+        return min(starts, key=lambda name: starts[name])
+    if not starts and action == "list" and re.search(r"\b(due|overdue)\b", lower):
+        return "task"
+    return next(iter(starts), "")
+
+
+def _read_title(text: str, quoted: list[str]) -> str:
+    """Return the first title in quotes, unless it is the new title."""
+    renamed = _RENAME.search(text)
+    is_new = renamed and len(quoted) == 1 and quoted[0] in renamed[1]
+    return quoted[0].strip() if quoted and not is_new else ""
 
 
 def _read_due_words(lower: str) -> str:
@@ -122,6 +142,7 @@ def _read_target(text: str, action: str, changes: dict[str, Any]) -> str:
     if action == "schedule":
         text = _WHEN.sub("", text)
     elif action == "update" and changes:
+        text = re.sub(r"\bpriority of\b", "", text, flags=re.IGNORECASE)
         text = re.split(r"\b(?:to|as|due|priority|until|by)\b", text, maxsplit=1, flags=re.IGNORECASE)[0]
     return _read_words(text)
 

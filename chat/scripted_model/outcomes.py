@@ -26,6 +26,12 @@ class Outcome:
         return _as_dict(self.error.get("details"))
 
     @property
+    def field_errors(self) -> list[dict[str, Any]]:
+        """What is wrong with the arguments, one by one."""
+        errors = self.details.get("field_errors")
+        return [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
+
+    @property
     def reason(self) -> str:
         return str(self.details.get("reason", ""))
 
@@ -56,11 +62,8 @@ class Outcome:
     @property
     def failure(self) -> str:
         """Why it failed: the field errors if there are any, else the error's message."""
-        errors = self.details.get("field_errors")
-        messages = [error.get("message", "") for error in errors or () if isinstance(error, dict)]
-        return " ".join(message for message in messages if message) or str(
-            self.error.get("message") or "no reason given"
-        )
+        listed = " ".join(str(error.get("message") or "") for error in self.field_errors).strip()
+        return listed or str(self.error.get("message") or "no reason given")
 
 
 def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> Iterator[Outcome]:

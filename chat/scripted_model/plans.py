@@ -12,6 +12,9 @@ from chat.scripted_model.answers import Answer, ToolCall
 from chat.scripted_model.op_names import BATCH, EXEC, HELP, TOOL_NAME_BY_OP, is_write
 from chat.scripted_model.outcomes import Outcome
 
+# Reasons of errors after which a write may have taken effect.
+UNCERTAIN = ("outcome_unknown", "timeout", "upstream_timeout", "in_progress")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -68,7 +71,7 @@ class _History:
         if call.op == HELP and HELP not in self.tool_names:
             return Outcome(HELP, ok=False)
         outcome = self._take(call)
-        if outcome.is_missing_tool and get_tool_name(call, self.tool_names) in self.tool_names:
+        if outcome.is_missing_tool and self._has_own_tool(call):
             outcome = self._take(call)
         if corrected := outcome.retry_with:
             self.repairs.append(outcome.failure)
@@ -82,6 +85,10 @@ class _History:
         if outcome.ok and is_write(outcome.op):
             self.writes.append(outcome.message)
         return outcome
+
+    def _has_own_tool(self, call: Call) -> bool:
+        """Return whether the op is a tool of its own by now: the chat may offer it after it was missing."""
+        return get_tool_name(call, self.tool_names) in self.tool_names - {EXEC}
 
     def _take(self, call: Call) -> Outcome:
         for at, outcome in enumerate(self.outcomes):
@@ -107,7 +114,7 @@ def play(plan: Plan, outcomes: list[Outcome], tool_names: frozenset[str]) -> Ans
     except StopIteration as finished:
         return Answer(_describe_repairs(history) + str(finished.value))
     except CallFailed as failed:
-        return Answer(_describe_repairs(history) + describe_failure(failed.outcome, history.writes))
+        return Answer(_describe_repairs(history) + describe_failure(failed.outcome, history))
     except _ConfirmationPending as pending:
         return Answer(describe_confirmation(pending.outcome))
 
@@ -146,15 +153,22 @@ def get_tool_name(call: Call, tool_names: frozenset[str]) -> str:
     return own_name if own_name in tool_names or EXEC not in tool_names else EXEC
 
 
-def describe_failure(outcome: Outcome, writes: list[str]) -> str:
+def describe_failure(outcome: Outcome, history: _History) -> str:
     """Return the answer after a call failed: what failed and why, and what was done before it."""
-    if outcome.is_missing_tool:
-        name = TOOL_NAME_BY_OP.get(outcome.op, outcome.op)
+    name = get_tool_name(Call(outcome.op), history.tool_names)
+    if outcome.is_missing_tool and name not in history.tool_names:
         text = f"I cannot do that here: `{name}` is not among my tools. ({outcome.failure})"
     else:
         text = f"`{outcome.op}` failed: {outcome.failure}"
-    done = "".join(f"\n- {message}" for message in writes)
-    return f"{text}\n\nDone before that:\n{done}" if done else f"{text}\n\nNothing was changed."
+    if done := "".join(f"\n- {message}" for message in history.writes):
+        return f"{text}\n\nDone before that:\n{done}"
+    return text if is_write(outcome.op) and _is_uncertain(outcome, name, history) else f"{text}\n\nNothing was changed."
+
+
+def _is_uncertain(outcome: Outcome, tool_name: str, history: _History) -> bool:
+    if not outcome.is_envelope:
+        return tool_name in history.tool_names
+    return outcome.reason in UNCERTAIN
 
 
 def describe_confirmation(outcome: Outcome) -> str:

@@ -57,7 +57,8 @@ def describe_rows(rows: list[Row], days: Days, *, total: int | None = None) -> s
 def describe_row(row: Row, days: Days) -> str:
     """Return a row as one line: title in bold, key facts, its project."""
     fields = row.fields
-    facts = [str(fields["state_key"]).replace("_", " ")] if fields.get("state_key") else []
+    facts = [row.kind] if "type" in fields else []  # a search of all kinds
+    facts += [str(fields["state_key"]).replace("_", " ")] if fields.get("state_key") else []
     facts += [f"{label} {fields[label]}" for label in ("priority", "impact") if fields.get(label)]
     if row.kind == "event":
         facts.append(days.format_span(fields.get("start_at"), fields.get("end_at")))

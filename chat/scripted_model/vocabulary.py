@@ -6,6 +6,10 @@ _POLITE = r"^(please |can you |could you |i want to |let's )?"
 
 # The first pattern that matches decides, so the special ones come first.
 ACTION_PATTERNS = (
+    (
+        "introduce",
+        r"^(hello|hi|hey|help|thanks|thank you|good (morning|afternoon|evening))[.!?]*$|what can you do|who are you",
+    ),
     ("free_time", r"\bfree (time|slot|hour|hours|half|minutes|afternoon|morning)|\b(am i|when.* i) free\b|\bavailab"),
     ("delete", rf"{_POLITE}(delete|remove|get rid of|throw away|drop)\b"),
     ("schedule", rf"{_POLITE}(schedule|block|plan in|book|reserve|make time for)\b"),
@@ -36,9 +40,9 @@ STATE_PATTERNS = (
 )
 PRIORITY = re.compile(
     r"\bpriority (?:to |of )?([1-5])\b|\b(urgent|high|medium|low)[- ]priority\b"
-    r"|\bpriority (?:to )?(urgent|high|medium|low)\b"
+    r"|\bpriority\b.{0,80}?\b(?:to |as )?(urgent|high|medium|low|[1-5])\b"
 )
-PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4}
+PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4} | {str(number): number for number in range(1, 6)}
 
 _FILLER_WORDS = """
 a an the my me i of to in for on at it its is are was be do does did have has there please can could you this that these
@@ -47,5 +51,6 @@ open high low medium urgent priority overdue due blocked done finished completed
 make write delete remove rid mark set rename change update move finish complete close reopen postpone edit as into until
 schedule block book reserve details detail describe called named today tomorrow week next monday tuesday wednesday first
 second third last thursday friday saturday sunday time slot hour hours from current currently still left need want
+everything anything
 """
 FILLER_WORDS = frozenset(_FILLER_WORDS.split())

@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.intents import Intent, read_list_filters
+from chat.scripted_model.intents import OPEN_STATES, Intent, read_list_filters
 from chat.scripted_model.op_names import build_op
 from chat.scripted_model.outcomes import Outcome
 from chat.scripted_model.plans import Call, Plan, run
@@ -36,7 +36,7 @@ def plan_list(request: Request, days: Days) -> Plan:
         )
     else:
         outcome = yield from run(build_op(kind or "task", "list"), **filters, **scope, limit=_LIMIT)
-    return _describe_list(outcome, kind or "row", days, project)
+    return _describe_list(outcome, kind or "row", days, project=project, filters=filters)
 
 
 def plan_details(request: Request, days: Days) -> Plan:
@@ -84,14 +84,30 @@ def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
     return filters
 
 
-def _describe_list(outcome: Outcome, kind: str, days: Days, project: Row | None = None) -> str:
+def _describe_list(
+    outcome: Outcome, kind: str, days: Days, *, project: Row | None = None, filters: dict[str, Any] | None = None
+) -> str:
     rows = read_rows(outcome.result)
     total = outcome.result.get("total")
     count = max(total if isinstance(total, int) else 0, len(rows))
     where = f" in **{project.title}**" if project else ""
+    adjective, priority = _describe_filters(filters or {})
     if not rows:
-        return f"I found no {kind}s{where}."
-    return f"{count} {kind if count == 1 else f'{kind}s'}{where}:\n\n{describe_rows(rows, days, total=count)}"
+        return f"I found no {adjective}{kind}s{priority}{where}."
+    nouns = kind if count == 1 else f"{kind}s"
+    return f"{count} {adjective}{nouns}{priority}{where}:\n\n{describe_rows(rows, days, total=count)}"
+
+
+def _describe_filters(filters: dict[str, Any]) -> tuple[str, str]:
+    """Return filters in words, before and after the noun."""
+    states = filters.get("state_key", [])
+    state = "open " if len(states) == len(OPEN_STATES) else "".join(f"{name.replace('_', ' ')} " for name in states)
+    priority = " or ".join(str(number) for number in filters.get("priority", ()))
+    due = " due then" if "due_after" in filters else ""
+    return (
+        f"{'overdue ' if filters.get('overdue') else ''}{state}",
+        f"{f' of priority {priority}' if priority else ''}{due}",
+    )
 
 
 def _remove_words(text: str, without: str) -> str:
