@@ -26,6 +26,7 @@ _CHANGING = ("update", "create")
 _WHEN = re.compile(r"\b(?:into|tomorrow|today|next|on|at|for|this)\b.*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w’'-]*")
 OPEN_STATES = ("todo", "in_progress", "blocked")
+_MAX_CHARS = 2_000  # of a message; the rest is not read
 _SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
 
 
@@ -48,7 +49,7 @@ class Intent:
 
 def parse_intent(message: str, days: Days) -> Intent | None:
     """Return what a message asks for, or None if no rule knows it."""
-    text = " ".join(message.split())
+    text = " ".join(message[:_MAX_CHARS].split())
     lower = _QUOTED.sub("", text).lower().strip()
     action = _find_name(ACTION_PATTERNS, lower)
     kind = _find_kind(lower, action)

@@ -85,8 +85,8 @@ def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generat
     try:
         outcomes = yield [_build_call(one, values, days) for one in steps]
     except CallFailed as failed:
-        for error in failed.outcome.details.get("field_errors") or ():
-            if text := step.if_refused.get(error.get("code", "")):
+        for error in failed.outcome.field_errors:
+            if text := step.if_refused.get(str(error.get("code"))):
                 raise _Finished(text) from failed
         raise
     for one, outcome in zip(steps, outcomes, strict=True):
