@@ -5,7 +5,7 @@ import re
 _POLITE = r"^(please |can you |could you |i want to |let's )?"
 
 # The first pattern that matches decides, so the special ones come first.
-ACTION_PATTERNS = (
+_ACTIONS = (
     (
         "introduce",
         r"^(hello|hi|hey|help|thanks|thank you|good (morning|afternoon|evening))[.!?]*$|what can you do|who are you",
@@ -21,23 +21,28 @@ ACTION_PATTERNS = (
     ("details", r"\b(tell me (more )?about|more about|details?\b|describe|look at|open the|what about|show me more)"),
     ("list", r"\b(list|show|find|search|look for|what|which|how many|any|give me|do i have|overdue|due|where)\b"),
 )
-KIND_PATTERNS = (
+_KINDS = (
     ("task", r"tasks?|to-?dos?|action items?"),
     ("milestone", r"milestones?"),
     ("document", r"documents?|docs?|notes?|brain dumps?"),
     ("goal", r"goals?"),
-    ("risk", r"risks?"),
+    ("risk", r"risks?|go wrong"),
     ("requirement", r"requirements?"),
     ("event", r"events?|meetings?|appointments?|calendar"),
     ("plan", r"plans?|phases?"),
     ("project", r"projects?"),
 )
-STATE_PATTERNS = (
+_STATES = (
     ("done", r"\b(done|finish(ed)?|complete(d)?|close(d)?|achieved)\b"),
     ("in_progress", r"\b(in[ _-]progress|started|being worked on)\b"),
     ("blocked", r"\bblocked\b"),
     ("todo", r"\b(to do|todo|reopen(ed)?|not started)\b"),
 )
+ACTION_PATTERNS = {name: re.compile(pattern) for name, pattern in _ACTIONS}
+KIND_PATTERNS = {name: re.compile(rf"\b(?:{pattern})\b") for name, pattern in _KINDS}
+STATE_PATTERNS = {name: re.compile(pattern) for name, pattern in _STATES}
+OPEN = re.compile(r"\b(open|left|unfinished)\b")
+DUE = re.compile(r"\b(due|overdue)\b")
 PRIORITY = re.compile(
     r"\bpriority (?:to |of )?([1-5])\b|\b(urgent|high|medium|low)[- ]priority\b"
     r"|\bpriority\b.{0,80}?\b(?:to |as )?(urgent|high|medium|low|[1-5])\b"
@@ -51,6 +56,6 @@ open high low medium urgent priority overdue due blocked done finished completed
 make write delete remove rid mark set rename change update move finish complete close reopen postpone edit as into until
 schedule block book reserve details detail describe called named today tomorrow week next monday tuesday wednesday first
 second third last thursday friday saturday sunday time slot hour hours from current currently still left need want
-everything anything
+everything anything go wrong might
 """
 FILLER_WORDS = frozenset(_FILLER_WORDS.split())

@@ -13,6 +13,7 @@ from chat.scripted_model.plans import Call, Plan, run
 from chat.scripted_model.rows import Row, describe_details, describe_rows, describe_slots, read_rows
 from chat.scripted_model.rules.lookup import find_project, find_row
 from chat.scripted_model.rules.request import Request
+from chat.scripted_model.vocabulary import DUE
 
 _LIMIT = 8
 _DURATION = re.compile(r"\b(\d{1,3}|an?|one|two|three|half an)[ -]?(hour|minute|min|h)s?\b", re.IGNORECASE)
@@ -74,7 +75,7 @@ def read_minutes(message: str) -> int | None:
 def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
     filters = read_list_filters(intent.message)
     lower = intent.message.lower()
-    if "due" in re.findall(r"\w+", lower):
+    if DUE.search(lower) and "overdue" not in filters:
         day = days.parse_day(lower)
         if day and "next week" not in lower:
             filters |= {"due_after": day, "due_before": (date.fromisoformat(day) + timedelta(1)).isoformat()}

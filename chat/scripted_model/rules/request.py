@@ -11,9 +11,9 @@ from chat.scripted_model.rows import Row, read_rows
 
 _BOLD = re.compile(r"\*\*(.+?)\*\*")
 _ORDINALS = (
-    r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b",
-    r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b",
-    r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b",
+    re.compile(r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b"),
+    re.compile(r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b"),
+    re.compile(r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b"),
 )
 _LAST = re.compile(r"\blast( one)?[.?!]*$")
 _PRONOUN = re.compile(r"\b(it|its|that|this|that one|this one)\b")
@@ -133,7 +133,7 @@ def _find_by_ordinal(message: str, shown: list[Row]) -> Row | None:
     lower = message.lower()
     if shown and _LAST.search(lower):
         return shown[-1]
-    matches = (at for at, pattern in enumerate(_ORDINALS) if re.search(pattern, lower))
+    matches = (at for at, pattern in enumerate(_ORDINALS) if pattern.search(lower))
     at = next(matches, None)
     return shown[at] if at is not None and at < len(shown) else None
 

@@ -25,6 +25,8 @@ _HEAD = re.compile(
 )
 _IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
 _TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
+_BETWEEN_TASKS = re.compile(r",(?: and)? | and ")
+_DANGLING = re.compile(r"\b(?:in|into|to|for|of|on)(?: the| my| project){0,3} ?$")
 DEADLINE_QUESTION = "Shall I move its deadline, too?"
 
 
@@ -53,7 +55,7 @@ def _create_project(request: Request, title: str) -> Plan:
     if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome.result)):
         return f"There is a project **{title}** already. Shall I create another one?"
     tasks = _TASKS.search(request.intent.message)
-    titles = re.split(r",\s*(?:and )?|\s+and\s+", tasks[1].strip(" .!")) if tasks else []
+    titles = _BETWEEN_TASKS.split(tasks[1].strip(" .!")) if tasks else []
     entities = [{"temp_id": f"t{at}", "kind": "task", "title": text} for at, text in enumerate(titles, 1) if text]
     project = {"name": title, "type_key": "project.personal.general"}
     args = {"project": project, "entities": entities, "relationships": []}
@@ -150,7 +152,7 @@ def _read_title(intent: Intent) -> str:
         return intent.title
     text = _TASKS.sub("", _HEAD.sub("", intent.message, count=1))
     if intent.project:
-        text = re.sub(rf"\s*\b(in|into|to|for|of|on)\s+(the |my |project )*{re.escape(intent.project)}.*$", "", text)
+        text = _DANGLING.sub("", text.rpartition(intent.project)[0]) or text
     return text.strip(" .!?:")[:200]
 
 
