@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 _DATE = re.compile(r"\b(20\d\d-\d\d-\d\d)\b")
 _MOMENT = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?")
-_TODAY = re.compile(r"\b(?:today|date)\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORECASE)
+_TODAY = re.compile(r"\btoday is\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b((?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[\w/+-]+)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_DAYS = re.compile(r"\bin (\d{1,3}) (day|week)s?\b")

@@ -7,6 +7,7 @@ from typing import Any
 
 from chat.scripted_model.op_names import BATCH, EXEC, HELP, OP_BY_TOOL_NAME
 
+NOT_RUN = "not_run"  # reason of the chat's own answer to a call that it did not send
 _decoder = json.JSONDecoder()
 
 
@@ -20,6 +21,7 @@ class Outcome:
     error: dict[str, Any] = field(default_factory=dict)
     operation: dict[str, Any] = field(default_factory=dict)
     is_envelope: bool = True  # False: the chat answered instead of the gateway
+    is_cut: bool = False  # the chat left out parts of the result
 
     @property
     def details(self) -> dict[str, Any]:
@@ -42,7 +44,7 @@ class Outcome:
     @property
     def is_missing_tool(self) -> bool:
         """Whether the call did not reach an op, because its tool was not offered."""
-        return not self.ok and (not self.is_envelope or "tool" in self.reason)
+        return not self.ok and (not self.is_envelope or self.reason == NOT_RUN)
 
     @property
     def retry_with(self) -> dict[str, Any] | None:
@@ -93,7 +95,8 @@ def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) 
     if answer is None or answer.get("ok") is not True:
         return _read_failure(op, answer, content)
     operation = _as_dict(_as_dict(answer.get("meta")).get("operation"))
-    return Outcome(op, True, result=_as_dict(answer.get("result")), operation=operation)
+    result = _as_dict(answer.get("result"))
+    return Outcome(op, True, result=result, operation=operation, is_cut="shown" in answer)
 
 
 def _read_failure(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:

@@ -156,7 +156,9 @@ def get_tool_name(call: Call, tool_names: frozenset[str]) -> str:
 def describe_failure(outcome: Outcome, history: _History) -> str:
     """Return the answer after a call failed: what failed and why, and what was done before it."""
     name = get_tool_name(Call(outcome.op), history.tool_names)
-    if outcome.is_missing_tool and name not in history.tool_names:
+    if outcome.reason == "declined":
+        text = f"You did not agree, so `{outcome.op}` did not run."
+    elif outcome.is_missing_tool and name not in history.tool_names:
         text = f"I cannot do that here: `{name}` is not among my tools. ({outcome.failure})"
     else:
         text = f"`{outcome.op}` failed: {outcome.failure}"

@@ -234,7 +234,7 @@ def test_row_of_a_list_is_read_by_its_id(start_chat: Callable[..., MinimalChat],
 
     assert len(chat.calls) == 1
     assert "**Review the pricing page with legal**" in text
-    assert (chat.calls[0].arguments.get("args") or chat.calls[0].arguments).keys() == {"task_id"}
+    assert (chat.calls[0].arguments.get("args") or chat.calls[0].arguments).keys() == {"task_id", "max_chars"}
     chat.send("Tell me more about the homepage copy")
     assert len(chat.calls) == 2, "it is no longer shown, so it is searched for"
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Generator
+from dataclasses import replace
 
 from chat.scripted_model.dates import Days
 from chat.scripted_model.op_names import build_op
@@ -23,15 +24,17 @@ class Finished(Exception):
 
 def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLookup:
     """Return the row that a request means, by at most one call. Raises Finished."""
-    if request.row:
+    if request.row and request.row.id:
         return request.row
-    intent = request.intent
+    intent = replace(request.intent, title=request.row.title) if request.row else request.intent
     kind = intent.kind or default_kind
     if not intent.query:
         raise Finished((yield from _list_candidates(kind or "task", days)))
     op = build_op(kind, "search") if kind else "onto.search"
-    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=10)
-    matches = select_rows(read_rows(outcome.result), intent.query)
+    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=5)
+    matches = select_rows(read_rows(outcome), intent.query)
+    if not matches and outcome.is_cut:
+        return Row(kind or "task", "", intent.query, {})  # it has been used before: the later calls have its id
     if not matches:
         raise Finished(f"I found {f'no {kind}' if kind else 'nothing'} named “{intent.query}”.")
     is_guess = not has_words(matches[0], intent.query)
@@ -47,8 +50,10 @@ def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLook
 
 def find_project(name: str) -> Generator[list[Call], list[Outcome], Row | None]:
     """Return the project of a name, or None if there is none or more than one."""
-    outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=10)
-    matches = select_rows(read_rows(outcome.result), name)
+    outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=5)
+    matches = select_rows(read_rows(outcome), name)
+    if not matches and outcome.is_cut:
+        return Row("project", "", name, {})
     return matches[0] if len(matches) == 1 and has_words(matches[0], name) else None
 
 
@@ -71,7 +76,7 @@ def describe_candidates(rows: list[Row], days: Days) -> str:
 
 def _list_candidates(kind: str, days: Days) -> Generator[list[Call], list[Outcome], str]:
     outcome = yield from run(build_op(kind, "list"), limit=MAX_CANDIDATES)
-    rows = read_rows(outcome.result)
+    rows = read_rows(outcome)
     if not rows:
         return f"There is no {kind} yet."
     question = f"Which {kind} do you mean, and what should I do with it? These were changed last:"

@@ -16,6 +16,7 @@ from chat.scripted_model.rules.request import Request
 from chat.scripted_model.vocabulary import DUE
 
 _LIMIT = 8
+MAX_CHARS = 1_500  # of the texts of one row
 _DURATION = re.compile(r"\b(\d{1,3}|an?|one|two|three|half an)[ -]?(hour|minute|min|h)s?\b", re.IGNORECASE)
 _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "half an": 0.5}
 
@@ -43,9 +44,14 @@ def plan_list(request: Request, days: Days) -> Plan:
 def plan_details(request: Request, days: Days) -> Plan:
     """Get one row."""
     row = yield from find_row(request, days)
-    outcome = yield from run(build_op(row.kind, "get"), **{f"{row.kind}_id": row.id})
-    rows = [one for one in read_rows(outcome.result) if one.id == row.id]
+    outcome = yield from run(build_op(row.kind, "get"), **{f"{row.kind}_id": row.id}, **_limit_text(row.kind))
+    rows = [one for one in read_rows(outcome) if one.id == row.id]
     return describe_details(rows[0] if rows else row, days)
+
+
+def _limit_text(kind: str) -> dict[str, Any]:
+    """Return the arguments with which a get returns only as much text as an answer shows."""
+    return {} if kind in ("requirement", "event") else {"max_chars": MAX_CHARS}
 
 
 def plan_free_time(request: Request, days: Days) -> Plan:
@@ -88,7 +94,7 @@ def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
 def _describe_list(
     outcome: Outcome, kind: str, days: Days, *, project: Row | None = None, filters: dict[str, Any] | None = None
 ) -> str:
-    rows = read_rows(outcome.result)
+    rows = read_rows(outcome)
     total = outcome.result.get("total")
     count = max(total if isinstance(total, int) else 0, len(rows))
     where = f" in **{project.title}**" if project else ""

@@ -9,7 +9,8 @@ from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import Intent, parse_intent, read_changes
 from chat.scripted_model.rows import Row, read_rows
 
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_LISTED = re.compile(r"^(?:-|\d\.) \*\*([^*\n]{1,300})\*\*", re.MULTILINE)
+_BOLD = re.compile(r"\*\*([^*\n]{1,300})\*\*")
 _ORDINALS = (
     re.compile(r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b"),
     re.compile(r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b"),
@@ -35,6 +36,7 @@ class Request:
     row: Row | None = None
     agreed: bool = False
     question: str = ""  # what they reply to
+    place: Row | None = None  # the project that they look at
 
 
 class Declined(Exception):
@@ -43,6 +45,14 @@ class Declined(Exception):
 
 def read_request(conversation: Conversation, days: Days) -> Request | None:
     """Return the request of the current turn, or None if no rule knows it. Raises Declined."""
+    request = _read_request(conversation, days)
+    if request is None or conversation.place is None:
+        return request
+    name, project_id = conversation.place
+    return replace(request, place=Row("project", project_id, name, {}))
+
+
+def _read_request(conversation: Conversation, days: Days) -> Request | None:
     message = conversation.current.message.strip()
     shown = list_shown_rows(conversation)
     if _QUESTION.search(conversation.last_text):
@@ -96,15 +106,20 @@ def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
 
 
 def list_shown_rows(conversation: Conversation) -> list[Row]:
-    """Return the rows whose titles the previous answer shows in bold, in the order of that answer."""
+    """Return the rows of the previous answer, in its order: those of its list, else those that it names in bold.
+
+    A row whose result is no longer in the conversation has an empty id; it is found again by its title.
+    """
     by_title = {row.title: row for row in _list_all_rows(conversation)}
+    if listed := dict.fromkeys(_LISTED.findall(conversation.last_text)):
+        return [by_title.get(title) or Row("", "", title, {}) for title in listed]
     titles = dict.fromkeys(_BOLD.findall(conversation.last_text))
     return [by_title[title] for title in titles if title in by_title]
 
 
 def _list_all_rows(conversation: Conversation) -> list[Row]:
     """Return the rows in the results of earlier turns, oldest first."""
-    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome.result)]
+    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome)]
 
 
 def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]) -> Row | None:
@@ -124,7 +139,7 @@ def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]
 def _find_subject(conversation: Conversation, shown: list[Row]) -> Row | None:
     """Return the row that the previous turn was about: the one that it wrote or got, or the only one that it showed."""
     for outcome in reversed(conversation.earlier[-1].outcomes if conversation.earlier else []):
-        if outcome.ok and outcome.op.rpartition(".")[2] in _ABOUT_ONE_ROW and (rows := read_rows(outcome.result)):
+        if outcome.ok and outcome.op.rpartition(".")[2] in _ABOUT_ONE_ROW and (rows := read_rows(outcome)):
             return rows[0]
     return shown[0] if len(shown) == 1 else None
 

@@ -52,7 +52,7 @@ def plan_create(request: Request, days: Days) -> Plan:
 
 def _create_project(request: Request, title: str) -> Plan:
     outcome = yield from run("onto.project.search", query=title[:200])
-    if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome.result)):
+    if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome)):
         return f"There is a project **{title}** already. Shall I create another one?"
     tasks = _TASKS.search(request.intent.message)
     titles = _BETWEEN_TASKS.split(tasks[1].strip(" .!")) if tasks else []
@@ -77,8 +77,10 @@ def _find_project_to_write(request: Request, days: Days) -> Generator[list[Call]
         return request.row
     if request.intent.project and (project := (yield from find_project(request.intent.project))):
         return project
+    if request.place:
+        return request.place
     outcome = yield from run("onto.project.list", limit=3)
-    candidates = describe_candidates(read_rows(outcome.result), days)
+    candidates = describe_candidates(read_rows(outcome), days)
     raise Finished(f"Which project should it be in? Nothing was created yet.\n\n{candidates}")
 
 
@@ -136,8 +138,8 @@ def plan_schedule(request: Request, days: Days) -> Plan:
 
 def _get_duration(row: Row) -> Generator[list[Call], list[Outcome], int]:
     """Return how long a task takes; lists leave that out."""
-    outcome = yield from run("onto.task.get", task_id=row.id)
-    minutes = next((one.fields.get("duration_minutes") for one in read_rows(outcome.result) if one.id == row.id), None)
+    outcome = yield from run("onto.task.get", task_id=row.id, max_chars=500)
+    minutes = next((one.fields.get("duration_minutes") for one in read_rows(outcome) if one.id == row.id), None)
     return minutes if isinstance(minutes, int) else 60
 
 

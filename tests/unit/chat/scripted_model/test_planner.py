@@ -68,16 +68,19 @@ def test_details_of_a_shown_row_are_one_get() -> None:
         "Tell me more about the fridge",
         "details of “sell the fridge”",
     ):
-        assert get_exec(ask(shown, build_user(message))) == ("onto.task.get", {"task_id": SELL["id"]}), message
+        assert get_exec(ask(shown, build_user(message))) == (
+            "onto.task.get",
+            {"task_id": SELL["id"], "max_chars": 1500},
+        ), message
 
 
 def test_title_without_a_shown_row_is_searched_for() -> None:
     question = build_user("tell me more about the task “Buy paint”")
 
-    assert get_exec(ask(question)) == ("onto.task.search", {"query": "Buy paint", "limit": 10})
+    assert get_exec(ask(question)) == ("onto.task.search", {"query": "Buy paint", "limit": 5})
 
     search = build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
-    assert get_exec(ask(question, search)) == ("onto.task.get", {"task_id": BUY["id"]})
+    assert get_exec(ask(question, search)) == ("onto.task.get", {"task_id": BUY["id"], "max_chars": 1500})
 
 
 def test_unknown_title_is_said_to_be_unknown() -> None:
@@ -155,14 +158,14 @@ def test_confirmed_result_is_reported_however_the_chat_appends_it(appended: str)
     assert ask(messages).text == "Deleted it."
 
 
-def test_declined_call_is_said_to_have_failed() -> None:
+def test_declined_call_is_said_not_to_have_run() -> None:
     messages = [build_user("delete the task “Buy paint”")]
     messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
     messages += build_exec(
         "onto.task.delete", build_failure("onto.task.delete", "The user declined.", reason="declined")
     )
 
-    assert "`onto.task.delete` failed: The user declined." in ask(messages).text
+    assert ask(messages).text == "You did not agree, so `onto.task.delete` did not run.\n\nNothing was changed."
 
 
 def test_typed_tools_are_called_by_their_names() -> None:
@@ -273,3 +276,55 @@ def test_shortened_result_is_read_with_the_remark_behind_it() -> None:
     assert ask(build_user("my tasks"), build_exec("onto.task.list", text)).text.startswith(
         "40 tasks:\n\n- **Buy paint**"
     )
+
+
+def test_row_whose_result_was_left_out_is_found_again_by_its_title() -> None:
+    cut = build_exec("onto.task.list", {"op": "onto.task.list", "ok": True, "shown": "nothing; call again for less"})
+    shown = [build_user("my tasks"), *cut, build_assistant("2 tasks:\n\n- **Buy paint** — todo\n- **Sell the fridge**")]
+
+    answer = ask(shown, build_user("tell me more about the second one"))
+
+    assert get_exec(answer) == ("onto.search", {"query": "Sell the fridge", "limit": 5})
+
+
+def test_heading_in_bold_is_no_row_of_a_list() -> None:
+    text = "2 tasks in **Buy paint**:\n\n- **Sell the fridge** — todo\n- **Buy paint** — todo"
+
+    answer = ask(
+        build_user("my tasks"), TASK_LIST, build_assistant(text), build_user("tell me more about the first one")
+    )
+
+    assert get_exec(answer)[1]["task_id"] == SELL["id"]
+
+
+def test_search_that_was_left_out_later_is_not_repeated() -> None:
+    cut = {"op": "onto.task.search", "ok": True, "shown": "nothing; call again for less at once"}
+    done = build_success("onto.task.update", id=BUY["id"], title="Buy paint", message="Changed “Buy paint”.")
+    messages = [build_user("mark the task “Buy paint” as done"), *build_exec("onto.task.search", cut)]
+
+    assert ask(messages, build_exec("onto.task.update", done)).text == "Changed “Buy paint”."
+
+
+def test_script_goes_on_after_an_earlier_result_was_left_out() -> None:
+    cut = {"op": "onto.project.search", "ok": True, "shown": "nothing; call again for less at once"}
+    messages = [build_user("What could go wrong in the Website relaunch?"), *build_exec("onto.project.search", cut)]
+    messages += build_round("tool_help", {"query": "x"}, {"items": []}, call_id="help")
+    risks = build_exec("onto.risk.list", build_success("onto.risk.list", risks=[{"id": "r", "title": "Rain"}], total=1))
+    order = [messages[0], *messages[3:], *messages[1:3], *risks]
+
+    assert "has 1 recorded risks:\n\n- **Rain**" in ask(order).text
+
+
+def test_task_is_created_in_the_project_that_the_user_looks_at() -> None:
+    place = {
+        "role": "system",
+        "content": f"## The user looks at the project Roof garden\n- Id: {BUY['id']}\n- State: x",
+    }
+
+    answer = ask(place, build_user("add a task “Sow tomatoes”"))
+
+    assert get_exec(answer) == ("onto.task.create", {"project_id": BUY["id"], "title": "Sow tomatoes"})
+
+
+def test_last_round_without_tools_says_what_results_say() -> None:
+    assert ask(build_user("my tasks"), TASK_LIST, tools=[]).text.startswith("2 tasks:")
