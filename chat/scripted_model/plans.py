@@ -59,7 +59,7 @@ class _ConfirmationPending(Exception):
 
 @dataclass(slots=True)
 class _History:
-    """The outcomes of the current turn, in order. Each is taken once; those of other ops in between are skipped."""
+    """The outcomes of the current turn, in order. Each is taken once, the first of its op."""
 
     outcomes: list[Outcome]
     tool_names: frozenset[str]
@@ -91,10 +91,10 @@ class _History:
         return get_tool_name(call, self.tool_names) in self.tool_names - {EXEC}
 
     def _take(self, call: Call) -> Outcome:
+        # Not in order: a call whose result the chat left out may be made again, after a write that must not be.
         for at, outcome in enumerate(self.outcomes):
             if outcome.op == call.op:
-                del self.outcomes[: at + 1]
-                return outcome
+                return self.outcomes.pop(at)
         raise _CallNeeded(call)
 
 

@@ -27,6 +27,11 @@ class NamedResult:
         return next((row for row in rows if row.title.casefold() == self.title.casefold()), None)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no such row, and no free time."""
+        return self.row is None and not self.outcome.result.get("slots") and not self.outcome.is_cut
+
+    @property
     def total(self) -> int:
         total = self.outcome.result.get("total")
         return total if isinstance(total, int) else len(read_rows(self.outcome))
@@ -92,6 +97,7 @@ _READERS: Mapping[str, Callable[[NamedResult, Days], Any]] = {
     "unused_title": lambda named, _: named.unused_title,
     "slots": lambda named, days: describe_slots(named.outcome.result, days) or "None.",
     "start": _get_start,
+    "executive_summary": lambda named, _: (named.row.fields.get("executive_summary") or "") if named.row else "",
     "id": lambda named, _: named.row.id if named.row else None,
     "title": lambda named, _: named.row.title if named.row else None,
     "details": _get_details,

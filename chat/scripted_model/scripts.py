@@ -92,7 +92,7 @@ def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generat
         if not outcome.ok and not one.help:
             raise CallFailed(outcome)
         values[one.name] = NamedResult(outcome, one.pick)
-        if one.or_say and values[one.name].row is None and not outcome.is_cut:
+        if one.or_say and values[one.name].is_empty:
             raise _Finished(one.or_say)
 
 

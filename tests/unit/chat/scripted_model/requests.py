@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+from chat.scripted_model import planner
+from chat.scripted_model.answers import Answer
+
 SYSTEM = {"role": "system", "content": "Today is Tuesday, 2026-11-24 in the user's time zone, Europe/Berlin."}
 
 
@@ -50,3 +53,22 @@ def build_failure(op: str, message: str, **details: Any) -> dict[str, Any]:
 
 def build_task(number: int, title: str, **fields: Any) -> dict[str, Any]:
     return {"id": f"00000000-0000-4000-8000-{number:012}", "title": title, "state_key": "todo", **fields}
+
+
+BUY, SELL = build_task(1, "Buy paint", priority=1), build_task(2, "Sell the fridge")
+TASK_LIST = build_exec("onto.task.list", build_success("onto.task.list", tasks=[BUY, SELL], total=2))
+
+
+def ask(*messages: Any, tools: list[dict[str, Any]] | None = None) -> Answer:
+    """Return the answer to a conversation; lists of messages are joined."""
+    flat = [SYSTEM]
+    for message in messages:
+        flat += message if isinstance(message, list) else [message]
+    return planner.answer(flat, build_tools() if tools is None else tools)
+
+
+def get_exec(answer: Answer) -> tuple[str, dict[str, Any]]:
+    """Return op and args of the only call of an answer."""
+    (call,) = answer.tool_calls
+    assert call.name == "tool_exec"
+    return call.arguments["op"], call.arguments["args"]
