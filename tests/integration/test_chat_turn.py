@@ -95,7 +95,8 @@ def test_next_turn_reads_what_the_last_one_did(chat: ChatHarness) -> None:
 
 
 def test_created_project_moves_the_conversation(chat: ChatHarness) -> None:
-    body = {"project": {"name": "Bake sale", "description": "Cakes for the school"}, "entities": []}
+    project = {"name": "Bake sale", "type_key": "project.personal.event"}
+    body = {"project": project, "entities": [], "relationships": []}
 
     turn = chat.say("Make a project", [exec_call("onto.project.create", **body)], "Created.")
 
