@@ -131,6 +131,7 @@ class ToolCall(models.Model):
     op = models.CharField(max_length=200, blank=True)
     args = models.TextField(help_text="The arguments, as the model wrote them.")
     envelope = models.JSONField(null=True, blank=True, help_text="The answer of the gateway.")
+    confirmation = models.TextField(blank=True, help_text="While it waits: the token that the gateway wants back.")
     result = models.TextField(blank=True, help_text="What the model read of the answer.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.START)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)

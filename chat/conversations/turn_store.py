@@ -22,7 +22,7 @@ def store_call(call: ToolCall) -> None:
 @gives_connection_back
 def store_outcome(call: ToolCall) -> None:
     """Store what came back."""
-    call.save(update_fields=["op", "envelope", "result", "status", "duration_ms", "trace_id"])
+    call.save(update_fields=["op", "envelope", "confirmation", "result", "status", "duration_ms", "trace_id"])
 
 
 @gives_connection_back

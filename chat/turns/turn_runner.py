@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -55,8 +55,13 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
     event_writer.add_turn(turn_log, abort.set)
     runner = TurnRunner(new, credentials, turn_log, abort)
-    threading.Thread(target=runner.run, name=f"turn-{new.turn.pk}", daemon=True).start()
+    start_thread(runner.run)
     return turn_log
+
+
+def start_thread(run: Callable[[], None]) -> None:
+    """Run a turn in a thread of its own."""
+    threading.Thread(target=run, name="chat-turn", daemon=True).start()
 
 
 class TurnRunner:

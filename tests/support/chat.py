@@ -163,5 +163,3 @@ def chat(
     settings.CHAT_GATEWAY_KEY = harness.credentials.key
     monkeypatch.setattr(gateway_client.http, "call_api", lambda *args, **kwargs: harness.gateway(*args, **kwargs))
     return harness
-
-
