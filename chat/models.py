@@ -12,10 +12,13 @@ MAX_TITLE = 60
 
 
 class Profile(models.Model):
-    """Whom the gateway knows a user as."""
+    """Whom the gateway knows a user as. A user without one cannot use the chat."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_profile")
     subject = models.CharField(max_length=MAX_SUBJECT, help_text="Sent as Gateway-Subject. Opaque, not a name.")
+
+    class Meta:
+        verbose_name = "chat profile"
 
     def __str__(self) -> str:
         return self.subject
