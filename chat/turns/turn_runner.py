@@ -14,7 +14,7 @@ from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
 from chat.context.place import PROJECT, Place
 from chat.context.service import load_context
-from chat.conversations import past_turns, titles, turn_store
+from chat.conversations import compression, past_turns, titles, turn_store
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer
@@ -110,6 +110,7 @@ class TurnRunner:
             self._log.close()
             give_back_connection()
         telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+        compression.compress_when_long(self._conversation)
 
     def _run(self) -> Finish:
         toolset = self._gateway.fetch_toolset(self._new.message)

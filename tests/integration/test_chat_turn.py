@@ -374,3 +374,32 @@ def test_first_answer_brings_a_title_of_the_fast_model(chat: ChatHarness) -> Non
     turn = chat.say("Which tasks are late?", "None.", build_chat_completion('"Late tasks."'))
 
     assert turn.of_type("done")[0]["title"] == turn.conversation.title == "Late tasks"
+
+
+# --- long conversations -----------------------------------------------------------------------------------------------
+
+
+def test_oldest_turns_become_a_summary_and_the_last_four_stay(chat: ChatHarness) -> None:
+    words = "word " * 700
+    turn = chat.say("Number 0", f"Answer 0 {words}")
+    session = str(turn.conversation.pk)
+    for number in range(1, 5):
+        turn = chat.say(f"Number {number}", f"Answer {number} {words}", session=session)
+    assert turn.conversation.summary == ""
+
+    long = chat.say("Number 5", f"Answer 5 {words}", build_chat_completion("Two tasks were chosen."), session=session)
+    after = chat.say("Number 6", "Answer 6", session=session)
+
+    assert (long.conversation.summary, long.conversation.summarised_until) == ("Two tasks were chosen.", 4)
+    asked = "".join(each["content"] for each in after.requests[0]["messages"])
+    assert "Two tasks were chosen." in asked
+    assert "Number 0" not in asked
+    assert "Number 5" in asked
+
+
+def test_short_conversation_is_not_summarised(chat: ChatHarness) -> None:
+    session = str(chat.say("Number 0", "Yes.").conversation.pk)
+    for number in range(1, 8):
+        turn = chat.say(f"Number {number}", "Yes.", session=session)
+
+    assert turn.conversation.summary == ""

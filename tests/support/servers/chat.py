@@ -31,6 +31,13 @@ class ChatServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
+    def is_alive(self) -> bool:
+        """Whether /healthz answers."""
+        assert self.process.inner.poll() is None, f"The chat ended:\n{self.process.output}"
+        with suppress(httpx2.TransportError):
+            return httpx2.get(f"{self.url}/healthz", timeout=5, **PLAIN_HTTP).status_code == 200
+        return False
+
     def client(self, subject: str) -> httpx2.Client:
         """Return a client of the chat's API for a subject."""
         headers = {"Authorization": f"Bearer {self.key}", "Gateway-Subject": subject}
@@ -84,7 +91,7 @@ def run_chat(
     command = [sys.executable, "-m", "config.serve_chat", "--host", "127.0.0.1", "--port", str(port)]
     server = ChatServer(port, Process(command, environment=environment, folder=settings.BASE_DIR), key)
     try:
-        eventually(lambda: _is_alive(server), within=STARTS_WITHIN, what="the chat's start")
+        eventually(server.is_alive, within=STARTS_WITHIN, what="the chat's start")
         yield server
         if server.process.inner.poll() is None:
             assert server.process.stop() == 0
@@ -110,10 +117,3 @@ def run_in_threads(functions: "list[Any]") -> None:
         thread.join()
     if errors:
         raise errors[0]
-
-
-def _is_alive(server: ChatServer) -> bool:
-    assert server.process.inner.poll() is None, f"The chat ended:\n{server.process.output}"
-    with suppress(httpx2.TransportError):
-        return httpx2.get(f"{server.url}/healthz", timeout=5, **PLAIN_HTTP).status_code == 200
-    return False
