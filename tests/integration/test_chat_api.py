@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.chat_urls")
 @pytest.fixture(autouse=True)
 def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start turns without running them: their threads would not see the test's transaction."""
-    monkeypatch.setattr(turn_runner, "start_thread", lambda _: None)
+    monkeypatch.setattr(turn_runner, "start_thread", lambda *_, **__: None)
     monkeypatch.setattr(turn_runner.event_writer, "add_turn", lambda *_: None)
     service_keys.clear_cache()
 
