@@ -1,0 +1,13 @@
+"""The process of an evaluation: python -m benchmarks.surfaces <plan as JSON>, started by manage.py evaluate_surfaces."""
+
+import sys
+
+import django
+
+from benchmarks.surfaces.plan import EvaluationPlan
+
+if __name__ == "__main__":
+    django.setup()
+    from benchmarks.surfaces.evaluation import run_evaluation  # it imports models
+
+    sys.exit(run_evaluation(EvaluationPlan.from_json(sys.argv[1])))
