@@ -1,4 +1,4 @@
-"""The process of an evaluation: python -m benchmarks.surfaces <plan as JSON>, started by manage.py evaluate_surfaces."""
+"""The process of an evaluation, which manage.py evaluate_surfaces starts: python -m benchmarks.surfaces PLAN."""
 
 import sys
 

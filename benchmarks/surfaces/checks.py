@@ -41,14 +41,43 @@ def find_problems(task: EvaluationTask, outcome: SessionOutcome, dates: Relative
 def _find_row_problems(
     expected: Sequence[ExpectedChange], outcome: SessionOutcome, dates: RelativeDates
 ) -> Iterator[str]:
-    left = list(outcome.changes)
+    left, missing = list(outcome.changes), []
     for each in expected:
         matching = next((change for change in left if _matches(each, change, outcome, dates)), None)
         if matching is None:
-            yield f"Missing: {each.action} {each.kind} {each.title or _describe(each.alternatives[0])}"
+            missing.append(each)
         else:
             left.remove(matching)
+    for each in missing:
+        similar = next((change for change in left if _is_same_row(each, change)), None)
+        name = f"{each.action} {each.kind} {_get_title(each)}"
+        if similar is None:
+            yield f"Missing: {name}"
+        else:
+            left.remove(similar)
+            yield f"{name}: {_describe_differences(each, similar, outcome, dates)}"
     yield from (f"Unexpected: {change}" for change in left)
+
+
+def _is_same_row(expected: ExpectedChange, change: RowChange) -> bool:
+    is_same_kind = (change.action, change.row.kind) == (expected.action, expected.kind)
+    return is_same_kind and _normalize(change.row.title) == _normalize(_get_title(expected))
+
+
+def _get_title(expected: ExpectedChange) -> str:
+    fields = expected.alternatives[0]
+    return expected.title or str(fields.get("title") or fields.get("name") or fields.get("rel") or "")
+
+
+def _describe_differences(
+    expected: ExpectedChange, change: RowChange, outcome: SessionOutcome, dates: RelativeDates
+) -> str:
+    current = outcome.after[change.row.id].fields
+    return ", ".join(
+        f"{name} is {current.get(name)!s:.60}"
+        for name, value in expected.alternatives[0].items()
+        if not _matches_value(value, current.get(name), change, outcome, dates)
+    )
 
 
 def _matches(expected: ExpectedChange, change: RowChange, outcome: SessionOutcome, dates: RelativeDates) -> bool:
@@ -132,7 +161,3 @@ def _has_words(text: str, words: str) -> bool:
 def _normalize(text: str) -> str:
     """Return a text without emphasis, case and typography."""
     return " ".join(text.translate(_STRAIGHT).casefold().split())
-
-
-def _describe(fields: Mapping[str, Any]) -> str:
-    return str(fields.get("title") or fields.get("name") or ", ".join(fields))

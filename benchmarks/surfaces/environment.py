@@ -3,9 +3,8 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.core.management import call_command
@@ -51,12 +50,12 @@ def get_subject_prefix(surface: str) -> str:
     return f"evaluation-{surface}."
 
 
-def prepare_database(surfaces: Sequence[str]) -> str:
-    """Fill the database of this process: catalog, demo and a cohort for each surface. Return a key of the chat's."""
+def prepare_database(surfaces: Sequence[str], *, at: datetime) -> str:
+    """Fill the database of this process: catalog, demo and a cohort for each surface. Return a key for the chat."""
     call_command("migrate", verbosity=0)
     with Path(os.devnull).open("w") as output:
         call_command("load_catalog", "--publish", stdout=output)
-    demo.load(at=_choose_load_time())
+    demo.load(at=at)
     for position, surface in enumerate(surfaces):
         variant, selection = SURFACES[surface]
         _create_cohort(f"surface-{surface}", FlagKey.SURFACE, variant, surface, position)
@@ -67,7 +66,7 @@ def prepare_database(surfaces: Sequence[str]) -> str:
 
 def get_dates() -> RelativeDates:
     """Return today in the demo user's zone."""
-    zone = _get_zone()
+    zone = Profile.objects.get(subject=demo.DEMO_SUBJECT).zone
     return RelativeDates(datetime.now(zone).date(), zone)
 
 
@@ -92,13 +91,3 @@ def _create_cohort(name: str, flag: FlagKey, variant: str, surface: str, positio
     CohortRule.objects.create(
         cohort=cohort, attribute=Attribute.SUBJECT, operator=Operator.STARTS, values=[get_subject_prefix(surface)]
     )
-
-
-def _get_zone() -> ZoneInfo:
-    return Profile.objects.get(subject=demo.DEMO_SUBJECT).zone if Profile.objects.exists() else ZoneInfo("UTC")
-
-
-def _choose_load_time() -> datetime:
-    """Return now, or a bit later if it is the next day already where the demo user lives: days count from there."""
-    now = datetime.now(UTC)
-    return now if now.hour < 22 else now + timedelta(hours=2)

@@ -35,10 +35,10 @@ def run_evaluation(plan: EvaluationPlan) -> int:
     started_at, prices = datetime.now(UTC), get_prices(plan.model)
     tasks = [task for task in load_tasks() if task.name in plan.tasks]
     _say("Preparing a database with the shipped catalog and the demo workspace")
-    key = environment.prepare_database(plan.surfaces)
+    key = environment.prepare_database(plan.surfaces, at=started_at)
     counter = RequestCounter()
     counter.install()
-    runner = SessionRunner(WorkspaceTemplate(environment.get_dates().today), counter)
+    runner = SessionRunner(WorkspaceTemplate(started_at.date()), counter)
     sessions: list[SessionResult] = []
     with environment.serve_gateway(key):
         stopped = _run_jobs(plan, tasks, runner, sessions, prices)

@@ -58,7 +58,7 @@ class WorkspaceTemplate:
     """The rows of the loaded demo."""
 
     def __init__(self, day: date) -> None:
-        self._day = day  # on which the demo was loaded
+        self._day = day  # of loading in UTC, which the rows' dates count from
         self._rows = [(model, list(model._base_manager.all())) for model in _get_models()]
 
     def copy_for(self, subject: str, *, today: date) -> None:

@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
@@ -7,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand, CommandError, OutputWrapper
 
 from benchmarks.surfaces import evaluation_tasks, plan
 from benchmarks.surfaces.environment import build_variables
@@ -42,22 +43,38 @@ class Command(BaseCommand):
         evaluation_plan = _build_plan(options)
         if evaluation_plan.model != "scripted" and not llm.is_configured():
             raise CommandError(f"--model {evaluation_plan.model} needs LLM_BASE_URL and LLM_MODEL. See .env.example.")
-        with TemporaryDirectory(prefix="gateway-evaluation-") as folder:
-            exit_code = self._run(evaluation_plan, Path(folder))
+        # Else only this process would end, and the other would go on and spend money.
+        previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+        try:
+            with TemporaryDirectory(prefix="gateway-evaluation-") as folder:
+                exit_code = _run_process(evaluation_plan, Path(folder), self.stdout)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
         if exit_code:
             sys.exit(exit_code)
 
-    def _run(self, evaluation_plan: EvaluationPlan, folder: Path) -> int:
-        process = subprocess.Popen(  # noqa: S603 - our program
-            [sys.executable, "-m", "benchmarks.surfaces", evaluation_plan.to_json()],
-            cwd=settings.BASE_DIR,
-            env=os.environ | build_variables(evaluation_plan, folder),
-        )
+
+def _run_process(evaluation_plan: EvaluationPlan, folder: Path, stdout: OutputWrapper) -> int:
+    """Run the evaluation's process to its end, print its tables and return its exit code."""
+    process = subprocess.Popen(  # noqa: S603 - our program
+        [sys.executable, "-m", "benchmarks.surfaces", evaluation_plan.to_json()],
+        cwd=settings.BASE_DIR,
+        env=os.environ | build_variables(evaluation_plan, folder),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
         while True:
             try:
-                return process.wait()
+                tables, _ = process.communicate()
+                break
             except KeyboardInterrupt:
                 continue  # the process got the signal, too, and prints its report
+    finally:
+        process.terminate()
+        process.wait()
+    stdout.write(tables, ending="")
+    return process.returncode
 
 
 def _build_plan(options: dict[str, Any]) -> EvaluationPlan:
