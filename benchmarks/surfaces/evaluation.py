@@ -7,6 +7,7 @@ of the sessions until then.
 import json
 import signal
 import sys
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
@@ -85,11 +86,11 @@ def _run_jobs(
 ) -> str:
     """Run all sessions and add their results. Return why it ended early, empty if it did not."""
     # All surfaces of a task one after the other, and repeats last: an evaluation that is stopped compares the same.
-    jobs = iter(
-        [(task, surface, number + 1) for number in range(plan.repeats) for task in tasks for surface in plan.surfaces]
+    jobs = deque(
+        (task, surface, number + 1) for number in range(plan.repeats) for task in tasks for surface in plan.surfaces
     )
-    count = plan.repeats * len(tasks) * len(plan.surfaces)
-    spent = 0.0
+    count = len(jobs)
+    spent, stopped = 0.0, ""
     with ThreadPoolExecutor(plan.parallel) as pool:
         try:
             for result in _run_in_pool(pool, jobs, runner, plan.parallel):
@@ -98,21 +99,22 @@ def _run_jobs(
                 spent += result.dollars
                 outcome = "passed" if result.is_success else f"failed: {result.problems[0]}"
                 _say(f"[{len(sessions)}/{count}] {result.task} on {result.surface} {outcome}")
-                if plan.max_dollars is not None and spent >= plan.max_dollars and len(sessions) < count:
-                    return f"${spent:.2f} were spent, and --max-dollars is {plan.max_dollars:g}."
+                if plan.max_dollars is not None and spent >= plan.max_dollars and jobs:
+                    jobs.clear()
+                    stopped = f"${spent:.2f} were spent, and --max-dollars is {plan.max_dollars:g}."
         except KeyboardInterrupt:
-            return INTERRUPTED
-    return ""
+            stopped = INTERRUPTED
+    return stopped
 
 
 def _run_in_pool(
-    pool: ThreadPoolExecutor, jobs: Iterator[Job], runner: SessionRunner, parallel: int
+    pool: ThreadPoolExecutor, jobs: deque[Job], runner: SessionRunner, parallel: int
 ) -> Iterator[SessionResult]:
-    """Yield results as sessions end. No session begins before one ended, so that a stop takes effect at once."""
+    """Yield results as sessions end. Without jobs left, it waits for those that run."""
     running: set[Future[SessionResult]] = set()
     while True:
-        while len(running) < parallel and (job := next(jobs, None)) is not None:
-            running.add(pool.submit(runner.run, *job))
+        while jobs and len(running) < parallel:
+            running.add(pool.submit(runner.run, *jobs.popleft()))
         if not running:
             return
         done, running = wait(running, return_when=FIRST_COMPLETED)

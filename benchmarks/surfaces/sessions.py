@@ -22,6 +22,9 @@ from chat.events.turn_log import TurnLog
 from chat.gateway import envelopes
 from chat.models import Message, ToolCall
 from chat.turns import repair, turn_runner
+from core import safe_traceback
+
+log = logging.getLogger(__name__)
 
 MAX_DECISIONS = 6  # in a session
 WAIT_SECONDS = 30.0
@@ -42,7 +45,7 @@ class SessionResult:
     repairs: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
-    dollars: float = 0.0
+    dollars: float = 0.0  # by the prices of the evaluation
     seconds: float = 0.0
     turns: list[dict[str, Any]] = field(default_factory=list)
 
@@ -85,18 +88,25 @@ class SessionRunner:
 
     def run(self, task: EvaluationTask, surface: str, repeat: int) -> SessionResult:
         """Run a task once on a surface, in a workspace of its own."""
-        subject = f"{environment.get_subject_prefix(surface)}{task.name}.{repeat}"
-        dates = environment.get_dates()
+        result = SessionResult(task.name, surface, repeat)
         try:
-            self._template.copy_for(subject, today=dates.today)
-            before = workspaces.take_snapshot(subject)
-            session = _Session(task, subject, dates, SessionResult(task.name, surface, repeat), self._counter)
-            session.run(_find_place(task.place, before))
-            after = workspaces.take_snapshot(subject)
-            workspaces.delete_workspace(subject)
+            self._run(task, result)
+        except Exception as error:  # the other sessions are worth money, so they go on
+            log.error("evaluation.session_failed\n%s", safe_traceback.format(error))
+            result.problems.append(f"The session could not be run: {type(error).__name__}")
         finally:
             give_back_connection()
-        return session.finish(before, after)
+        return result
+
+    def _run(self, task: EvaluationTask, result: SessionResult) -> None:
+        subject = f"{environment.get_subject_prefix(result.surface)}{task.name}.{result.repeat}"
+        dates = environment.get_dates()
+        self._template.copy_for(subject, today=dates.today)
+        before = workspaces.take_snapshot(subject)
+        session = _Session(task, subject, dates, result, self._counter)
+        session.run(_find_place(task.place, before))
+        session.check_rows(before, workspaces.take_snapshot(subject))
+        workspaces.delete_workspace(subject)
 
 
 class _Session:
@@ -131,12 +141,11 @@ class _Session:
             if self._errors:
                 return
 
-    def finish(self, before: Snapshot, after: Snapshot) -> SessionResult:
-        """Return the result, with what is wrong about it."""
+    def check_rows(self, before: Snapshot, after: Snapshot) -> None:
+        """Add what is wrong with the rows and the answers to the result."""
         changes = workspaces.compare_snapshots(before, after)
         outcome = SessionOutcome(before, after, changes, self._answers, self._asked_to_confirm, self._errors)
         self._result.problems += find_problems(self._task, outcome, self._dates)
-        return self._result
 
     def _run_turn(self, message: str, place: dict[str, str] | None, decision: Decision | None) -> Message:
         new = start_turn(
@@ -164,7 +173,6 @@ class _Session:
         result.repairs += count_repairs(calls)
         result.input_tokens += turn.usage.get("input", 0)
         result.output_tokens += turn.usage.get("output", 0)
-        result.dollars += turn.usage.get("dollars", 0.0)
         result.turns.append(
             {
                 "message": message,
