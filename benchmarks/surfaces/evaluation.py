@@ -35,7 +35,7 @@ def run_evaluation(plan: EvaluationPlan) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the gateway is stopped
     started_at, prices = datetime.now(UTC), get_prices(plan.model)
     tasks = [task for task in load_tasks() if task.name in plan.tasks]
-    _say("Preparing a database with the shipped catalog and the demo workspace")
+    _print_progress("Preparing a database with the shipped catalog and the demo workspace")
     key = environment.prepare_database(plan.surfaces, at=started_at)
     counter = RequestCounter()
     counter.install()
@@ -98,7 +98,7 @@ def _run_jobs(
                 sessions.append(result)
                 spent += result.dollars
                 outcome = "passed" if result.is_success else f"failed: {result.problems[0]}"
-                _say(f"[{len(sessions)}/{count}] {result.task} on {result.surface} {outcome}")
+                _print_progress(f"[{len(sessions)}/{count}] {result.task} on {result.surface} {outcome}")
                 if plan.max_dollars is not None and spent >= plan.max_dollars and jobs:
                     jobs.clear()
                     stopped = f"${spent:.2f} were spent, and --max-dollars is {plan.max_dollars:g}."
@@ -121,5 +121,5 @@ def _run_in_pool(
         yield from (future.result() for future in done)
 
 
-def _say(line: str) -> None:
+def _print_progress(line: str) -> None:
     print(line, file=sys.stderr, flush=True)

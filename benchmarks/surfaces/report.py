@@ -12,7 +12,7 @@ from benchmarks.surfaces.summaries import (
     SUCCESS,
     Estimate,
     SurfaceDifference,
-    SurfaceSummary,
+    SurfaceFigures,
     compare_surfaces,
     summarize_surfaces,
 )
@@ -71,7 +71,8 @@ def _describe_run(evaluation: Evaluation) -> str:
     if plan.model != "scripted":
         model = f"`{evaluation.model}` (tier {plan.model})"
     lines = [
-        f"Model: {model}. {len(evaluation.tasks)} tasks, {plan.repeats} repeats, {len(evaluation.sessions)} sessions.",
+        f"Model: {model}.",
+        f"Tasks: {len(evaluation.tasks)}. Repeats: {plan.repeats}. Sessions: {len(evaluation.sessions)}.",
         f"Prices: ${input_price:g} per million tokens in, ${output_price:g} out. Brackets: 95% intervals over tasks.",
     ]
     if evaluation.stopped:
@@ -79,7 +80,7 @@ def _describe_run(evaluation: Evaluation) -> str:
     return "\n".join(lines)
 
 
-def _format_summaries(summaries: Sequence[SurfaceSummary]) -> str:
+def _format_summaries(summaries: Sequence[SurfaceFigures]) -> str:
     head = ["surface", "success", "rounds", "calls", "repairs", "tokens in", "tokens out", "seconds", "$ a session"]
     rows = [
         [

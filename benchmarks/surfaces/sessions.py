@@ -214,5 +214,5 @@ def _find_place(place: Mapping[str, str], rows: Snapshot) -> dict[str, str]:
     return dict(place)
 
 
-def _find_row(rows: Snapshot, kind: str, title: str) -> workspaces.Row:
+def _find_row(rows: Snapshot, kind: str, title: str) -> workspaces.SnapshotRow:
     return next(row for row in rows.values() if (row.kind, row.title) == (kind, title))

@@ -42,7 +42,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
-class SurfaceSummary:
+class SurfaceFigures:
     """The figures of one surface, and what they are about."""
 
     surface: str
@@ -61,7 +61,7 @@ class SurfaceDifference:
     figures: Mapping[str, Estimate]
 
 
-def summarize_surfaces(sessions: Sequence[SessionResult], surfaces: Sequence[str]) -> list[SurfaceSummary]:
+def summarize_surfaces(sessions: Sequence[SessionResult], surfaces: Sequence[str]) -> list[SurfaceFigures]:
     """Return the summary of each surface that has sessions."""
     summaries = []
     for surface in surfaces:
@@ -71,7 +71,7 @@ def summarize_surfaces(sessions: Sequence[SessionResult], surfaces: Sequence[str
         figures = {name: estimate_mean(list(average_by_task(own, get).values())) for name, get in FIGURES.items()}
         tasks = len({session.task for session in own})
         figures[SUCCESS] = _estimate_success(figures[SUCCESS].mean, tasks)
-        summaries.append(SurfaceSummary(surface, tasks, len(own), figures))
+        summaries.append(SurfaceFigures(surface, tasks, len(own), figures))
     return summaries
 
 

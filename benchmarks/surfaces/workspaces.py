@@ -29,7 +29,7 @@ _KIND_BY_MODEL: dict[type[models.Model], str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SnapshotRow:
     """A row as it was at one moment."""
 
     id: str
@@ -38,7 +38,7 @@ class Row:
     fields: Mapping[str, Any]
 
 
-Snapshot = Mapping[str, Row]  # by id
+Snapshot = Mapping[str, SnapshotRow]  # by id
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class RowChange:
     """What became of a row: `fields` are all of a new row, else those that changed. `row` is the earlier one if any."""
 
     action: str
-    row: Row
+    row: SnapshotRow
     fields: Mapping[str, Any]
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class WorkspaceTemplate:
                 model._base_manager.bulk_create([_copy_row(row, values, shift) for row in rows])
 
 
-def take_snapshot(subject: str) -> dict[str, Row]:
+def take_snapshot(subject: str) -> dict[str, SnapshotRow]:
     """Return all rows of a subject's workspace, deleted ones too, by id."""
     projects = Membership.objects.filter(subject=subject).values("project")
     rows = {}
@@ -145,11 +145,11 @@ def _copy_row(row: models.Model, values: Mapping[Any, Any], shift: timedelta) ->
     return type(row)(**fields)
 
 
-def _read_row(instance: models.Model) -> Row:
+def _read_row(instance: models.Model) -> SnapshotRow:
     fields = {}
     for field in instance._meta.concrete_fields:
         value = getattr(instance, field.attname)
         fields[field.name] = str(value) if isinstance(value, UUID) else value
     kind = _KIND_BY_MODEL.get(type(instance), instance._meta.model_name or "")
     title = fields.get("title") or fields.get("name") or fields.get("text") or ""
-    return Row(str(instance.pk), kind, str(title), fields)
+    return SnapshotRow(str(instance.pk), kind, str(title), fields)

@@ -9,15 +9,15 @@ import pytest
 from benchmarks.surfaces.checks import SessionOutcome, find_problems
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask, ExpectedChange
 from benchmarks.surfaces.relative_dates import RelativeDates
-from benchmarks.surfaces.workspaces import Row, compare_snapshots
+from benchmarks.surfaces.workspaces import SnapshotRow, compare_snapshots
 
 DATES = RelativeDates(date(2026, 11, 30), ZoneInfo("Europe/Berlin"))
 FIELDS = {"title": "Paint", "state_key": "todo", "due_at": None, "project": "p1", "deleted_at": None, "updated_at": 1}
 
 
-def build_row(id: str = "t1", kind: str = "task", **fields: Any) -> Row:
+def build_row(id: str = "t1", kind: str = "task", **fields: Any) -> SnapshotRow:
     values = {**FIELDS, **fields}
-    return Row(id, kind, values["title"], values)
+    return SnapshotRow(id, kind, values["title"], values)
 
 
 def build_task(**fields: Any) -> EvaluationTask:
@@ -37,7 +37,9 @@ def build_task(**fields: Any) -> EvaluationTask:
     return EvaluationTask(**{**defaults, **fields})
 
 
-def check(task: EvaluationTask, before: list[Row], after: list[Row], answer: str = "Done.", **more: Any) -> list[str]:
+def check(
+    task: EvaluationTask, before: list[SnapshotRow], after: list[SnapshotRow], answer: str = "Done.", **more: Any
+) -> list[str]:
     old, new = {row.id: row for row in before}, {row.id: row for row in after}
     details = {"asked_to_confirm": False, "errors": [], **more}
     outcome = SessionOutcome(old, new, compare_snapshots(old, new), [answer], **details)
