@@ -8,6 +8,10 @@ from typing import Any
 
 import orjson
 
+WAKE_SECONDS = 0.015  # events of this time reach a stream together
+
+Waiter = asyncio.Future[bool]  # of a stream on the event loop of the process
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -27,11 +31,11 @@ class TurnLog:
         self.written = 0  # the number of the last event in the database
         self._events: list[Event] = []
         self._lock = Lock()
-        self._waiters: set[_Waiter] = set()
+        self._waiters: list[Waiter] = []
 
     def append(self, type: str, data: Mapping[str, Any]) -> None:
         """Add an event."""
-        content = orjson.dumps(data)
+        content = memoryview(orjson.dumps(data)).tobytes()  # a copy: orjson's has room for 4 KB more
         with self._lock:
             self._events.append(Event(len(self._events) + 1, type, content))
             self._wake_waiters()
@@ -48,34 +52,45 @@ class TurnLog:
 
     async def wait_for_more(self, number: int, *, seconds: float) -> bool:
         """Wait until there are events after a number or the log is closed. Return False if nothing comes in time."""
-        waiter = _Waiter(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[bool] = loop.create_future()
         with self._lock:
             if len(self._events) > number or self.is_closed:
                 return True
-            self._waiters.add(waiter)
+            self._waiters.append(waiter)
+        timer = loop.call_later(seconds, _finish_wait, waiter, False)
         try:
-            async with asyncio.timeout(seconds):
-                await waiter.is_woken
-        except TimeoutError:
-            return False
+            return await waiter
         finally:
-            with self._lock:
-                self._waiters.discard(waiter)
-        return True
+            timer.cancel()
 
     def _wake_waiters(self) -> None:
-        for waiter in self._waiters:
-            waiter.loop.call_soon_threadsafe(waiter.wake)
-        self._waiters.clear()
+        if self._waiters:
+            _wake_soon(self._waiters)
+            self._waiters = []
 
 
-class _Waiter:
-    """A stream that waits on its event loop."""
+_waking: list[Waiter] = []  # those that are woken together
+_waking_lock = Lock()
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.loop = loop
-        self.is_woken: asyncio.Future[None] = loop.create_future()
 
-    def wake(self) -> None:
-        if not self.is_woken.done():
-            self.is_woken.set_result(None)
+def _wake_soon(waiters: list[Waiter]) -> None:
+    """Wake streams within some milliseconds, those of all turns together: waking one costs the loop as much."""
+    with _waking_lock:
+        is_first = not _waking
+        _waking.extend(waiters)
+    if is_first:
+        loop = waiters[0].get_loop()
+        loop.call_soon_threadsafe(loop.call_later, WAKE_SECONDS, _wake_all)
+
+
+def _wake_all() -> None:
+    with _waking_lock:
+        waiters, _waking[:] = list(_waking), []
+    for waiter in waiters:
+        _finish_wait(waiter, True)
+
+
+def _finish_wait(waiter: Waiter, has_more: bool) -> None:
+    if not waiter.done():
+        waiter.set_result(has_more)
