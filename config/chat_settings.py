@@ -29,3 +29,4 @@ ASGI_APPLICATION = "config.asgi.application"
 
 LOGIN_URL = "chat_sign_in"
 LOGIN_REDIRECT_URL = "chat_page"
+CSRF_FAILURE_VIEW = "chat.pages.error_pages.csrf_failure"
