@@ -89,6 +89,7 @@ export class Chat {
       onConnection: (isLost) => this.noteConnection(isLost),
     });
     this.composer.setRunning(true);
+    this.transcript.isLive = true;
     announce("Waiting for the answer");
     try {
       this.end(await follow(this.stream));
@@ -101,6 +102,7 @@ export class Chat {
     } finally {
       this.stream = null;
       this.messageId = "";
+      this.transcript.isLive = false;
       this.composer.setRunning(false);
     }
   }

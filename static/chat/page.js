@@ -31,6 +31,7 @@ document.addEventListener("click", (event) => {
 transcript.element.addEventListener(
   "toggle",
   (event) => {
+    transcript.holdStill();
     const card = event.target.closest(".card");
     if (card && event.target.open) showRows(card, (title) => composer.canSend() && chat.send(`Tell me more about “${title}”`));
   },

@@ -11,7 +11,8 @@ export class Transcript {
     this.element = byId("transcript");
     this.scroller = byId("scroller");
     this.jump = byId("jump");
-    this.follows = true; // whether new text scrolls the page
+    this.follows = true; // whether the reader is at the end
+    this.isLive = false; // whether an answer is being written
     this.isScheduled = false;
     this.scroller.addEventListener("scroll", () => this.noteScroll(), { passive: true });
     this.jump.addEventListener("click", () => this.scrollToEnd());
@@ -64,12 +65,17 @@ export class Transcript {
   }
 
   keepUp() {
-    if (!this.follows || this.isScheduled) return;
+    if (!this.isLive || !this.follows || this.isScheduled) return;
     this.isScheduled = true;
     requestAnimationFrame(() => {
       this.isScheduled = false;
       if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
     });
+  }
+
+  /** Stay where the reader is, who has opened something. */
+  holdStill() {
+    this.follows = false;
   }
 
   scrollToEnd() {
