@@ -185,7 +185,7 @@ const HANDLERS = {
   context: (chat, data) => chat.noteContext(data),
   text: (chat, data) => {
     chat.answer.addText(data);
-    announce("Answering");
+    if (data.delta.trim()) announce("Answering"); // blank lines come between two rounds
   },
   tool: (chat, data) => chat.noteTool(data),
   usage: (chat, data) => chat.answer.showUsage(data),
