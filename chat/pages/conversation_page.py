@@ -40,7 +40,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
     """Return what the templates need of a conversation, or of a new one at a place. Raises ApiError."""
     shared = {
         "is_scripted": not llm.is_configured(),
-        "model": settings.LLM_MODEL,
+        "model": llm.get_endpoint(llm.Tier(settings.CHAT_MODEL_TIER)).model.name if llm.is_configured() else "",
         "suggestions": SUGGESTIONS,
         "vocabulary": {"past": wording.PAST},
     }

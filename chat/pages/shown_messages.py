@@ -141,7 +141,7 @@ def show_figures(message: Message) -> Figures:
     served = [message.surface, message.release[:RELEASE_LENGTH], message.cohort and f"cohort {message.cohort}"]
     usage = message.usage or {}
     tokens = int(usage.get("input", 0)) + int(usage.get("output", 0))
-    spent = f"{tokens:,} tokens · {format_dollars(float(usage.get('dollars', 0)))}" if usage else ""
+    spent = f"{tokens:,} tokens · {format_dollars(float(usage.get('dollars', 0)))}" if tokens else ""
     layers = tuple(_show_layer(layer) for layer in message.layers)
     return Figures(" · ".join(part for part in served if part), spent, layers)
 

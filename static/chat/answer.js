@@ -103,6 +103,7 @@ export class Answer {
 
   fail({ message, retryable }) {
     this.setState("error");
+    this.element.querySelector(".note").setAttribute("role", "alert");
     this.showNote(message, { canRetry: retryable });
     this.storeSource();
   }

@@ -4,8 +4,11 @@ import { cloneTemplate } from "./dom.js";
 import { describeQuestion } from "./wording.js";
 
 const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Waits for you", undone: "Not done" };
+const NEEDS_USER = "Needs you";
 const LEFT_UNDONE = "You went on without this. Nothing was done.";
 const MAX_HEADLINE = 140;
+const TIME = /\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /** Return the card of a call, wherever it is in the transcript. */
 export function findCard(id) {
@@ -30,7 +33,8 @@ export function updateCard(card, data) {
   card.dataset.status = data.status;
   card.toggleAttribute("data-for-user", Boolean(data.requires_user_action));
   setText("op", data.op || data.name);
-  setText("label", LABELS[data.status] ?? data.status);
+  const isForUser = data.requires_user_action && data.status === "error";
+  setText("label", isForUser ? NEEDS_USER : LABELS[data.status]);
   setText("headline", buildHeadline(data));
   setText("time", formatDuration(data.duration_ms));
   if (data.envelope) {
@@ -79,7 +83,7 @@ function showQuestion(card, envelope) {
 
 function buildHeadline({ args, envelope }) {
   const messages = envelope ? listEnvelopes(envelope).map(readMessage).filter(Boolean) : [];
-  const text = messages.join(" · ") || describeArgs(args);
+  const text = shortenTimes(messages.join(" · ") || describeArgs(args));
   return text.length > MAX_HEADLINE ? `${text.slice(0, MAX_HEADLINE - 1)}…` : text;
 }
 
@@ -96,6 +100,11 @@ function describeArgs(args) {
     }
   }
   return "";
+}
+
+/** Write times as people do: 2026-11-25T10:00:00+01:00 as 25 Nov 10:00. */
+function shortenTimes(text) {
+  return text.replace(TIME, (_, month, day, time) => `${Number(day)} ${MONTHS[month - 1]} ${time}`);
 }
 
 function formatDuration(milliseconds) {

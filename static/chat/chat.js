@@ -89,7 +89,7 @@ export class Chat {
       onConnection: (isLost) => this.noteConnection(isLost),
     });
     this.composer.setRunning(true);
-    this.transcript.isLive = true;
+    this.transcript.setLive(true);
     announce("Waiting for the answer");
     try {
       this.end(await follow(this.stream));
@@ -102,7 +102,7 @@ export class Chat {
     } finally {
       this.stream = null;
       this.messageId = "";
-      this.transcript.isLive = false;
+      this.transcript.setLive(false);
       this.composer.setRunning(false);
     }
   }
@@ -155,7 +155,6 @@ export class Chat {
   noteError(error) {
     this.answer.fail(error);
     announce("");
-    showAlert(error.message, ...(error.retryable ? [{ label: "Try again", action: () => this.retry() }] : []));
   }
 
   noteConnection(isLost) {

@@ -13,8 +13,10 @@ export function showServing(figures, { surface, release, cohort, layers }) {
 }
 
 export function showUsage(figures, { input, output, dollars }) {
-  const text = `${formatCount(input + output)} tokens · ${formatDollars(dollars)}`;
-  figures.querySelector(".figures-spent").textContent = text;
+  if (input + output > 0) {
+    const text = `${formatCount(input + output)} tokens · ${formatDollars(dollars)}`;
+    figures.querySelector(".figures-spent").textContent = text;
+  }
   figures.hidden = false;
 }
 

@@ -73,6 +73,12 @@ export class Transcript {
     });
   }
 
+  /** An answer begins or ends. At its end, its last lines are shown. */
+  setLive(isLive) {
+    if (this.isLive && !isLive && this.follows) this.scrollToEnd();
+    this.isLive = isLive;
+  }
+
   /** Stay where the reader is, who has opened something. */
   holdStill() {
     this.follows = false;
