@@ -12,10 +12,13 @@ MAX_TITLE = 60
 
 
 class Profile(models.Model):
-    """Whom the gateway knows a user as."""
+    """Whom the gateway knows a user as. A user without one cannot use the chat."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_profile")
     subject = models.CharField(max_length=MAX_SUBJECT, help_text="Sent as Gateway-Subject. Opaque, not a name.")
+
+    class Meta:
+        verbose_name = "chat profile"
 
     def __str__(self) -> str:
         return self.subject
@@ -131,6 +134,7 @@ class ToolCall(models.Model):
     op = models.CharField(max_length=200, blank=True)
     args = models.TextField(help_text="The arguments, as the model wrote them.")
     envelope = models.JSONField(null=True, blank=True, help_text="The answer of the gateway.")
+    confirmation = models.TextField(blank=True, help_text="While it waits: the token that the gateway wants back.")
     result = models.TextField(blank=True, help_text="What the model read of the answer.")
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.START)
     duration_ms = models.PositiveIntegerField(null=True, blank=True)

@@ -110,6 +110,7 @@ SECTIONS = [
             SidebarList("Switches", "toggle_off", "registry.Switch"),
             SidebarList("Users", "person", "auth.User"),
             SidebarList("Roles", "shield_person", "auth.Group"),
+            SidebarList("Chat profiles", "chat", "chat.Profile"),
             SidebarList("Failed sign-ins", "lock", "axes.AccessAttempt"),
         ],
     ),

@@ -7,6 +7,7 @@ from functools import partial
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
+from chat.conversations import subject_rows as chat_subject_rows
 from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
@@ -21,7 +22,7 @@ from gateway.clients import key_verification
 from gateway.demo import domains
 from gateway.executors import embedded, example
 from gateway.executors.embedded import Handler
-from gateway.jobs import retention, runner, write_check
+from gateway.jobs import retention, runner, subject_data, write_check
 from gateway.jobs.runner import Job
 from gateway.routing import release_routing
 from registry import search
@@ -106,6 +107,7 @@ def connect() -> None:
     cache.set_warmers(CATALOG_WARMERS)
     runner.set_jobs(PERIODIC_JOBS)
     site.set_pages(ADMIN_PAGES)
+    subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))

@@ -26,7 +26,7 @@ from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
 from tests.support.run_folder import get_run_folder
 
-pytest_plugins = ["tests.support.fake_internet", "tests.support.fake_llm"]
+pytest_plugins = ["tests.support.fake_internet", "tests.support.fake_llm", "tests.support.chat"]
 
 # Property tests have no deadline, because a busy machine is not a failure. tests.support.cpu_budget.examples scales the
 # number of examples with the profile. `make test-all` uses the thorough one.

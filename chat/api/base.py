@@ -5,11 +5,11 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
-from django.db import connection
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from chat.access.identity import Identity, identify
+from chat.connections import gives_connection_back
 from chat.errors import ApiError
 
 R = TypeVar("R")
@@ -42,11 +42,8 @@ def api_view(*methods: str) -> Callable[[View], View]:
 async def run_with_identity(request: HttpRequest, function: Callable[[Identity], R]) -> R:
     """Identify the caller and call the function in a thread, whose connection is free again after that."""
 
+    @gives_connection_back
     def work() -> R:
-        try:
-            return function(identify(request))
-        finally:
-            if not connection.in_atomic_block:  # tests run in a transaction
-                connection.close()
+        return function(identify(request))
 
     return await sync_to_async(work)()

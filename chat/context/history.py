@@ -18,9 +18,9 @@ Message = dict[str, Any]
 
 MESSAGE_TOKENS = 4  # around each message, as providers count them
 
-# Tokens for all results of one past turn, and for the arguments of one call: the first that fit are used.
+# Tokens for all results of one past turn: the first that fit are used. Only the last turn may have the most.
 RESULT_SIZES = (1_000, 400, 150, 0)
-MAX_ARGUMENT_TOKENS = 300
+MAX_ARGUMENT_TOKENS = 300  # of one past call
 
 SUMMARY_HEADING = "Earlier in this conversation:"
 
@@ -74,7 +74,7 @@ def _build_summary(summary: str, budget: int) -> Message:
 
 def _fit_turn(turn: PastTurn, room: int, *, is_last: bool) -> History | None:
     """Return a turn with as much of its results as fits; None if it does not fit. The last turn always does."""
-    for size in RESULT_SIZES:
+    for size in RESULT_SIZES if is_last else RESULT_SIZES[1:]:
         turn_history = _render(turn, size)
         if turn_history.tokens <= room:
             return turn_history

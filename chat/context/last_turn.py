@@ -15,7 +15,7 @@ MAX_OPS, MAX_ROWS = 12, 8
 MAX_SEARCHED_CHARS = 600  # of the end of an answer, for its question
 MAX_OP_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS = 60, 60, 300
 
-_QUESTION = re.compile(r"[^.!?\n]*\?(?=\s|$|[\"”’)*_])")
+_QUESTION = re.compile(r"[^.!?\n]{0,400}\?(?=\s|$|[\"”’)*_])")
 
 
 def describe_last_turn(turn: PastTurn, names: Mapping[str, str]) -> str:

@@ -12,10 +12,10 @@ STUB_TOKENS = 60  # of an old answer, while there is room
 
 
 def fit_results(results: Sequence[Mapping[str, Any] | list[Any]], *, budget: int = budgets.TOOL_RESULTS) -> list[str]:
-    """Return the JSON texts of the answers, in order. Together they have at most `budget` tokens.
+    """Return the JSON texts of the answers, in order, within the budget together.
 
-    The newest get room first; every older one keeps at least what it was and which row it is about. Errors are whole,
-    even if they alone exceed the budget.
+    The newest get room first; every older one keeps at least what it was and which row it is about. Errors are whole.
+    Only these, and the least of very many answers, can exceed the budget.
     """
     prepared = [envelopes.prepare(each) for each in results]
     texts = [dump(each) for each in prepared]

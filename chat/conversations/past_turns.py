@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
+from chat.connections import gives_connection_back
 from chat.context.history import Call, PastTurn, Step
-from chat.conversations.turn_store import gives_connection_back
 from chat.models import Conversation, Message, ToolCall
 
 MAX_TURNS = 40  # that are loaded; the budget of the history is far smaller

@@ -1,33 +1,16 @@
 """What a running turn stores. Each function is one short transaction, and gives its connection back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 
+from chat.connections import gives_connection_back
 from chat.models import Conversation, Message, ToolCall
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def gives_connection_back(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function of a turn's thread, which would hold its connection while the model thinks."""
-
-    @wraps(function)
-    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return function(*args, **kwargs)
-        finally:
-            if not connection.in_atomic_block:  # tests run in a transaction
-                connection.close()
-
-    return wrapper
 
 
 @gives_connection_back
@@ -39,7 +22,7 @@ def store_call(call: ToolCall) -> None:
 @gives_connection_back
 def store_outcome(call: ToolCall) -> None:
     """Store what came back."""
-    call.save(update_fields=["op", "envelope", "result", "status", "duration_ms", "trace_id"])
+    call.save(update_fields=["op", "envelope", "confirmation", "result", "status", "duration_ms", "trace_id"])
 
 
 @gives_connection_back

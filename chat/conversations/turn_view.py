@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from chat.gateway import envelopes
 from chat.models import Conversation, Message, ToolCall
 
 
@@ -41,14 +40,14 @@ def describe_message(message: Message) -> dict[str, Any]:
 
 
 def describe_call(call: ToolCall) -> dict[str, Any]:
-    """Return a call with its answer, without the token that confirms it."""
+    """Return a call with its answer."""
     return {
         "id": str(call.pk),
         "name": call.name,
         "op": call.op,
         "args": call.args,
         "status": call.status,
-        "envelope": envelopes.remove_tokens(call.envelope) if call.envelope is not None else None,
+        "envelope": call.envelope,
         "duration_ms": call.duration_ms,
         "trace_id": call.trace_id,
         "text_before": call.text_before,

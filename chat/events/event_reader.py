@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 from functools import partial
 
 import orjson
-from django.db import connection
 
+from chat.connections import gives_connection_back
 from chat.events import event_writer
 from chat.events.turn_log import Event, TurnLog
 from chat.models import EventChunk, Message
@@ -52,14 +52,12 @@ async def _follow_database(turn_id: str, after: int) -> AsyncIterator[list[Event
             yield []
 
 
+@gives_connection_back
 def _read_events(turn_id: str, after: int) -> tuple[list[Event], bool]:
     """Return the written events after a number, and whether these are the last ones."""
-    try:
-        event_writer.mark_dead_turns()
-        finish = Message.objects.filter(pk=turn_id).values_list("finish", flat=True).first()
-        events = list(_load_chunks(turn_id, after))  # after `finish`: it is set when all events are written
-    finally:
-        connection.close()  # to the pool
+    event_writer.mark_dead_turns()
+    finish = Message.objects.filter(pk=turn_id).values_list("finish", flat=True).first()
+    events = _load_chunks(turn_id, after)  # after `finish`: it is set when all events are written
     if finish == Message.Finish.INTERRUPTED and not (events and events[-1].type == "error"):
         # Its process died before it could write an end.
         last = events[-1].number if events else after

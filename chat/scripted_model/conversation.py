@@ -11,6 +11,7 @@ from chat.scripted_model.outcomes import Outcome, read_outcomes
 _REMARK = re.compile(
     r"\b(help_path|retry_with|tool_help|tool call|made-up ids?|invent(ed)? (an )?ids?)\b", re.IGNORECASE
 )
+_PLACE = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\b")
 
 
 @dataclass(slots=True)
@@ -28,6 +29,12 @@ class Conversation:
 
     system: str
     turns: list[Turn]
+
+    @property
+    def place(self) -> tuple[str, str] | None:
+        """Name and id of the project that the user looks at, if the system prompt says it."""
+        match = _PLACE.search(self.system)
+        return (match[1], match[2]) if match else None
 
     @property
     def current(self) -> Turn:

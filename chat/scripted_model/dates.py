@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 
 _DATE = re.compile(r"\b(20\d\d-\d\d-\d\d)\b")
 _MOMENT = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:\d\d)?")
-_TODAY = re.compile(r"\b(?:today|date)\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORECASE)
+_TODAY = re.compile(r"\btoday is\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b((?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[\w/+-]+)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _IN_DAYS = re.compile(r"\bin (\d{1,3}) (day|week)s?\b")
@@ -59,7 +59,7 @@ class Days:
     def format_day(self, value: object) -> str:
         """Return a date or date-time as a day such as Fri 27 Nov, in the user's zone."""
         moment = self._parse_moment(value)
-        return f"{moment:%a} {moment.day} {moment:%b}" if moment else str(value)
+        return f"{moment:%a} {self._format_date(moment)}" if moment else str(value)
 
     def format_span(self, start: object, end: object) -> str:
         """Return a span of time, such as Wed 25 Nov, 10:00–12:00."""
@@ -74,7 +74,11 @@ class Days:
 
     def _format_moment(self, value: str) -> str:
         moment = self._parse_moment(value)
-        return f"{moment.day} {moment:%b} {moment:%H:%M}" if moment else value
+        return f"{self._format_date(moment)} {moment:%H:%M}" if moment else value
+
+    def _format_date(self, moment: datetime) -> str:
+        is_this_year = self.today is not None and moment.year == self.today.year
+        return f"{moment.day} {moment:%b}{'' if is_this_year else f' {moment.year}'}"
 
     def _parse_moment(self, value: object) -> datetime | None:
         try:

@@ -7,8 +7,10 @@ from typing import Any
 from chat.scripted_model.dates import Days
 from chat.scripted_model.vocabulary import (
     ACTION_PATTERNS,
+    DUE,
     FILLER_WORDS,
     KIND_PATTERNS,
+    OPEN,
     PRIORITY,
     PRIORITY_BY_WORD,
     STATE_PATTERNS,
@@ -17,15 +19,19 @@ from chat.scripted_model.vocabulary import (
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
 _RENAME = re.compile(r"\b(?:rename|change the (?:title|name))\b.*?\b(?:to|into)\s+(.+)$", re.IGNORECASE)
 _IN_PROJECT = re.compile(
-    r"\b(?:in|into|to|of|for|from|on)\s+(?:the\s+|my\s+|project\s+)*([^,.?!]{3,80}?)(?:\s+project)?[.?!]*$",
+    r"\b(?:in|into|to|of|for|from|on) (?:the |my |project ){0,3}([^,.?!]{3,80}?)(?: project)?[.?!]{0,3}$",
     re.IGNORECASE,
 )
 _DATE_WORDS = re.compile(r"\b(due|until|by|postpone|move|deadline|date)\b")
 _DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)[.?!]*$")
+_PRIORITY_OF = re.compile(r"\bpriority of\b", re.IGNORECASE)
+_NEW_VALUE = re.compile(r"\b(?:to|as|due|priority|until|by)\b", re.IGNORECASE)
 _CHANGING = ("update", "create")
 _WHEN = re.compile(r"\b(?:into|tomorrow|today|next|on|at|for|this)\b.*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w’'-]*")
-_SHORT = 4  # words of a message without a verb, such as: high-priority tasks?
+OPEN_STATES = ("todo", "in_progress", "blocked")
+_MAX_CHARS = 2_000  # of a message; the rest is not read
+_SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
 
 
 @dataclass(slots=True)
@@ -47,10 +53,10 @@ class Intent:
 
 def parse_intent(message: str, days: Days) -> Intent | None:
     """Return what a message asks for, or None if no rule knows it."""
-    text = " ".join(message.split())
+    text = " ".join(message[:_MAX_CHARS].split())
     lower = _QUOTED.sub("", text).lower().strip()
     action = _find_name(ACTION_PATTERNS, lower)
-    kind = next((name for name, pattern in KIND_PATTERNS if re.search(rf"\b({pattern})\b", lower)), "")
+    kind = _find_kind(lower, action)
     if action is None:
         if not kind or len(lower.split()) > _SHORT:
             return None
@@ -61,7 +67,7 @@ def parse_intent(message: str, days: Days) -> Intent | None:
         action=action,
         kind=kind,
         message=text,
-        title=quoted[0].strip() if quoted else "",
+        title=_read_title(text, quoted),
         words=_read_target(text, action, changes),
         project=_read_project(text) if action in ("create", "list") else "",
         changes=changes,
@@ -77,11 +83,11 @@ def read_list_filters(message: str) -> dict[str, Any]:
         filters |= {"priority": [1, 2] if number <= 2 else [number], "sort_by": "priority"}
     if "overdue" in lower or "late" in lower.split():
         filters |= {"overdue": True, "sort_by": "due_at"}
-    states = [name for name, pattern in STATE_PATTERNS if re.search(pattern, lower)]
+    states = [name for name, pattern in STATE_PATTERNS.items() if pattern.search(lower)]
     if states:
         filters["state_key"] = states
-    elif "priority" in filters or re.search(r"\b(open|left|unfinished)\b", lower):
-        filters["state_key"] = ["todo", "in_progress", "blocked"]
+    elif "priority" in filters or OPEN.search(lower):
+        filters["state_key"] = [*OPEN_STATES]
     return filters
 
 
@@ -101,10 +107,27 @@ def read_changes(text: str, days: Days) -> dict[str, Any]:
     return changes
 
 
+def _find_kind(lower: str, action: str | None) -> str:
+    """Return the kind that a message names: the first in it if it is to be created, else the most likely one."""
+    starts = {name: match.start() for name, pattern in KIND_PATTERNS.items() if (match := pattern.search(lower))}
+    if action == "create" and starts:
+        return min(starts, key=lambda name: starts[name])
+    if not starts and action == "list" and DUE.search(lower):
+        return "task"
+    return next(iter(starts), "")
+
+
+def _read_title(text: str, quoted: list[str]) -> str:
+    """Return the first title in quotes, unless it is the new title."""
+    renamed = _RENAME.search(text)
+    is_new = renamed and len(quoted) == 1 and quoted[0] in renamed[1]
+    return quoted[0].strip() if quoted and not is_new else ""
+
+
 def _read_due_words(lower: str) -> str:
     """Return a date in words as it is: the gateway knows more of them, and says what to send."""
     match = _DUE_WORDS.search(lower)
-    return match[1] if match and not re.search(r"\b(done|progress|blocked)\b", match[1]) else ""
+    return match[1] if match and not _find_name(STATE_PATTERNS, match[1]) else ""
 
 
 def _read_priority(match: re.Match[str]) -> int:
@@ -122,7 +145,7 @@ def _read_target(text: str, action: str, changes: dict[str, Any]) -> str:
     if action == "schedule":
         text = _WHEN.sub("", text)
     elif action == "update" and changes:
-        text = re.split(r"\b(?:to|as|due|priority|until|by)\b", text, maxsplit=1, flags=re.IGNORECASE)[0]
+        text = _NEW_VALUE.split(_PRIORITY_OF.sub("", text), maxsplit=1)[0]
     return _read_words(text)
 
 
@@ -132,8 +155,8 @@ def _read_words(text: str) -> str:
 
 
 def _is_kind(word: str) -> bool:
-    return any(re.fullmatch(pattern, word) for _, pattern in KIND_PATTERNS)
+    return any(pattern.fullmatch(word) for pattern in KIND_PATTERNS.values())
 
 
-def _find_name(patterns: tuple[tuple[str, str], ...], lower: str) -> str | None:
-    return next((name for name, pattern in patterns if re.search(pattern, lower)), None)
+def _find_name(patterns: dict[str, re.Pattern[str]], lower: str) -> str | None:
+    return next((name for name, pattern in patterns.items() if pattern.search(lower)), None)

@@ -7,6 +7,7 @@ from typing import Any
 
 from chat.scripted_model.op_names import BATCH, EXEC, HELP, OP_BY_TOOL_NAME
 
+NOT_RUN = "not_run"  # reason of the chat's own answer to a call that it did not send
 _decoder = json.JSONDecoder()
 
 
@@ -20,10 +21,17 @@ class Outcome:
     error: dict[str, Any] = field(default_factory=dict)
     operation: dict[str, Any] = field(default_factory=dict)
     is_envelope: bool = True  # False: the chat answered instead of the gateway
+    is_cut: bool = False  # the chat left out parts of the result
 
     @property
     def details(self) -> dict[str, Any]:
         return _as_dict(self.error.get("details"))
+
+    @property
+    def field_errors(self) -> list[dict[str, Any]]:
+        """What is wrong with the arguments, one by one."""
+        errors = self.details.get("field_errors")
+        return [error for error in errors if isinstance(error, dict)] if isinstance(errors, list) else []
 
     @property
     def reason(self) -> str:
@@ -36,7 +44,7 @@ class Outcome:
     @property
     def is_missing_tool(self) -> bool:
         """Whether the call did not reach an op, because its tool was not offered."""
-        return not self.ok and (not self.is_envelope or "tool" in self.reason)
+        return not self.ok and (not self.is_envelope or self.reason == NOT_RUN)
 
     @property
     def retry_with(self) -> dict[str, Any] | None:
@@ -56,11 +64,8 @@ class Outcome:
     @property
     def failure(self) -> str:
         """Why it failed: the field errors if there are any, else the error's message."""
-        errors = self.details.get("field_errors")
-        messages = [error.get("message", "") for error in errors or () if isinstance(error, dict)]
-        return " ".join(message for message in messages if message) or str(
-            self.error.get("message") or "no reason given"
-        )
+        listed = " ".join(str(error.get("message") or "") for error in self.field_errors).strip()
+        return listed or str(self.error.get("message") or "no reason given")
 
 
 def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> Iterator[Outcome]:
@@ -90,7 +95,8 @@ def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) 
     if answer is None or answer.get("ok") is not True:
         return _read_failure(op, answer, content)
     operation = _as_dict(_as_dict(answer.get("meta")).get("operation"))
-    return Outcome(op, True, result=_as_dict(answer.get("result")), operation=operation)
+    result = _as_dict(answer.get("result"))
+    return Outcome(op, True, result=result, operation=operation, is_cut="shown" in answer)
 
 
 def _read_failure(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:

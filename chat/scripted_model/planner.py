@@ -5,23 +5,24 @@ from typing import Any
 from chat.scripted_model.answers import Answer
 from chat.scripted_model.conversation import Conversation, read_conversation
 from chat.scripted_model.dates import Days, read_days
-from chat.scripted_model.op_names import read_tool_names
+from chat.scripted_model.op_names import BATCH, EXEC, HELP, read_tool_names
 from chat.scripted_model.plans import Plan, play
 from chat.scripted_model.rules import plan_free_message
 from chat.scripted_model.scripts import find_script, plan_script
 
-NO_TOOLS = "I am the scripted model, without AI. I can only answer by calling tools, and this request has none."
+NO_TOOLS = "I could not finish: I am the scripted model, without AI, and this request has no tools to call."
+ALL_TOOLS = frozenset({HELP, EXEC, BATCH})
 
 
 def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Answer:
     """Return the next tool calls of the current turn, or its text."""
     conversation = read_conversation(messages)
     tool_names = read_tool_names(tools)
-    if not tool_names:
-        return Answer(NO_TOOLS)
     days = read_days(conversation.system)
     plan = _choose_plan(conversation, days)
-    reply = play(plan, conversation.current.outcomes, tool_names)
+    reply = play(plan, conversation.current.outcomes, tool_names or ALL_TOOLS)
+    if reply.tool_calls and not tool_names:
+        return Answer(NO_TOOLS)  # such as in the last round of a turn
     return Answer(days.format_times(reply.text), reply.tool_calls)
 
 

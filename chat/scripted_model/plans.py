@@ -12,6 +12,9 @@ from chat.scripted_model.answers import Answer, ToolCall
 from chat.scripted_model.op_names import BATCH, EXEC, HELP, TOOL_NAME_BY_OP, is_write
 from chat.scripted_model.outcomes import Outcome
 
+# Reasons of errors after which a write may have taken effect.
+UNCERTAIN = ("outcome_unknown", "timeout", "upstream_timeout", "in_progress")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -56,7 +59,7 @@ class _ConfirmationPending(Exception):
 
 @dataclass(slots=True)
 class _History:
-    """The outcomes of the current turn, in order. Each is taken once; those of other ops in between are skipped."""
+    """The outcomes of the current turn, in order. Each is taken once, the first of its op."""
 
     outcomes: list[Outcome]
     tool_names: frozenset[str]
@@ -68,7 +71,7 @@ class _History:
         if call.op == HELP and HELP not in self.tool_names:
             return Outcome(HELP, ok=False)
         outcome = self._take(call)
-        if outcome.is_missing_tool and get_tool_name(call, self.tool_names) in self.tool_names:
+        if outcome.is_missing_tool and self._has_own_tool(call):
             outcome = self._take(call)
         if corrected := outcome.retry_with:
             self.repairs.append(outcome.failure)
@@ -83,11 +86,15 @@ class _History:
             self.writes.append(outcome.message)
         return outcome
 
+    def _has_own_tool(self, call: Call) -> bool:
+        """Return whether the op is a tool of its own by now: the chat may offer it after it was missing."""
+        return get_tool_name(call, self.tool_names) in self.tool_names - {EXEC}
+
     def _take(self, call: Call) -> Outcome:
+        # Not in order: a call whose result the chat left out may be made again, after a write that must not be.
         for at, outcome in enumerate(self.outcomes):
             if outcome.op == call.op:
-                del self.outcomes[: at + 1]
-                return outcome
+                return self.outcomes.pop(at)
         raise _CallNeeded(call)
 
 
@@ -107,7 +114,7 @@ def play(plan: Plan, outcomes: list[Outcome], tool_names: frozenset[str]) -> Ans
     except StopIteration as finished:
         return Answer(_describe_repairs(history) + str(finished.value))
     except CallFailed as failed:
-        return Answer(_describe_repairs(history) + describe_failure(failed.outcome, history.writes))
+        return Answer(_describe_repairs(history) + describe_failure(failed.outcome, history))
     except _ConfirmationPending as pending:
         return Answer(describe_confirmation(pending.outcome))
 
@@ -146,15 +153,24 @@ def get_tool_name(call: Call, tool_names: frozenset[str]) -> str:
     return own_name if own_name in tool_names or EXEC not in tool_names else EXEC
 
 
-def describe_failure(outcome: Outcome, writes: list[str]) -> str:
+def describe_failure(outcome: Outcome, history: _History) -> str:
     """Return the answer after a call failed: what failed and why, and what was done before it."""
-    if outcome.is_missing_tool:
-        name = TOOL_NAME_BY_OP.get(outcome.op, outcome.op)
+    name = get_tool_name(Call(outcome.op), history.tool_names)
+    if outcome.reason == "declined":
+        text = f"You did not agree, so `{outcome.op}` did not run."
+    elif outcome.is_missing_tool and name not in history.tool_names:
         text = f"I cannot do that here: `{name}` is not among my tools. ({outcome.failure})"
     else:
         text = f"`{outcome.op}` failed: {outcome.failure}"
-    done = "".join(f"\n- {message}" for message in writes)
-    return f"{text}\n\nDone before that:\n{done}" if done else f"{text}\n\nNothing was changed."
+    if done := "".join(f"\n- {message}" for message in history.writes):
+        return f"{text}\n\nDone before that:\n{done}"
+    return text if is_write(outcome.op) and _is_uncertain(outcome, name, history) else f"{text}\n\nNothing was changed."
+
+
+def _is_uncertain(outcome: Outcome, tool_name: str, history: _History) -> bool:
+    if not outcome.is_envelope:
+        return tool_name in history.tool_names
+    return outcome.reason in UNCERTAIN
 
 
 def describe_confirmation(outcome: Outcome) -> str:

@@ -16,7 +16,7 @@ from chat.scripted_model.answers import Answer, ToolCall
 from core import tokens
 
 MODEL = "scripted"
-_PIECE = re.compile(r"\s*\S+\s*")  # a word with the spaces around it
+_PIECE = re.compile(r"\S*\s*")  # a word with the spaces after it
 _ARGUMENT_CHARS = 40  # characters of a call's arguments in one chunk
 _ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
@@ -97,8 +97,8 @@ def build_chunks(request: ChatRequest, answer: Answer) -> Iterator[bytes]:
     if request.include_usage:
         head["usage"] = None
     yield _build_chunk(head, {"role": "assistant", "content": "" if answer.text else None})
-    for match in _PIECE.finditer(answer.text):
-        yield _build_chunk(head, {"content": match[0]})
+    for piece in filter(None, _PIECE.findall(answer.text)):
+        yield _build_chunk(head, {"content": piece})
     for index, call in enumerate(answer.tool_calls):
         yield from _build_call_chunks(head, index, call)
     yield _build_chunk(head, {}, answer.finish_reason)

@@ -6,6 +6,7 @@ from typing import Any
 
 from chat.scripted_model.dates import Days
 from chat.scripted_model.op_names import KINDS
+from chat.scripted_model.outcomes import Outcome
 
 ROWS_SHOWN = 8
 MAX_TEXT = 400  # characters of a description in an answer
@@ -27,8 +28,15 @@ class Row:
     fields: dict[str, Any]
 
 
-def read_rows(result: dict[str, Any]) -> list[Row]:
-    """Return the rows of a result, in order: of a list, a search, a get or a write."""
+def read_rows(outcome: Outcome) -> list[Row]:
+    """Return the rows of a result, in order: of a list, a search, a get or a write.
+
+    Of an old result the chat may have left only the id and the title of its row.
+    """
+    result = outcome.result
+    if isinstance(result.get("id"), str):
+        kind = outcome.op.split(".")[1] if "." in outcome.op else ""
+        return [Row(kind, result["id"], str(result.get("title") or result.get("name") or ""), result)]
     return list(_iterate_rows(result))
 
 
@@ -57,7 +65,8 @@ def describe_rows(rows: list[Row], days: Days, *, total: int | None = None) -> s
 def describe_row(row: Row, days: Days) -> str:
     """Return a row as one line: title in bold, key facts, its project."""
     fields = row.fields
-    facts = [str(fields["state_key"]).replace("_", " ")] if fields.get("state_key") else []
+    facts = [row.kind] if "type" in fields else []  # a search of all kinds
+    facts += [str(fields["state_key"]).replace("_", " ")] if fields.get("state_key") else []
     facts += [f"{label} {fields[label]}" for label in ("priority", "impact") if fields.get(label)]
     if row.kind == "event":
         facts.append(days.format_span(fields.get("start_at"), fields.get("end_at")))

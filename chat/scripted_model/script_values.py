@@ -21,20 +21,25 @@ class NamedResult:
 
     @property
     def row(self) -> Row | None:
-        rows = read_rows(self.outcome.result)
-        if self.title is None:
+        rows = read_rows(self.outcome)
+        if self.title is None or self.outcome.is_cut:
             return rows[0] if rows else None
         return next((row for row in rows if row.title.casefold() == self.title.casefold()), None)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is no such row, and no free time."""
+        return self.row is None and not self.outcome.result.get("slots") and not self.outcome.is_cut
+
+    @property
     def total(self) -> int:
         total = self.outcome.result.get("total")
-        return total if isinstance(total, int) else len(read_rows(self.outcome.result))
+        return total if isinstance(total, int) else len(read_rows(self.outcome))
 
     @property
     def unused_title(self) -> str:
         """The title of the step, with a number if rows have it already."""
-        titles = {row.title.casefold() for row in read_rows(self.outcome.result)}
+        titles = {row.title.casefold() for row in read_rows(self.outcome)}
         wanted = self.title or ""
         candidates = (wanted, *(f"{wanted} {number}" for number in range(2, len(titles) + 2)))
         return next((title for title in candidates if title.casefold() not in titles), wanted)
@@ -70,7 +75,7 @@ def _get_value(name: str, field: str | None, values: Values, days: Days) -> Any:
     if named is None:
         return None
     if field is None:
-        return describe_rows(read_rows(named.outcome.result), days, total=named.total) or "None."
+        return describe_rows(read_rows(named.outcome), days, total=named.total) or "None."
     if field in _READERS:
         return _READERS[field](named, days)
     return named.row.fields.get(field) if named.row else None
@@ -92,6 +97,7 @@ _READERS: Mapping[str, Callable[[NamedResult, Days], Any]] = {
     "unused_title": lambda named, _: named.unused_title,
     "slots": lambda named, days: describe_slots(named.outcome.result, days) or "None.",
     "start": _get_start,
+    "executive_summary": lambda named, _: (named.row.fields.get("executive_summary") or "") if named.row else "",
     "id": lambda named, _: named.row.id if named.row else None,
     "title": lambda named, _: named.row.title if named.row else None,
     "details": _get_details,

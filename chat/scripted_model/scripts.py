@@ -42,13 +42,12 @@ class Script:
     message: str
     steps: tuple[Step, ...]
     answer: str
-    pattern: re.Pattern[str] | None = None
+    phrases: tuple[str, ...] = ()
 
     def matches(self, message: str) -> bool:
-        """Return whether a message is this script's, in any case and punctuation."""
-        if self.pattern and self.pattern.search(message):
-            return True
-        return _get_words(message) == _get_words(self.message)
+        """Return whether a message is this script's or has one of its phrases, in any case and punctuation."""
+        words = _get_words(message)
+        return words == _get_words(self.message) or any(phrase in words for phrase in self.phrases)
 
 
 class _Finished(Exception):
@@ -85,15 +84,15 @@ def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generat
     try:
         outcomes = yield [_build_call(one, values, days) for one in steps]
     except CallFailed as failed:
-        for error in failed.outcome.details.get("field_errors") or ():
-            if text := step.if_refused.get(error.get("code", "")):
+        for error in failed.outcome.field_errors:
+            if text := step.if_refused.get(str(error.get("code"))):
                 raise _Finished(text) from failed
         raise
     for one, outcome in zip(steps, outcomes, strict=True):
         if not outcome.ok and not one.help:
             raise CallFailed(outcome)
         values[one.name] = NamedResult(outcome, one.pick)
-        if one.or_say and values[one.name].row is None:
+        if one.or_say and values[one.name].is_empty:
             raise _Finished(one.or_say)
 
 
@@ -103,9 +102,8 @@ def _build_call(step: Step, values: dict[str, NamedResult], days: Days) -> Call:
     return Call(str(fill(step.run, values, days)), fill(step.args, values, days))
 
 
-def _build_script(steps: list[dict[str, Any]], pattern: str | None = None, **fields: str) -> Script:
-    compiled = re.compile(pattern, re.IGNORECASE) if pattern else None
-    return Script(steps=tuple(_build_step(step) for step in steps), pattern=compiled, **fields)
+def _build_script(steps: list[dict[str, Any]], phrases: list[str] | None = None, **fields: str) -> Script:
+    return Script(steps=tuple(_build_step(step) for step in steps), phrases=tuple(phrases or ()), **fields)
 
 
 def _build_step(entry: dict[str, Any]) -> Step:

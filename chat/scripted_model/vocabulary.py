@@ -5,7 +5,11 @@ import re
 _POLITE = r"^(please |can you |could you |i want to |let's )?"
 
 # The first pattern that matches decides, so the special ones come first.
-ACTION_PATTERNS = (
+_ACTIONS = (
+    (
+        "introduce",
+        r"^(hello|hi|hey|help|thanks|thank you|good (morning|afternoon|evening))[.!?]*$|what can you do|who are you",
+    ),
     ("free_time", r"\bfree (time|slot|hour|hours|half|minutes|afternoon|morning)|\b(am i|when.* i) free\b|\bavailab"),
     ("delete", rf"{_POLITE}(delete|remove|get rid of|throw away|drop)\b"),
     ("schedule", rf"{_POLITE}(schedule|block|plan in|book|reserve|make time for)\b"),
@@ -17,28 +21,33 @@ ACTION_PATTERNS = (
     ("details", r"\b(tell me (more )?about|more about|details?\b|describe|look at|open the|what about|show me more)"),
     ("list", r"\b(list|show|find|search|look for|what|which|how many|any|give me|do i have|overdue|due|where)\b"),
 )
-KIND_PATTERNS = (
+_KINDS = (
     ("task", r"tasks?|to-?dos?|action items?"),
     ("milestone", r"milestones?"),
     ("document", r"documents?|docs?|notes?|brain dumps?"),
     ("goal", r"goals?"),
-    ("risk", r"risks?"),
+    ("risk", r"risks?|go wrong"),
     ("requirement", r"requirements?"),
     ("event", r"events?|meetings?|appointments?|calendar"),
     ("plan", r"plans?|phases?"),
     ("project", r"projects?"),
 )
-STATE_PATTERNS = (
+_STATES = (
     ("done", r"\b(done|finish(ed)?|complete(d)?|close(d)?|achieved)\b"),
     ("in_progress", r"\b(in[ _-]progress|started|being worked on)\b"),
     ("blocked", r"\bblocked\b"),
     ("todo", r"\b(to do|todo|reopen(ed)?|not started)\b"),
 )
+ACTION_PATTERNS = {name: re.compile(pattern) for name, pattern in _ACTIONS}
+KIND_PATTERNS = {name: re.compile(rf"\b(?:{pattern})\b") for name, pattern in _KINDS}
+STATE_PATTERNS = {name: re.compile(pattern) for name, pattern in _STATES}
+OPEN = re.compile(r"\b(open|left|unfinished)\b")
+DUE = re.compile(r"\b(due|overdue)\b")
 PRIORITY = re.compile(
     r"\bpriority (?:to |of )?([1-5])\b|\b(urgent|high|medium|low)[- ]priority\b"
-    r"|\bpriority (?:to )?(urgent|high|medium|low)\b"
+    r"|\bpriority\b.{0,80}?\b(?:to |as )?(urgent|high|medium|low|[1-5])\b"
 )
-PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4}
+PRIORITY_BY_WORD = {"urgent": 1, "high": 2, "medium": 3, "low": 4} | {str(number): number for number in range(1, 6)}
 
 _FILLER_WORDS = """
 a an the my me i of to in for on at it its is are was be do does did have has there please can could you this that these
@@ -47,5 +56,6 @@ open high low medium urgent priority overdue due blocked done finished completed
 make write delete remove rid mark set rename change update move finish complete close reopen postpone edit as into until
 schedule block book reserve details detail describe called named today tomorrow week next monday tuesday wednesday first
 second third last thursday friday saturday sunday time slot hour hours from current currently still left need want
+everything anything go wrong might
 """
 FILLER_WORDS = frozenset(_FILLER_WORDS.split())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from chat.context import tool_results
+from chat.context.tool_results import fit_results
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.turns import tool_plan
@@ -88,7 +88,7 @@ def run_agent(
             count += 1
             envelope = _run_call(own, call, is_over=count > plan.max_calls)
             on_answer(envelope)
-            content = tool_results.fit_results([envelope])[0]
+            content = fit_results([envelope])[0]
             messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 

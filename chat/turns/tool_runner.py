@@ -69,8 +69,7 @@ class ToolRunner:
     def run_confirmed(self, row: ToolCall) -> Outcome:
         """Run a call again to which the user has agreed."""
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
-        token = envelopes.get_confirmation_token(row.envelope or {})
-        answer, milliseconds = self._run_alone(planned, row, confirmation=token)
+        answer, milliseconds = self._run_alone(planned, row, confirmation=row.confirmation)
         return self._end(planned, row, answer, milliseconds)
 
     def close_declined(self, row: ToolCall, answer: Mapping[str, Any]) -> None:
@@ -142,7 +141,7 @@ class ToolRunner:
 
     def _end(self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int) -> Outcome:
         shown = envelopes.remove_tokens(answer.body)
-        row.envelope = answer.body  # with the token, which the confirmed call sends
+        row.envelope, row.confirmation = shown, envelopes.get_confirmation_token(answer.body)
         row.op = str(answer.body.get("op") or row.op)[:200]
         row.status = envelopes.get_status(answer.body)
         row.duration_ms = milliseconds

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.context import tool_results
+from chat.context.tool_results import fit_results
 from chat.turns.tool_runner import Outcome
 
 
@@ -22,7 +22,7 @@ def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound])
 
     The results of all rounds share one budget of tokens; the newest get room first.
     """
-    results = tool_results.fit_results([outcome.answer for each in rounds for outcome in each.outcomes])
+    results = fit_results([outcome.answer for each in rounds for outcome in each.outcomes])
     messages, at = list(base), 0
     for each in rounds:
         calls = [

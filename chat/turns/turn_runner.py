@@ -3,17 +3,18 @@
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError
 
+from chat.connections import give_back_connection
 from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
 from chat.context.place import PROJECT, Place
 from chat.context.service import load_context
-from chat.conversations import past_turns, titles, turn_store
+from chat.conversations import compression, past_turns, titles, turn_store
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer
@@ -53,12 +54,17 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     turn_log, abort = TurnLog(str(new.turn.pk)), Abort()
     turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
     event_writer.add_turn(turn_log, abort.set)
-    runner = _TurnRunner(new, credentials, turn_log, abort)
-    threading.Thread(target=runner.run, name=f"turn-{new.turn.pk}", daemon=True).start()
+    runner = TurnRunner(new, credentials, turn_log, abort)
+    start_thread(runner.run)
     return turn_log
 
 
-class _TurnRunner:
+def start_thread(run: Callable[[], None]) -> None:
+    """Run a turn in a thread of its own."""
+    threading.Thread(target=run, name="chat-turn", daemon=True).start()
+
+
+class TurnRunner:
     """One turn, from its context to its end."""
 
     def __init__(self, new: NewTurn, credentials: Credentials, turn_log: TurnLog, abort: Abort) -> None:
@@ -96,14 +102,15 @@ class _TurnRunner:
             log.error("chat.turn_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
             finish = self._fail("internal", "Something went wrong here. Send the message again.")
         finally:
-            connection.close()
+            give_back_connection()
         try:
             self._end(finish)
         finally:
             event_writer.remove_turn(self._log)
             self._log.close()
-            connection.close()
+            give_back_connection()
         telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+        compression.compress_when_long(self._conversation)
 
     def _run(self) -> Finish:
         toolset = self._gateway.fetch_toolset(self._new.message)
@@ -223,7 +230,7 @@ class _TurnRunner:
                 return
             except (DatabaseError, InterfaceError) as error:
                 log.warning("chat.end_not_written turn=%s reason=%s", self._turn.pk, type(error).__name__)
-                connection.close()
+                give_back_connection()
                 time.sleep(min(0.2 * (attempt + 1), 2))
         log.error("chat.end_lost turn=%s", self._turn.pk)  # it is marked as interrupted
 

@@ -1,6 +1,6 @@
 """Export and delete all data that the gateway stores about one subject."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -11,8 +11,18 @@ from analytics.models import Assignment, AuditEntry, Cohort, OperationEvent, Sub
 from analytics.rollout import exposures, last_seen
 from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord
 
+RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
+
 CHUNK_SIZE = 1_000  # rows
 FORGOTTEN = "[forgotten]"
+
+_row_finders: tuple[RowFinder, ...] = ()
+
+
+def set_row_finders(finders: Sequence[RowFinder]) -> None:
+    """Set functions that return the rows that other apps store about a subject, by their name in an export."""
+    global _row_finders
+    _row_finders = tuple(finders)
 
 
 def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
@@ -29,7 +39,10 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
     querysets: dict[str, QuerySet[Any]] = {
         name: model._default_manager.filter(subject=subject) for name, model in models.items()
     }
-    return querysets | {"batch_entries": BatchEntry.objects.filter(batch__subject=subject)}
+    querysets["batch_entries"] = BatchEntry.objects.filter(batch__subject=subject)
+    for find_more_rows in _row_finders:
+        querysets |= find_more_rows(subject)
+    return querysets
 
 
 def export(subject: str) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from axes.models import AccessAttempt
+from django.contrib.auth.models import User
 from django.test import override_settings
 from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
@@ -16,6 +17,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from analytics.models import Assignment, Cohort, Flag, OperationEvent
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
+from chat.models import Profile as ChatProfile
 from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import Client, UsedConfirmation
@@ -132,6 +134,7 @@ def _rows(server: Server) -> dict[str, Any]:
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    ChatProfile.objects.create(user=User.objects.order_by("pk")[0], subject="demo-user")
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile

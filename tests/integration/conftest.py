@@ -17,6 +17,7 @@ from analytics.rollout import exposures, last_seen
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
+from chat.models import Profile as ChatProfile
 from config import celery
 from gateway.batches import broker
 from gateway.jobs import runner
@@ -101,6 +102,7 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     last_seen.flush()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    ChatProfile.objects.create(user=User.objects.create_user("chatter"), subject="demo-user")
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())

@@ -28,6 +28,7 @@ from registry.models import Activation, Op
 from registry.releases import publishing
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers import checkouts, stores
+from tests.support.servers.chat import ChatServer
 from tests.support.servers.checkouts import Checkout, can_log_in
 from tests.support.servers.processes import STARTS_WITHIN, Process, Server, eventually, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
@@ -108,16 +109,18 @@ def test_start_sets_up_everything_and_a_second_start_changes_nothing(checkout: C
         check_printed_commands(checkout, server)
         check_commands_use_the_same_database(checkout, server)
         check_second_start_is_refused(checkout, server)
+        check_chat_answers(checkout, server)
 
     files = files_of(checkout)
     with connect(checkout):
-        state, scopes = read_state(), ApiKey.objects.get().scopes
+        state, scopes = read_state(), ApiKey.objects.get(client__name="demo").scopes
     assert sorted(scopes) == sorted(Scope.values)
     assert {mode for _, mode in files.values()} == {"0o600"}
     assert (checkout.folder / "var").stat().st_mode & 0o777 == 0o700
 
     with checkout.running(other := free_port()):  # the lock went with the server
-        assert checkout.dev_env == {**known, "GATEWAY_URL": f"http://127.0.0.1:{other}"}
+        urls = {"GATEWAY_URL": f"http://127.0.0.1:{other}", "CHAT_URL": f"http://127.0.0.1:{other + 1}/chat/"}
+        assert checkout.dev_env == known | urls
         assert {name: mode for name, (_, mode) in files_of(checkout).items()} == dict.fromkeys(files, "0o600")
         assert files_of(checkout)["secrets.json"] == files["secrets.json"]
     with connect(checkout):
@@ -125,7 +128,12 @@ def test_start_sets_up_everything_and_a_second_start_changes_nothing(checkout: C
 
 
 def check_printed_facts(server: Server, known: dict[str, str]) -> None:
-    assert sorted(known) == [*("ADMIN_PASSWORD", "ADMIN_USERNAME", "GATEWAY_API_KEY", "GATEWAY_SUBJECT", "GATEWAY_URL")]
+    assert sorted(known) == [
+        *("ADMIN_PASSWORD", "ADMIN_USERNAME", "CHAT_GATEWAY_KEY", "CHAT_URL"),
+        *("GATEWAY_API_KEY", "GATEWAY_SUBJECT", "GATEWAY_URL"),
+    ]
+    assert f"{server.url}/chat/" != known["CHAT_URL"] == f"http://127.0.0.1:{server.port + 1}/chat/"
+    assert known["CHAT_URL"] in server.process.output
     assert known["GATEWAY_URL"] == server.url
     assert known["GATEWAY_SUBJECT"] == DEMO_SUBJECT
     assert f"{server.url}/admin/" in server.process.output
@@ -163,6 +171,15 @@ def check_commands_use_the_same_database(checkout: Checkout, server: Server) -> 
     assert again["title"] == "From the shell"
 
 
+def check_chat_answers(checkout: Checkout, server: Server) -> None:
+    """Check that the chat calls this gateway with its key, and that /chat/ of the gateway leads to it."""
+    with server.client() as http:
+        assert http.get("/chat/").headers["Location"] == checkout.dev_env["CHAT_URL"]
+    chat = ChatServer(server.port + 1, server.process, checkout.dev_env["CHAT_GATEWAY_KEY"])
+    eventually(chat.is_alive, within=STARTS_WITHIN, what="the chat's start")
+    assert chat.send(DEMO_SUBJECT, "Hello")[-1][1] == "done"
+
+
 def check_second_start_is_refused(checkout: Checkout, server: Server) -> None:
     known = files_of(checkout)
     metrics = set((checkout.folder / "var" / "metrics").iterdir())
@@ -197,7 +214,8 @@ def test_start_creates_a_new_key_and_password_when_dev_env_is_missing(stopped_ch
 def test_start_creates_a_missing_key_and_admin(stopped_checkout: Checkout) -> None:
     with closing(sqlite3.connect(stopped_checkout.folder / "var" / "db.sqlite3", isolation_level=None)) as database:
         # As in another database than that of dev.env.
-        assert database.execute("DELETE FROM gateway_apikey").rowcount == 1
+        assert database.execute("DELETE FROM gateway_apikey").rowcount == 2
+        assert database.execute("DELETE FROM chat_profile").rowcount == 1
         assert database.execute("DELETE FROM auth_user").rowcount == 1
 
     with stopped_checkout.running() as server:
@@ -215,18 +233,18 @@ def test_start_refuses_a_port_in_use(checkout: Checkout) -> None:
         refused = checkout.command("start", PORT=port)
 
     assert refused.returncode == 1
-    assert refused.stderr.strip() == f"CommandError: Port {port} is taken. Choose another: PORT=8001 make run"
+    assert refused.stderr.strip() == f"CommandError: Port {port} is taken. Choose another: PORT=8100 make run"
     assert not (checkout.folder / "var" / "dev.env").exists()
 
 
-@pytest.mark.parametrize("port", ["http", "0", "65536", "-1", "²", ""])
+@pytest.mark.parametrize("port", ["http", "0", "65535", "65536", "-1", "²", ""])
 def test_start_refuses_an_invalid_port(monkeypatch: pytest.MonkeyPatch, port: str) -> None:
     monkeypatch.setenv("PORT", port)
 
     with pytest.raises(CommandError) as refused:
         call_command("start")  # which looks at the port before it does anything
 
-    assert str(refused.value) == f"PORT is {port!r}; set it to a number from 1 to 65535."
+    assert str(refused.value) == f"PORT is {port!r}; set it to a number from 1 to 65534. The chat uses the next one."
 
 
 def test_start_exits_cleanly_when_interrupted_in_a_new_checkout(checkout: Checkout) -> None:

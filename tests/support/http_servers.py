@@ -70,10 +70,14 @@ class Server:
                 while request := self._request(connection):
                     self.requests.append(request)
                     response = self.answers(request)
+                    is_last = False
                     for piece in [response] if isinstance(response, bytes) else response:
                         connection.settimeout(2)
                         connection.sendall(piece)
                         connection.settimeout(0.05)
+                        is_last = is_last or b"\r\nConnection: close\r\n" in piece
+                    if is_last:
+                        return
 
     def _request(self, connection: socket.socket) -> bytes:
         received = b""

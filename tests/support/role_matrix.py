@@ -79,7 +79,7 @@ MODELS_BY_ROLES = {
         "workspace.ProjectCalendar",
         "workspace.Membership",
     ],
-    FULL: ["workspace.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"],
+    FULL: ["workspace.Profile", "chat.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"],
 }
 
 

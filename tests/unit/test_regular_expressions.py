@@ -18,8 +18,8 @@ import pytest
 
 from tests.support.cpu_budget import TRIES, assert_cpu_seconds
 
-APPS = ("core", "gateway", "registry", "analytics", "workspace", "config")
-STARTS_SOMETHING = {"config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
+APPS = ("core", "gateway", "registry", "analytics", "workspace", "chat", "config")
+STARTS_SOMETHING = {"config.asgi", "config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
 ROOT = Path(__file__).parents[2]
 
 LENGTH = 10_000  # characters

@@ -16,7 +16,6 @@ NAME = "profile"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 MAX_NAME_CHARS, MAX_VALUE_CHARS = 60, 120
 MAX_HOURS_CHARS = 400
-NOTE_TOKENS = 30  # kept for the line that says what is missing
 
 
 def build_profile(results: Results, tools: ToolNames, *, has_hours: bool) -> Layer:
@@ -28,11 +27,12 @@ def build_profile(results: Results, tools: ToolNames, *, has_hours: bool) -> Lay
     if has_hours:
         lines.append(f"- Working hours: {describe_hours(profile.get('working_hours'))}")
     lines += _list_preferences(profile.get("preferences"))
-    fitted = token_fit.fit_lines(lines, budget=budgets.PROFILE - NOTE_TOKENS)
-    shown = list(fitted.lines)
-    if fitted.left_out:
-        shown.append(f"- {fitted.left_out} more preferences; {tools.describe('util.profile.get')} has all.")
-    return Layer.of_text(NAME, "\n".join(shown), budget=budgets.PROFILE, is_cut=bool(fitted.left_out))
+    fitted = token_fit.fit_lines(
+        lines,
+        budget=budgets.PROFILE,
+        note=lambda missing: f"- {missing} more preferences; {tools.describe('util.profile.get')} has all.",
+    )
+    return Layer.of_text(NAME, fitted.text, budget=budgets.PROFILE, is_cut=fitted.is_cut)
 
 
 def describe_hours(week: Any) -> str:

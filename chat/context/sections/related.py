@@ -19,7 +19,6 @@ NAME = "related"
 SIZE = Size()
 PREVIEW_CHARS = 80
 MAX_NOTES, MAX_SIBLINGS = 3, reads.TOP_TASKS
-NOTE_TOKENS = 40  # kept for the line that says what is missing
 
 Row = Mapping[str, Any]
 
@@ -29,11 +28,12 @@ def build_related(results: Results, tools: ToolNames, *, place: str, zone: ZoneI
     lines, op = _list_lines(results, place, zone, now)
     if not lines:
         return Layer.of_text(NAME, "", budget=budgets.RELATED)
-    fitted = token_fit.fit_lines(["## Related", *lines], budget=budgets.RELATED - NOTE_TOKENS)
-    shown = list(fitted.lines)
-    if fitted.left_out:
-        shown.append(f"- {fitted.left_out} more, not shown; {tools.describe(op)} has them.")
-    return Layer.of_text(NAME, "\n".join(shown), budget=budgets.RELATED, is_cut=bool(fitted.left_out))
+    fitted = token_fit.fit_lines(
+        ["## Related", *lines],
+        budget=budgets.RELATED,
+        note=lambda missing: f"- {missing} more, not shown; {tools.describe(op)} has them.",
+    )
+    return Layer.of_text(NAME, fitted.text, budget=budgets.RELATED, is_cut=fitted.is_cut)
 
 
 def _list_lines(results: Results, place: str, zone: ZoneInfo, now: datetime) -> tuple[list[str], str]:

@@ -5,7 +5,7 @@ import re
 from chat.context.shortening import token_fit
 
 ELLIPSIS = "…"
-_MARKER = re.compile(rf"{ELLIPSIS} \[[0-9,]+ of ([0-9,]+) characters\]\Z")
+_MARKER = re.compile(rf"{ELLIPSIS} \[[0-9,]{{1,20}} of ([0-9,]{{1,20}}) characters\]\Z")
 MIN_MARKED_CHARS = 20  # a shorter beginning is not worth the marker
 
 
@@ -27,7 +27,7 @@ def clip(text: object, chars: int) -> str:
 
 def mark_cut(beginning: str, length: int) -> str:
     """Return the beginning of a text of `length` characters with a marker of how much it is."""
-    return f"{beginning.rstrip()}{ELLIPSIS} [{len(beginning):,} of {length:,} characters]"
+    return f"{beginning}{ELLIPSIS} [{len(beginning):,} of {length:,} characters]"
 
 
 def split_marker(text: str) -> tuple[str, int]:

@@ -90,14 +90,16 @@ def _shorten_batch(batch: dict[str, Any], budget: int) -> str:
 
 def _drop_rows(answer: dict[str, Any], budget: int, notes: dict[str, str]) -> None:
     """Take the last rows out of the longest lists, as many as needed, down to one row each."""
+    counts: dict[int, int] = {}  # rows of each list at first, by the list's identity
     for _ in range(MAX_STEPS):
         excess = _get_excess(answer, notes, budget)
         node = json_nodes.find_longest_list(answer) if excess > 0 else None
         if node is None:
             return
-        rows, count = node.value, len(node.value)
+        rows = node.value
+        count = counts.setdefault(id(rows), len(rows))
         while len(rows) > 1 and excess > 0:
-            excess -= tokens.count(dump(rows.pop()))
+            excess -= tokens.count(dump(rows.pop())) + 1
         notes[_get_label(node, otherwise="rows")] = _describe_rows(node.parent, len(rows), count)
 
 

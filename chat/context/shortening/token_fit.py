@@ -9,6 +9,7 @@ from core import tokens
 T = TypeVar("T")
 
 MAX_TOKEN_CHARS = 128  # no token of o200k_base is longer
+NOTE_TOKENS = 40
 MAX_COUNTED_CHARS = 100_000  # about 10 ms
 
 
@@ -36,18 +37,23 @@ def estimate(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FittedLines:
-    """The lines that fit, and how many were left out."""
+    """Lines that fit, as one text, and whether some were left out."""
 
-    lines: tuple[str, ...]
-    left_out: int
+    text: str
+    is_cut: bool
 
 
-def fit_lines(lines: Sequence[str], *, budget: int) -> FittedLines:
-    """Return the first lines that fit the budget together, each with its line break."""
-    room, count = budget, 0
+def fit_lines(lines: Sequence[str], *, budget: int, note: Callable[[int], str]) -> FittedLines:
+    """Return the lines, or the first ones that fit with a last line that says how many are missing.
+
+    `note` makes that line, of at most 40 tokens.
+    """
+    if fits(text := "\n".join(lines), budget):
+        return FittedLines(text, is_cut=False)
+    room, count = budget - NOTE_TOKENS, 0
     for line in lines:
         if not fits(line, room - 1):
             break
         room -= tokens.count(f"{line}\n")
         count += 1
-    return FittedLines(tuple(lines[:count]), len(lines) - count)
+    return FittedLines("\n".join([*lines[:count], note(len(lines) - count)]), is_cut=True)

@@ -23,16 +23,15 @@ PLANS: MappingProxyType[str, Callable[[Request, Days], Plan]] = MappingProxyType
     }
 )
 
-NOT_UNDERSTOOD = """\
-I am the scripted model: I follow scripts and simple rules, without AI, and I did not understand that.
-
-I can:
+INTRODUCTION = """\
+I am the scripted model: I follow scripts and simple rules, without AI. I can
 
 - list, find and describe tasks, projects, documents, goals, plans, milestones, risks, requirements and events
 - create, rename, change and delete them
 - find free time and schedule tasks
 
 To connect a real model, set `LLM_BASE_URL`."""
+NOT_UNDERSTOOD = f"I did not understand that. {INTRODUCTION}"
 
 
 def plan_free_message(conversation: Conversation, days: Days) -> Plan:
@@ -41,6 +40,8 @@ def plan_free_message(conversation: Conversation, days: Days) -> Plan:
         request = read_request(conversation, days)
         if request is None:
             return NOT_UNDERSTOOD
+        if request.intent.action == "introduce":
+            return INTRODUCTION
         return (yield from PLANS[request.intent.action](request, days))
     except Declined:
         return "All right. Nothing was changed."

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Generator
+from dataclasses import replace
 
 from chat.scripted_model.dates import Days
 from chat.scripted_model.op_names import build_op
@@ -23,36 +24,49 @@ class Finished(Exception):
 
 def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLookup:
     """Return the row that a request means, by at most one call. Raises Finished."""
-    if request.row:
+    if request.row and request.row.id:
         return request.row
-    intent = request.intent
+    intent = replace(request.intent, title=request.row.title) if request.row else request.intent
     kind = intent.kind or default_kind
     if not intent.query:
         raise Finished((yield from _list_candidates(kind or "task", days)))
     op = build_op(kind, "search") if kind else "onto.search"
-    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=10)
-    matches = select_rows(read_rows(outcome.result), intent.query)
-    noun = kind or "row"
+    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=5)
+    matches = select_rows(read_rows(outcome), intent.query)
+    if not matches and outcome.is_cut:
+        return Row(kind or "task", "", intent.query, {})  # it has been used before: the later calls have its id
     if not matches:
-        raise Finished(f"I found no {noun} “{intent.query}”. Nothing was changed.")
+        raise Finished(f"I found {f'no {kind}' if kind else 'nothing'} named “{intent.query}”.")
+    is_guess = not has_words(matches[0], intent.query)
     if len(matches) > 1:
-        raise Finished(f"{len(matches)} rows match. Which one do you mean?\n\n{describe_candidates(matches, days)}")
+        count = "Nothing is" if is_guess else f"{len(matches)} {kind or 'row'}s are"
+        raise Finished(
+            f"{count} named “{intent.query}”. Which of these do you mean?\n\n{describe_candidates(matches, days)}"
+        )
+    if is_guess and intent.action != "details":
+        raise Finished(f"I found nothing named “{intent.query}”. Do you mean **{matches[0].title}**?")
     return matches[0]
 
 
 def find_project(name: str) -> Generator[list[Call], list[Outcome], Row | None]:
     """Return the project of a name, or None if there is none or more than one."""
-    outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=10)
-    matches = select_rows(read_rows(outcome.result), name)
-    return matches[0] if len(matches) == 1 else None
+    outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=5)
+    matches = select_rows(read_rows(outcome), name)
+    if not matches and outcome.is_cut:
+        return Row("project", "", name, {})
+    return matches[0] if len(matches) == 1 and has_words(matches[0], name) else None
 
 
 def select_rows(rows: list[Row], query: str) -> list[Row]:
     """Return the rows with exactly this title, else those with all its words in the title, else all rows."""
     exact = [row for row in rows if row.title.casefold() == query.casefold()]
-    words = set(_WORD.findall(query.lower()))
-    partial = [row for row in rows if words <= set(_WORD.findall(row.title.lower()))]
-    return exact or partial or rows
+    return exact or [row for row in rows if has_words(row, query)] or rows
+
+
+def has_words(row: Row, query: str) -> bool:
+    """Return whether the title of a row contains all words of a query, at least as the beginnings of its own."""
+    words = _WORD.findall(row.title.lower())
+    return all(any(word.startswith(wanted) for word in words) for wanted in _WORD.findall(query.lower()))
 
 
 def describe_candidates(rows: list[Row], days: Days) -> str:
@@ -62,7 +76,8 @@ def describe_candidates(rows: list[Row], days: Days) -> str:
 
 def _list_candidates(kind: str, days: Days) -> Generator[list[Call], list[Outcome], str]:
     outcome = yield from run(build_op(kind, "list"), limit=MAX_CANDIDATES)
-    rows = read_rows(outcome.result)
+    rows = read_rows(outcome)
     if not rows:
         return f"There is no {kind} yet."
-    return f"Which {kind} do you mean? These were changed last:\n\n{describe_candidates(rows, days)}"
+    question = f"Which {kind} do you mean, and what should I do with it? These were changed last:"
+    return f"{question}\n\n{describe_candidates(rows, days)}"

@@ -2,23 +2,28 @@
 
 import re
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from chat.scripted_model.conversation import Conversation
 from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import Intent, parse_intent, read_changes
 from chat.scripted_model.rows import Row, read_rows
 
-_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_LISTED = re.compile(r"^(?:-|\d\.) \*\*([^*\n]{1,300})\*\*", re.MULTILINE)
+_BOLD = re.compile(r"\*\*([^*\n]{1,300})\*\*")
 _ORDINALS = (
-    r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b",
-    r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b",
-    r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b",
+    re.compile(r"\b(first|1st)\b|^#?1\b|\bnumber (1|one)\b"),
+    re.compile(r"\b(second|2nd)\b|^#?2\b|\bnumber (2|two)\b"),
+    re.compile(r"\b(third|3rd)\b|^#?3\b|\bnumber (3|three)\b"),
 )
 _LAST = re.compile(r"\blast( one)?[.?!]*$")
 _PRONOUN = re.compile(r"\b(it|its|that|this|that one|this one)\b")
 _YES = re.compile(r"^(yes|yep|yeah|ok|okay|sure|please do|do it|go ahead|correct|right)\b", re.IGNORECASE)
 _NO = re.compile(r"^(no|nope|cancel|never mind|stop|don.t)\b", re.IGNORECASE)
+# The questions that the plans ask.
+_QUESTION = re.compile(r"\b(Which|What should|Shall I|Do you mean|When is)\b[^?\n]*\?")
 _WORD = re.compile(r"\w+")
+_ABOUT_ONE_ROW = ("create", "update", "get", "schedule")  # actions
 _TURNS_LOOKED_BACK = 3
 
 
@@ -31,6 +36,7 @@ class Request:
     row: Row | None = None
     agreed: bool = False
     question: str = ""  # what they reply to
+    place: Row | None = None  # the project that they look at
 
 
 class Declined(Exception):
@@ -39,9 +45,17 @@ class Declined(Exception):
 
 def read_request(conversation: Conversation, days: Days) -> Request | None:
     """Return the request of the current turn, or None if no rule knows it. Raises Declined."""
+    request = _read_request(conversation, days)
+    if request is None or conversation.place is None:
+        return request
+    name, project_id = conversation.place
+    return replace(request, place=Row("project", project_id, name, {}))
+
+
+def _read_request(conversation: Conversation, days: Days) -> Request | None:
     message = conversation.current.message.strip()
     shown = list_shown_rows(conversation)
-    if "?" in conversation.last_text:
+    if _QUESTION.search(conversation.last_text):
         if _NO.search(message):
             raise Declined
         if reply := _read_reply(conversation, message, shown, days):
@@ -49,7 +63,7 @@ def read_request(conversation: Conversation, days: Days) -> Request | None:
     intent = parse_intent(message, days)
     if intent is None:
         return None
-    return Request(intent, tuple(shown), row=find_shown_row(intent, shown, _list_all_rows(conversation)))
+    return Request(intent, tuple(shown), row=_find_known_row(intent, conversation, shown))
 
 
 def _read_reply(conversation: Conversation, message: str, shown: list[Row], days: Days) -> Request | None:
@@ -67,46 +81,74 @@ def _read_reply(conversation: Conversation, message: str, shown: list[Row], days
     if base.action == "update":
         base = replace(base, changes=base.changes | read_changes(message, days))
     if chosen is None and not agreed:
-        base = replace(base, project=message) if base.action == "create" else replace(base, title=message.strip(" .!"))
+        base = _complete_intent(base, message.strip(' .!“”"'), conversation.last_text)
     return Request(base, tuple(shown), row=chosen, agreed=agreed, question=conversation.last_text)
 
 
+def _complete_intent(base: Intent, reply: str, question: str) -> Intent:
+    """Return an intent with what was missing: a new title, a time, a project, or else the title of the row."""
+    if base.action != "create" or "be called?" in question:
+        return replace(base, title=reply)
+    if question.startswith("When is"):
+        return replace(base, message=f"{base.message} {reply}")
+    return replace(base, project=reply)
+
+
 def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
-    """Return the intent of the latest message that was no reply itself."""
-    recent = reversed(conversation.earlier[-_TURNS_LOOKED_BACK:])
-    return next((intent for turn in recent if (intent := parse_intent(turn.message, days))), None)
+    """Return the intent of the latest message that was no reply itself, with what replies added since."""
+    recent = conversation.earlier[-_TURNS_LOOKED_BACK:]
+    for at, turn in reversed(list(enumerate(recent))):
+        if intent := parse_intent(turn.message, days):
+            for question, reply in pairwise(recent[at:]):
+                intent = _complete_intent(intent, reply.message, question.text) if intent.action == "create" else intent
+            return intent
+    return None
 
 
 def list_shown_rows(conversation: Conversation) -> list[Row]:
-    """Return the rows whose titles the previous answer shows in bold, in the order of that answer."""
+    """Return the rows of the previous answer, in its order: those of its list, else those that it names in bold.
+
+    A row whose result is no longer in the conversation has an empty id; it is found again by its title.
+    """
     by_title = {row.title: row for row in _list_all_rows(conversation)}
+    if listed := dict.fromkeys(_LISTED.findall(conversation.last_text)):
+        return [by_title.get(title) or Row("", "", title, {}) for title in listed]
     titles = dict.fromkeys(_BOLD.findall(conversation.last_text))
     return [by_title[title] for title in titles if title in by_title]
 
 
 def _list_all_rows(conversation: Conversation) -> list[Row]:
     """Return the rows in the results of earlier turns, oldest first."""
-    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome.result)]
+    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome)]
 
 
-def find_shown_row(intent: Intent, shown: list[Row], known: list[Row]) -> Row | None:
-    """Return the row of earlier turns that a message means: by number, by title, or as the only one shown."""
+def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]) -> Row | None:
+    """Return the row of earlier turns that a message means: by title, by number, as “it”, or by its words."""
     if intent.action not in ("details", "update", "delete", "schedule"):
         return None
     if intent.title:
-        return next((row for row in reversed(known) if row.title.casefold() == intent.title.casefold()), None)
-    by_position = _find_by_ordinal(intent.message, shown)
-    if by_position or not intent.words:
-        is_only = len(shown) == 1 and _PRONOUN.search(intent.message.lower())
-        return by_position or (shown[0] if is_only else None)
-    return _find_by_words(intent.words, shown)
+        known = reversed(_list_all_rows(conversation))
+        return next((row for row in known if row.title.casefold() == intent.title.casefold()), None)
+    if row := _find_by_ordinal(intent.message, shown):
+        return row
+    if intent.words:
+        return _find_by_words(intent.words, shown)
+    return _find_subject(conversation, shown) if _PRONOUN.search(intent.message.lower()) else None
+
+
+def _find_subject(conversation: Conversation, shown: list[Row]) -> Row | None:
+    """Return the row that the previous turn was about: the one that it wrote or got, or the only one that it showed."""
+    for outcome in reversed(conversation.earlier[-1].outcomes if conversation.earlier else []):
+        if outcome.ok and outcome.op.rpartition(".")[2] in _ABOUT_ONE_ROW and (rows := read_rows(outcome)):
+            return rows[0]
+    return shown[0] if len(shown) == 1 else None
 
 
 def _find_by_ordinal(message: str, shown: list[Row]) -> Row | None:
     lower = message.lower()
     if shown and _LAST.search(lower):
         return shown[-1]
-    matches = (at for at, pattern in enumerate(_ORDINALS) if re.search(pattern, lower))
+    matches = (at for at, pattern in enumerate(_ORDINALS) if pattern.search(lower))
     at = next(matches, None)
     return shown[at] if at is not None and at < len(shown) else None
 

@@ -19,12 +19,14 @@ _TITLE_FIELD = {"project": "name", "goal": "name", "plan": "name", "requirement"
 _DATE_FIELD = {"goal": "target_date", "plan": "end_date", "project": "end_at", "event": "start_at"}
 _TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
 _HEAD = re.compile(
-    r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note)?\s*(?:a |an |the |new )*[\w-]+\s+"
-    r"(?:called |named |titled |to |about |that |: ?)?",
+    r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note)?\s*(?:a |an |the |new )*[\w-]+"
+    r"(?:\s+|$)(?:called |named |titled |to |about |that |: ?)?",
     re.IGNORECASE,
 )
 _IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
 _TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
+_BETWEEN_TASKS = re.compile(r",(?: and)? | and ")
+_DANGLING = re.compile(r"\b(?:in|into|to|for|of|on)(?: the| my| project){0,3} ?$")
 DEADLINE_QUESTION = "Shall I move its deadline, too?"
 
 
@@ -50,10 +52,10 @@ def plan_create(request: Request, days: Days) -> Plan:
 
 def _create_project(request: Request, title: str) -> Plan:
     outcome = yield from run("onto.project.search", query=title[:200])
-    if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome.result)):
+    if not request.agreed and any(row.title.casefold() == title.casefold() for row in read_rows(outcome)):
         return f"There is a project **{title}** already. Shall I create another one?"
     tasks = _TASKS.search(request.intent.message)
-    titles = re.split(r",\s*(?:and )?|\s+and\s+", tasks[1].strip(" .!")) if tasks else []
+    titles = _BETWEEN_TASKS.split(tasks[1].strip(" .!")) if tasks else []
     entities = [{"temp_id": f"t{at}", "kind": "task", "title": text} for at, text in enumerate(titles, 1) if text]
     project = {"name": title, "type_key": "project.personal.general"}
     args = {"project": project, "entities": entities, "relationships": []}
@@ -75,8 +77,10 @@ def _find_project_to_write(request: Request, days: Days) -> Generator[list[Call]
         return request.row
     if request.intent.project and (project := (yield from find_project(request.intent.project))):
         return project
+    if request.place:
+        return request.place
     outcome = yield from run("onto.project.list", limit=3)
-    candidates = describe_candidates(read_rows(outcome.result), days)
+    candidates = describe_candidates(read_rows(outcome), days)
     raise Finished(f"Which project should it be in? Nothing was created yet.\n\n{candidates}")
 
 
@@ -104,28 +108,39 @@ def plan_schedule(request: Request, days: Days) -> Plan:
     """Schedule a task at the time that the message names, else in the first free time."""
     row = yield from find_row(request, days, default_kind="task")
     message = request.intent.message
-    minutes = read_minutes(message) or row.fields.get("duration_minutes") or 60
+    named_minutes = read_minutes(message)
     day, time = days.parse_day(message), _read_time(message)
     free = ""
     if day and time:
         start = f"{day}T{time}"
     else:
+        minutes = named_minutes or (yield from _get_duration(row))
         slots = yield from find_slots(message, minutes, days)
         start = next((str(slot.get("start")) for slot in slots.result.get("slots") or ()), "")
         if not start:
-            return f"You have no {minutes} minutes free then, so **{row.title}** was not scheduled."
+            return (
+                f"You have no {minutes} minutes free in one piece, so **{row.title}** was not scheduled. "
+                f"Name a shorter time, for example: schedule “{row.title}” for 1 hour."
+            )
         free = f"\n\nIt is your first free time of {minutes} minutes:\n\n{describe_slots(slots.result, days)}"
     moves_deadline = request.agreed and DEADLINE_QUESTION in request.question
-    deadline = {"due_at": _add_minutes(start, minutes)} if moves_deadline else {}
-    args = {"task_id": row.id, "start_at": start, "duration_minutes": minutes, **deadline}
+    args: dict[str, Any] = {"task_id": row.id, "start_at": start}
+    args |= {"duration_minutes": named_minutes} if named_minutes else {}
+    args |= {"due_at": _add_minutes(start, named_minutes or 60)} if moves_deadline else {}
     try:
         outcome = yield from run("cal.task.schedule", **args)
     except CallFailed as failed:
-        errors = failed.outcome.details.get("field_errors") or ()
-        if not any(error.get("code") == "after_due" for error in errors):
+        if not any(error.get("code") == "after_due" for error in failed.outcome.field_errors):
             raise
         return f"**{row.title}** is due before that time, so nothing was scheduled. {DEADLINE_QUESTION}"
     return f"{outcome.message}{free}"
+
+
+def _get_duration(row: Row) -> Generator[list[Call], list[Outcome], int]:
+    """Return how long a task takes; lists leave that out."""
+    outcome = yield from run("onto.task.get", task_id=row.id, max_chars=500)
+    minutes = next((one.fields.get("duration_minutes") for one in read_rows(outcome) if one.id == row.id), None)
+    return minutes if isinstance(minutes, int) else 60
 
 
 def _adapt_changes(changes: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -139,7 +154,7 @@ def _read_title(intent: Intent) -> str:
         return intent.title
     text = _TASKS.sub("", _HEAD.sub("", intent.message, count=1))
     if intent.project:
-        text = re.sub(rf"\s*\b(in|into|to|for|of|on)\s+(the |my |project )*{re.escape(intent.project)}.*$", "", text)
+        text = _DANGLING.sub("", text.rpartition(intent.project)[0]) or text
     return text.strip(" .!?:")[:200]
 
 

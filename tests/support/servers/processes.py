@@ -48,10 +48,14 @@ def _is_over(pid: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a loopback port that nobody listens on. Nobody listens on the next one either: `make run` takes both."""
+    while True:
+        with socket.socket() as probe, socket.socket() as next_probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+            with suppress(OSError, OverflowError):
+                next_probe.bind(("127.0.0.1", port + 1))
+                return port
 
 
 class Process:

@@ -35,6 +35,8 @@ SEARCH = (
     "is not a full URL; set it to one that begins with http:// or https://, such as https://search.acme.com/search."
 )
 LLM = "is not a full URL; set it to one that begins with http:// or https://, such as https://api.openai.com/v1."
+CHAT = "is not a full URL; set it to one that begins with http:// or https://, such as https://chat.acme.com/chat/."
+CHAT_GATEWAY = "is not a full URL; set it to one that begins with http:// or https://, such as http://web:8000."
 EMBEDDINGS = (
     "is not a full URL; set it to one that begins with http:// or https://, "
     "such as https://api.openai.com/v1/embeddings."
@@ -91,6 +93,15 @@ INVALID = [
     ("GATEWAY_BATCH_SECONDS", "2.5", "is '2.5'; set it to a whole number from 1 to 2147483647, such as 25."),
     ("GATEWAY_BATCH_BACKGROUND_SECONDS", "1h", "is '1h'; set it to a whole number from 1 to 2147483647, such as 3600."),
     ("GATEWAY_BATCH_HOURS", "876001", "is '876001'; set it to a whole number from 1 to 876000, such as 24."),
+    ("CHAT_URL", "chat.acme.com/?key=hunter2", CHAT),
+    ("CHAT_GATEWAY_URL", "web:8000/?key=hunter2", CHAT_GATEWAY),
+    (
+        "CHAT_GATEWAY_KEY",
+        "hunter2\n",
+        "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
+    ),
+    ("CHAT_MODEL_TIER", "best", "is 'best'; set it to fast or main."),
+    ("CHAT_DAYS", "0", "is '0'; set it to a whole number from 1 to 36500, such as 90."),
     ("GATEWAY_FIGURES_DAYS", "6", "is '6'; set it to a whole number from 7 to 36500, such as 400."),
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
     ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),
@@ -237,7 +248,7 @@ def test_env_example_is_valid() -> None:
 def test_no_module_reads_variables_around_the_functions_that_check_them() -> None:
     reads = {
         f"{path.name}: {ast.unparse(node)}"
-        for path in (ROOT / "config").rglob("*.py")
+        for path in (ROOT / "config").glob("*.py")
         if path.name != "env.py"
         for node in ast.walk(ast.parse(path.read_text()))
         if (isinstance(node, ast.Import | ast.ImportFrom) and re.search(r"\b(?<!\.)environ\b", ast.unparse(node)))
@@ -246,6 +257,8 @@ def test_no_module_reads_variables_around_the_functions_that_check_them() -> Non
 
     assert reads == {
         *(f"{name}: os.environ{end}" for name in ("settings.py", "celery.py") for end in ("", ".setdefault")),  # writes
+        "asgi.py: os.environ",  # writes
+        *(f"serve_chat.py: os.environ{end}" for end in ("", ".pop")),  # writes, and what manage.py start hands to it
         "addresses.py: import environ",  # its parser of database URLs
     }
 

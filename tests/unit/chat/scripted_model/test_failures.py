@@ -1,0 +1,134 @@
+"""What the planner does after a call that failed, waits for confirmation, or whose tool is missing."""
+
+import pytest
+
+from chat.scripted_model.suggestions import SUGGESTIONS
+from tests.unit.chat.scripted_model.requests import (
+    BUY,
+    SELL,
+    ask,
+    build_assistant,
+    build_exec,
+    build_failure,
+    build_round,
+    build_success,
+    build_tools,
+    build_user,
+    get_exec,
+)
+
+REFUSED = build_failure(
+    "onto.task.update",
+    "The args are invalid.",
+    field_errors=[{"path": "/status", "code": "unknown_argument", "message": "There is no status; send state_key."}],
+    retry_with={"op": "onto.task.update", "args": {"task_id": BUY["id"], "state_key": "done"}},
+)
+
+
+def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
+    messages = [build_user("mark the task “Buy paint” as done")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+    messages += build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")
+
+    assert get_exec(ask(messages)) == ("onto.task.update", {"task_id": BUY["id"], "state_key": "done"})
+
+    done = build_success("onto.task.update", task=BUY, message="Changed “Buy paint”: state_key todo → done.")
+    text = ask(messages, build_exec("onto.task.update", done, task_id=BUY["id"])).text
+    assert text.startswith("The first call was refused: There is no status; send state_key. I sent the corrected call.")
+    assert text.endswith("Changed “Buy paint”: state_key todo → done.")
+
+
+def test_remark_of_the_chat_is_no_message_of_the_user() -> None:
+    messages = [build_user("mark the task “Buy paint” as done")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+    messages += build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")
+
+    remark = build_user("The call failed. Read help_path, and send no made-up ids.")
+
+    assert get_exec(ask(messages, remark)) == get_exec(ask(messages))
+
+
+def test_corrected_call_that_fails_is_not_sent_again() -> None:
+    messages = [build_user("mark the task “Buy paint” as done")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+    messages += build_exec("onto.task.update", REFUSED) + build_exec("onto.task.update", REFUSED, again=True)
+
+    answer = ask(messages)
+
+    assert answer.tool_calls == ()
+    assert "`onto.task.update` failed" in answer.text
+    assert "Nothing was changed." in answer.text
+
+
+def test_failure_names_what_was_written_before_it() -> None:
+    project = {"id": "p1", "name": "Website relaunch"}
+    messages = [build_user(SUGGESTIONS[6].text)]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[], total=0))
+    messages += build_exec("onto.project.search", build_success("onto.project.search", projects=[project]))
+    created = build_success("onto.task.create", task=BUY, message="Created the task “Try the confirmation”.")
+    messages += build_exec("onto.task.create", created)
+    messages += build_exec("onto.task.delete", build_failure("onto.task.delete", "It is locked."))
+
+    text = ask(messages).text
+
+    assert (
+        text
+        == "`onto.task.delete` failed: It is locked.\n\nDone before that:\n\n- Created the task “Try the confirmation”."
+    )
+
+
+@pytest.mark.parametrize("appended", ["same id", "new call"])
+def test_confirmed_result_is_reported_however_the_chat_appends_it(appended: str) -> None:
+    pending = build_failure("onto.task.delete", "It needs agreement.", reason="confirmation_required")
+    messages = [build_user("delete the task “Buy paint”")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+    messages += build_exec("onto.task.delete", pending, task_id=BUY["id"])
+
+    assert "needs your confirmation" in ask(messages).text
+    assert ask(messages).tool_calls == ()
+
+    confirmed = build_exec(
+        "onto.task.delete", build_success("onto.task.delete", message="Deleted it."), task_id=BUY["id"]
+    )
+    messages += confirmed[1:] if appended == "same id" else confirmed
+    assert ask(messages).text == "Deleted it."
+
+
+def test_declined_call_is_said_not_to_have_run() -> None:
+    messages = [build_user("delete the task “Buy paint”")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
+    messages += build_exec(
+        "onto.task.delete", build_failure("onto.task.delete", "The user declined.", reason="declined")
+    )
+
+    assert ask(messages).text == "You did not agree, so `onto.task.delete` did not run.\n\nNothing was changed."
+
+
+def test_tool_that_is_not_offered_is_called_once_and_again_when_it_is() -> None:
+    question = build_user("list risks")
+
+    first = ask(question, tools=build_tools("search_ontology"))
+    assert first.tool_calls[0].name == "list_onto_risks"
+
+    refused = build_round("list_onto_risks", {}, "There is no tool list_onto_risks.")
+    text = ask(question, refused, tools=build_tools("search_ontology")).text
+    assert text.startswith("I cannot do that here: `list_onto_risks` is not among my tools.")
+
+    again = ask(question, refused, tools=build_tools("search_ontology", "list_onto_risks"))
+    assert again.tool_calls == first.tool_calls
+    refused_twice = refused + build_round("list_onto_risks", {}, "There is no tool list_onto_risks.")
+    assert ask(question, refused_twice, tools=build_tools("list_onto_risks")).tool_calls == ()
+
+
+def test_write_is_not_repeated_when_a_search_before_it_is() -> None:
+    """After a confirmation the earlier turns may be shorter, so that the row is searched for again."""
+    done = build_exec("onto.task.delete", build_success("onto.task.delete", message="Deleted “Sell the fridge”."))
+    question = build_assistant(
+        "2 tasks are named “x”. Which of these do you mean?\n\n1. **Buy paint**\n2. **Sell the fridge**"
+    )
+    messages = [build_user("delete the task x"), question, build_user("the second one"), *done]
+
+    assert get_exec(ask(messages))[0] == "onto.task.search"
+
+    search = build_exec("onto.task.search", build_success("onto.task.search", tasks=[SELL], total=1))
+    assert ask(messages, search).text == "Deleted “Sell the fridge”."

@@ -1,0 +1,153 @@
+"""Answers that arrive piece by piece, from a real HTTP server."""
+
+import threading
+import time
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+from pydantic import TypeAdapter
+
+from core import llm as llms
+from core.deadlines import Deadline
+from core.http import Abort
+from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, retries
+from core.llm.stream_parser import StreamedCall, StreamParser
+from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
+from tests.support.http_servers import build_response
+
+MESSAGES = [{"role": "user", "content": "Which tasks are late?"}]
+TOOL = {"type": "function", "function": {"name": "tool_help", "parameters": {"type": "object"}}}
+BUSY = build_response(b"", "503 Service Unavailable")
+
+
+@pytest.fixture(autouse=True)
+def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retries, "FIRST_WAIT_SECONDS", 0.01)
+
+
+def ask(texts: list[str] | None = None, *, abort: Abort | None = None, tools: Any = ()) -> llms.StreamedCompletion:
+    return llms.stream_completion(
+        MESSAGES,
+        tools=tools,
+        endpoint=llms.get_endpoint(Tier.MAIN),
+        max_tokens=2_000,
+        deadline=Deadline.after(milliseconds=20_000),
+        abort=abort or Abort(),
+        on_text=([] if texts is None else texts).append,
+    )
+
+
+def test_text_is_passed_on_piece_by_piece_and_costs_what_the_endpoint_says(llm: FakeLlm, settings: Any) -> None:
+    settings.LLM_DOLLARS_PER_MILLION_INPUT_TOKENS = Decimal("3")
+    llm.answers = [build_stream("Two ", "tasks ", "are late.")]
+    texts: list[str] = []
+
+    answer = ask(texts, tools=[TOOL])
+
+    assert texts == ["Two ", "tasks ", "are late."]
+    assert (answer.text, answer.tool_calls, answer.is_cut_off) == ("Two tasks are late.", (), False)
+    assert (answer.usage.input_tokens, answer.usage.output_tokens) == (1_000, 200)
+    assert answer.usage.dollars == Decimal("0.003")
+    assert llm.keys == [f"Bearer {LLM_KEY}"]
+    TypeAdapter(CompletionCreateParamsStreaming).validate_python(llm.bodies[0])
+
+
+def test_calls_come_in_pieces_and_several_at_once(llm: FakeLlm) -> None:
+    calls = [("call_1", "tool_help", '{"path": "onto.task"}'), ("call_2", "tool_exec", '{"op": "onto.task.list"}')]
+    llm.answers = [build_stream("I look.", calls=calls)]
+
+    assert ask().tool_calls == tuple(StreamedCall(*call) for call in calls)
+
+
+def test_whole_calls_without_an_index_are_calls_of_their_own() -> None:
+    parser = StreamParser(llms.get_endpoint(Tier.MAIN).model, lambda _: None)
+    for name in ("a", "b"):
+        delta = {"tool_calls": [{"id": name, "function": {"name": name, "arguments": "{}"}}]}
+        parser.feed(b"data: " + orjson.dumps({"choices": [{"delta": delta, "finish_reason": None}]}) + b"\n\n")
+    parser.feed(b'data: {"choices": [{"delta": {}, "finish_reason": "tool_calls"}]}\n\n')
+
+    assert [call.name for call in parser.finish().tool_calls] == ["a", "b"]
+
+
+@given(st.data())
+def test_pieces_may_end_anywhere(data: st.DataObject) -> None:
+    stream = b"".join(build_chunks("Zwölf ", "Äpfel 🍎", calls=[("c", "tool_help", '{"path": "ö"}')]))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=20)))
+    texts: list[str] = []
+    parser = StreamParser(llms.get_endpoint(Tier.MAIN).model, texts.append)
+
+    for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        parser.feed(stream[start:end])
+
+    assert "".join(texts) == parser.finish().text == "Zwölf Äpfel 🍎"
+    assert parser.finish().tool_calls == (StreamedCall("c", "tool_help", '{"path": "ö"}'),)
+
+
+def test_a_busy_endpoint_is_asked_again_before_an_answer_began(llm: FakeLlm) -> None:
+    llm.answers = [BUSY, BUSY, build_stream("Yes.")]
+
+    assert ask().text == "Yes."
+    assert len(llm.bodies) == 3
+
+
+def test_a_model_that_dies_in_the_middle_is_not_asked_again(llm: FakeLlm) -> None:
+    llm.answers = [build_stream("Two ta", dies=True), build_stream("Never asked for.")]
+    texts: list[str] = []
+
+    with pytest.raises(LlmUnavailable):
+        ask(texts)
+
+    assert (texts, len(llm.bodies)) == (["Two ta"], 1)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (build_response(b"{}", "401 Unauthorized"), LlmRefused),
+        (build_response(b"data: [1]\n\n", Content_Type="text/event-stream"), LlmMalformed),
+        (build_response(b"data: {\n\n", Content_Type="text/event-stream"), LlmMalformed),
+        (build_response(b'data: {"error": {"message": "no"}}\n\n'), LlmUnavailable),
+        (build_response(b"data: [DONE]\n\n"), LlmUnavailable),
+        (build_stream("No.", finish="content_filter"), LlmRefused),
+    ],
+    ids=["wrong_key", "not_an_object", "not_json", "error", "no_answer", "filtered"],
+)
+def test_what_is_no_answer_is_an_error(llm: FakeLlm, answer: Any, error: type[Exception]) -> None:
+    llm.answers = [answer]
+
+    with pytest.raises(error):
+        ask()
+
+
+def test_an_answer_at_its_limit_says_so(llm: FakeLlm) -> None:
+    llm.answers = [build_stream("Two tasks and", finish="length")]
+
+    assert ask().is_cut_off
+
+
+def test_abort_ends_the_wait_for_a_silent_model(llm: FakeLlm) -> None:
+    abort, heard = Abort(), threading.Event()
+
+    def answer() -> Iterator[bytes]:
+        yield next(iter(build_stream("One ")))
+        heard.set()
+        until = time.monotonic() + 15
+        while not abort.is_set and time.monotonic() < until:
+            time.sleep(0.01)
+        assert abort.is_set
+
+    def cancel() -> None:
+        heard.wait(10)
+        abort.set()
+
+    llm.answers = [answer]
+    threading.Thread(target=cancel).start()
+
+    with pytest.raises(LlmAborted):
+        ask(abort=abort)
