@@ -14,3 +14,4 @@ urlpatterns: list[URLPattern | URLResolver] = [
 ]
 
 handler404 = "chat.pages.error_pages.not_found"
+handler500 = "chat.pages.error_pages.server_error"

@@ -57,7 +57,7 @@ class ShownCall:
 
 def show_call(call: ToolCall, *, is_waiting: bool) -> ShownCall:
     """Return the card of a call. `is_waiting`: the user may still agree to it."""
-    answer = envelopes.remove_tokens(call.envelope) if call.envelope is not None else None
+    answer = call.envelope
     is_undone = call.status == Status.CONFIRM and not is_waiting
     is_for_user = answer is not None and envelopes.requires_user_action(answer)
     planned = tool_plan.plan_call(StreamedCall(call.call_id, call.name, call.args))

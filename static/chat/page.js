@@ -39,7 +39,8 @@ transcript.element.addEventListener(
 );
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && chat.stream && !document.querySelector(":popover-open, dialog[open]")) chat.stop();
+  const isInField = event.target.matches("input"); // Escape ends a rename or a search there
+  if (event.key === "Escape" && chat.stream && !isInField && !document.querySelector(":popover-open, dialog[open]")) chat.stop();
 });
 
 // A page from the browser's cache has lost its stream.

@@ -16,7 +16,6 @@ REFUSAL: dict[str, Any] = {
         "details": {
             "reason": "confirmation_required",
             "confirmation": {
-                "token": "secret",
                 "operation": {"entity": "task", "action": "delete", "entity_name": "Find a venue"},
             },
         },
@@ -59,7 +58,6 @@ def test_waiting_call_asks_with_buttons_that_name_the_row() -> None:
 
     assert card.question == Question("This would delete the task “Find a venue”.", "Delete “Find a venue”", "Keep it")
     assert card.label == "Waits for you"
-    assert "secret" not in card.envelope
 
 
 def test_call_that_was_passed_over_asks_nothing() -> None:
