@@ -130,10 +130,9 @@ def _split(text: str, calls: Sequence[ToolCall], *, is_waiting: bool) -> Iterato
 
 
 def _list_writes(calls: Sequence[ToolCall], names: NamesSeen) -> Iterator[Write]:
-    for call in calls:
-        for operation in operations.describe_end(call.envelope or {}, names):
-            if operations.is_write(operation):
-                yield Write(wording.describe_write(operation), operation["status"] == "success")
+    touched = [each for call in calls for each in operations.describe_end(call.envelope or {}, names)]
+    for operation in wording.drop_repaired([each for each in touched if operations.is_write(each)]):
+        yield Write(wording.describe_write(operation), operation["status"] == "success")
 
 
 def show_figures(message: Message) -> Figures:

@@ -1,6 +1,6 @@
 """Words for operations on rows: what a button does, and what was done."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 # Action: what was done, what could not be done, and the button that leaves it undone.
@@ -39,6 +39,23 @@ def describe_write(operation: Mapping[str, Any]) -> str:
     if action in PAST:
         return f"{PAST[action]} {row}"
     return f"Ran {_space(action)} on {row}"
+
+
+def drop_repaired(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Leave out failures of writes that succeeded later in the turn: they were repaired."""
+    return [
+        each
+        for index, each in enumerate(operations)
+        if each["status"] == "success"
+        or not any(
+            later["status"] == "success" and _get_target(later) == _get_target(each)
+            for later in operations[index + 1 :]
+        )
+    ]
+
+
+def _get_target(operation: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(operation.get(name) for name in ("entity", "action", "entity_id"))
 
 
 def describe_row(operation: Mapping[str, Any]) -> str:

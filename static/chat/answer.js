@@ -3,7 +3,7 @@
 import { createCard, findCard, updateCard } from "./card.js";
 import { cloneTemplate, createElement } from "./dom.js";
 import { showServing, showUsage } from "./figures.js";
-import { describeWrite } from "./wording.js";
+import { describeWrite, dropRepaired } from "./wording.js";
 
 const NOTES = {
   cancelled: "You stopped this answer.",
@@ -89,7 +89,7 @@ export class Answer {
 
   finish({ reason, written }) {
     this.setState(reason);
-    const lines = written.map((operation) => {
+    const lines = dropRepaired(written).map((operation) => {
       const line = createElement("li", "", describeWrite(operation));
       line.dataset.done = String(operation.status === "success");
       return line;

@@ -32,6 +32,7 @@ transcript.element.addEventListener(
   "toggle",
   (event) => {
     transcript.holdStill();
+    if (event.target.open && event.target.matches(".figures")) event.target.scrollIntoView({ block: "nearest" });
     const card = event.target.closest(".card");
     if (card && event.target.open) showRows(card, (title) => composer.canSend() && chat.send(`Tell me more about “${title}”`));
   },

@@ -5,8 +5,8 @@ import { createElement } from "./dom.js";
 
 const MAX_ROWS = 50;
 const DATES = ["due_at", "start_at", "start", "date", "updated_at"];
-const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const DAY = { month: "short", day: "numeric" };
+const TIME = { hour: "numeric", minute: "2-digit" };
 
 /** Fill in the table when a card is opened for the first time. `onDetails(title)` asks for one row. */
 export function showRows(card, onDetails) {
@@ -60,7 +60,9 @@ function buildRow(row, onDetails) {
 function readDate(row) {
   const value = DATES.map((name) => row[name]).find((each) => typeof each === "string" && each);
   if (!value) return "";
-  if (/^\d{4}-\d{2}-\d{2}$/.test(value)) return dateFormat.format(new Date(`${value}T00:00`));
-  const date = new Date(value);
-  return Number.isNaN(date.getTime()) ? value : timeFormat.format(date);
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(value);
+  const date = new Date(isDay ? `${value}T00:00` : value);
+  if (Number.isNaN(date.getTime())) return value;
+  const year = date.getFullYear() === new Date().getFullYear() ? {} : { year: "numeric" };
+  return date.toLocaleString(undefined, { ...DAY, ...year, ...(isDay ? {} : TIME) });
 }

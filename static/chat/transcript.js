@@ -17,7 +17,7 @@ export class Transcript {
     this.scroller.addEventListener("scroll", () => this.noteScroll(), { passive: true });
     this.jump.addEventListener("click", () => this.scrollToEnd());
     new ResizeObserver(() => this.keepUp()).observe(this.element);
-    this.scrollToEnd();
+    if (this.element.childElementCount) this.scrollToEnd();
   }
 
   addQuestion(text) {

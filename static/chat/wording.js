@@ -18,6 +18,16 @@ export function describeWrite(operation) {
   return action in past ? `${past[action]} ${row}` : `Ran ${space(action)} on ${row}`;
 }
 
+/** Leave out failures of writes that succeeded later in the turn: they were repaired. */
+export function dropRepaired(operations) {
+  const isSame = (a, b) => ["entity", "action", "entity_id"].every((name) => a[name] === b[name]);
+  return operations.filter(
+    (each, index) =>
+      each.status === "success" ||
+      !operations.slice(index + 1).some((later) => later.status === "success" && isSame(each, later)),
+  );
+}
+
 /** Return what a call would do and the labels of both buttons. */
 export function describeQuestion(operation) {
   const action = operation.action || "run";

@@ -35,6 +35,7 @@ pytestmark = [pytest.mark.server, pytest.mark.browser]
 LONG_MESSAGES = 300
 READER = "reader"  # who has a long conversation
 GUESTS = 25
+GUIDE_PICTURES = ("empty", "conversation", "confirm")
 SCHEMES = ("light", "dark")
 
 
@@ -153,7 +154,8 @@ def take_state(
 
     def take(person: BrowserUser, name: str) -> None:
         person.page.screenshot(path=tmp_path / f"{name}.png", animations="disabled", caret="hide")
-        take_picture(person, f"chat-{name}")
+        if name in GUIDE_PICTURES:
+            take_picture(person, f"chat-{name}")
 
     return take
 

@@ -30,3 +30,11 @@ def test_writes_are_sentences(operation: dict[str, Any], sentence: str) -> None:
 )
 def test_buttons_name_the_action(operation: dict[str, Any], labels: tuple[str, str]) -> None:
     assert wording.name_decision(operation) == labels
+
+
+def test_failures_that_were_repaired_are_left_out() -> None:
+    failed = {"entity": "task", "action": "update", "entity_id": "1", "status": "error"}
+    done, other = failed | {"status": "success"}, failed | {"entity_id": "2"}
+
+    assert wording.drop_repaired([failed, other, done]) == [other, done]
+    assert wording.drop_repaired([done, failed]) == [done, failed]  # it failed after that
