@@ -25,7 +25,14 @@ document.addEventListener("click", (event) => {
   if (action === "copy") copyAnswer(button.closest(".answer"));
   if (action === "retry") chat.retry();
   if (decide) chat.decide(button.closest(".card"), decide === "approve");
+  if (send || action === "retry" || decide) moveFocus();
 });
+
+/** Buttons that disappear when they were used leave the focus nowhere. On phones the keyboard stays closed. */
+function moveFocus() {
+  const target = matchMedia("(pointer: fine)").matches ? byId("message") : byId("scroller");
+  target.focus({ preventScroll: true });
+}
 
 // `toggle` does not bubble: it is seen on the way down.
 transcript.element.addEventListener(
@@ -48,5 +55,5 @@ document.addEventListener("keydown", (event) => {
 window.addEventListener("pagehide", () => chat.leave());
 window.addEventListener("pageshow", (event) => event.persisted && location.reload());
 
-if (matchMedia("(pointer: fine)").matches) byId("message").focus({ preventScroll: true });
+moveFocus();
 chat.resume();

@@ -21,9 +21,10 @@ from analytics.rollout.flags import FlagKey
 from chat.models import Conversation, Message, Profile
 from gateway.clients import api_keys
 from gateway.models import Client
-from tests.support import browser_users
+from tests.support import browser_users, http_servers
 from tests.support.browser_users import PHONE, BrowserUser
 from tests.support.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
+from tests.support.http_servers import build_response
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, SECRETS, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, run_server
@@ -50,6 +51,9 @@ class ChatSite(NamedTuple):
     scripted_url: str
     held_url: str
     model: HeldModel
+    desk_url: (
+        str  # a page that embeds the panel whose address follows the question mark; only the second chat allows it
+    )
     sessions: dict[str, str]
     guests: list[str]
 
@@ -74,6 +78,8 @@ def site(
         gateway = stack.enter_context(run_server(environment=build_environment(copy, folder), key=key))
         model = HeldModel()
         stack.callback(model.stop)
+        desk = http_servers.Server(embed_address)
+        stack.callback(desk.stop)
         common = {"CHAT_GATEWAY_URL": gateway.url, "CHAT_GATEWAY_KEY": chat_key}
         llm = {"LLM_BASE_URL": model.url, "LLM_MODEL": "big", "LLM_FAST_MODEL": "quick"}
         prices = {
@@ -83,12 +89,20 @@ def site(
         scripted_url, held_url = stack.enter_context(
             run_chats(
                 build_environment(copy, folder, **common),
-                build_environment(copy, folder, **common, **llm, **prices),
+                build_environment(copy, folder, **common, **llm, **prices, CHAT_FRAME_ANCESTORS=desk.url("")),
             )
         )
-        yield ChatSite(gateway, scripted_url, held_url, model, sessions, guests)
+        yield ChatSite(gateway, scripted_url, held_url, model, desk.url(), sessions, guests)
     with django_db_blocker.unblock():
         stores.drop_store(copy)
+
+
+def embed_address(request: bytes) -> bytes:
+    """Answer with a page that embeds the address in the request's query."""
+    address = request.split(b" ")[1].partition(b"?")[2]
+    return build_response(
+        b'<!doctype html><iframe src="%s" width=500 height=600></iframe>' % address, Content_Type="text/html"
+    )
 
 
 def make_chat_key() -> str:
@@ -141,7 +155,8 @@ def open_chat(browser: Browser, site: ChatSite) -> Iterator[Callable[..., Browse
 
 
 def check_browser(person: BrowserUser) -> None:
-    assert person.list_foreign_requests() == []
+    hosts = {urlsplit(each).hostname for each in person.requests if not each.startswith(("data:", "blob:"))}
+    assert hosts <= {"127.0.0.1"}
     # Chromium reports failed requests. All else, such as a violation of the policy, is an error of the page.
     assert [each for each in person.errors if "Failed to load resource" not in each] == []
 
@@ -575,6 +590,21 @@ def test_panel_is_a_chat_about_one_place(
     expect(page.locator("#place-name")).to_have_text("Calendar")
 
 
+def test_panel_runs_in_a_frame_of_an_allowed_origin_only(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    plan_answers(site, ["From the frame."])
+    page = open_chat(site.held_url).page
+    page.goto(f"{site.desk_url}?{site.held_url}/chat/panel/")
+    frame = page.frame_locator("iframe")
+    frame.get_by_label("Message", exact=True).fill("Hello")
+    frame.get_by_role("button", name="Send", exact=True).click()
+    expect(frame.locator(".answer")).to_contain_text("From the frame.")
+
+    other = open_chat(site.scripted_url)
+    other.page.goto(f"{site.desk_url}?{site.scripted_url}/chat/panel/")
+    eventually(lambda: any("frame-ancestors 'self'" in each for each in other.errors), within=5, what="the refusal")
+    other.errors.clear()
+
+
 def test_keyboard_alone_is_enough(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
     plan_answers(site, ["Half", hold, "."], ["Whole."])
@@ -612,6 +642,11 @@ def test_pages_are_accessible_and_fit_a_phone(
     page.set_viewport_size(PHONE)
     page.get_by_role("button", name="Conversations").click()
     check_page(person, tmp_path / f"list-{scheme}.png")
+    page.locator(".conversation-more").first.click()
+    expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    expect(page.locator("#sidebar")).to_be_visible()
     with browser_users.open_browser(browser, site.scripted_url, color_scheme=scheme) as stranger:
         stranger.page.goto("/chat/")
         check_page(stranger, tmp_path / f"sign-in-{scheme}.png")
