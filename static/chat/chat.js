@@ -75,6 +75,12 @@ export class Chat {
     }
   }
 
+  /** Begin a new conversation with what is in the field. */
+  startNew() {
+    this.composer.moveTo("new");
+    location.assign(this.conversations.newUrl);
+  }
+
   leave() {
     this.stream?.leave();
   }
@@ -170,6 +176,9 @@ export class Chat {
     } else if (problem.code === "turn_running") {
       const text = "An answer is still being written in this conversation. Your text is kept.";
       showAlert(text, { label: "Show it", action: () => location.reload() });
+    } else if (problem.code === "not_found") {
+      const text = "This conversation was deleted. Your text is kept.";
+      showAlert(text, { label: "New chat", action: () => this.startNew() });
     } else if (problem.status === 401) {
       const text = "You were signed out. Your text is kept.";
       showAlert(text, { label: "Sign in", action: () => location.reload() });

@@ -8,6 +8,8 @@ const SEARCH_PAUSE_MS = 200;
 const MAX_TITLE = 60;
 
 export class Conversations {
+  newUrl = "/chat/";
+
   constructor() {
     this.list = byId("conversations");
     this.menu = byId("conversation-menu");
@@ -173,7 +175,7 @@ export class Conversations {
       showAlert(problem.message);
       return;
     }
-    if (item.dataset.id === document.body.dataset.conversation) location.assign("/chat/");
+    if (item.dataset.id === document.body.dataset.conversation) location.assign(this.newUrl);
     item.remove();
     byId("no-conversations").hidden = this.list.childElementCount > 0;
     showToast("Conversation deleted");
@@ -182,6 +184,7 @@ export class Conversations {
 
 /** What the panel has instead of a list. Its address names the conversation, so that a reload finds it. */
 export const NO_CONVERSATIONS = {
+  newUrl: "/chat/panel/",
   moveToTop() {},
   openNew(id) {
     history.replaceState(null, "", `?session=${id}`);

@@ -258,10 +258,11 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
     expect(page.locator(".card-args")).to_contain_text('"op": "onto.task.list"')
     expect(page.locator(".card-envelope")).to_contain_text('"ok": true')
     expect(page.locator(".rows tr").first).to_contain_text("Draft the homepage copy")
+    take_state(person, "card")
     page.locator(".figures summary").click()
     expect(page.locator(".figures-served")).to_contain_text("gateway · ")
     expect(page.locator(".layers tbody tr").first).to_contain_text("500")
-    take_state(person, "card")
+    take_state(person, "figures")
 
     page.get_by_role("button", name="Details of Draft the homepage copy").click()
     wait_for_end(page)
@@ -459,7 +460,7 @@ def test_rate_limit_keeps_the_text_and_counts_down(
     error = {"code": "rate_limited", "message": "More than 20 messages in a minute.", "retryable": True}
 
     def refuse(route: Route) -> None:
-        route.fulfill(status=429, json={"error": error}, headers={"Retry-After": "2"})
+        route.fulfill(status=429, json={"error": error}, headers={"Retry-After": "1"})
 
     person = open_chat(site.held_url)
     page = person.page
@@ -532,6 +533,26 @@ def test_conversations_are_searched_renamed_and_deleted(site: ChatSite, open_cha
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     page.wait_for_url(re.compile("/chat/$"))
     expect(item).to_have_count(0)
+
+
+def test_message_to_a_deleted_conversation_is_kept(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    plan_answers(site, ["Soon gone."])
+    page = open_chat(site.held_url).page
+    page.goto("/chat/")
+    send(page, "Hello")
+    wait_for_end(page)
+    other = open_chat(site.held_url).page
+    other.goto("/chat/")
+    other.locator(".conversation-more").click()
+    other.get_by_role("menuitem", name="Delete").click()
+    other.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(other.locator(".conversation")).to_have_count(0)
+
+    send(page, "Are you there?")
+    expect(page.get_by_role("alert")).to_contain_text("This conversation was deleted.")
+    page.get_by_role("alert").get_by_role("button", name="New chat").click()
+    page.wait_for_url(re.compile("/chat/$"))
+    expect(page.get_by_label("Message", exact=True)).to_have_value("Are you there?")
 
 
 def test_copy_gives_the_markdown(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
