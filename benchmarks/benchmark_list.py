@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import measures
+from benchmarks import chat, measures
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
@@ -52,6 +52,15 @@ BENCHMARKS = (
         ("selection.complete", "selection.failed", "selection.fewer_tools", "selection.tokens"),
         measures.measure_selection,
     ),
+    Benchmark(("chat.first_token.p95_ms",), chat.measure_first_token),
+    Benchmark(
+        (
+            *("chat.first_event.p50_ms", "chat.first_event.p95_ms"),
+            *("chat.streams.cores", "chat.streams.mb", "chat.exec.p95_ms"),
+        ),
+        chat.measure_streams,
+    ),
+    Benchmark(("chat.context.tokens", "chat.context.saved"), chat.measure_context),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
     Benchmark(
         tuple(figure.format(name) for name in measures.SIZE_NAMES.values() for figure in SIZE_FIGURES),

@@ -57,6 +57,13 @@ GOALS = {
     "selection.complete": FigureGoal("≥", 0.9),
     "selection.failed": FigureGoal("≤", 0),
     "selection.fewer_tools": FigureGoal("≥", 0.6),
+    "chat.first_token.p95_ms": FigureGoal("<", 1_500),
+    "chat.first_event.p50_ms": FigureGoal("<", 20),
+    "chat.first_event.p95_ms": FigureGoal("<", 60),
+    "chat.streams.cores": FigureGoal("<", 0.5),
+    "chat.exec.p95_ms": FigureGoal("<", 2_000),
+    "chat.context.tokens": FigureGoal("<", 1_500),
+    "chat.context.saved": FigureGoal("≥", 0.7),
     "desk.ops.s": FigureGoal("<", 1),
     "desk.review.s": FigureGoal("<", 1),
 }

@@ -72,6 +72,7 @@ class Lab:
         self._folder = folder
         self._prepared: dict[str, PreparedDatabase] = {}
         self._has_demo = False
+        self._demo_key = ""
 
     def get_sqlite(self, ops: int) -> PreparedDatabase:
         """Return an SQLite database with this many ops."""
@@ -116,21 +117,39 @@ class Lab:
         """Fill a database with events and return the times of the reports (see benchmarks.reports)."""
         return self._run_command(prepared, "measure_reports", str(events))
 
+    def serve_chat(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[BenchmarkServer]:
+        """Serve the chat on a database, with extra environment variables."""
+        environment = build_environment(prepared.url) | {"LLM_BASE_URL": ""} | variables
+        return servers.run_server(servers.CHAT, environment, probe="/healthz")
+
+    def get_demo(self) -> PreparedDatabase:
+        """Return a database with the shipped catalog, the demo workspace, and a key for any subject."""
+        self._set_up_demo()
+        if not self._demo_key:
+            self._demo_key = self._run_on_demo("create_api_key", "chat", "--rate", "100000").decode().strip()
+        return PreparedDatabase(self._demo_url, self._demo_key, [], 0, 0)
+
     def run_on_demo(self, command: str) -> list[dict[str, Any]]:
         """Run a management command on the shipped catalog and the demo workspace; return the figures that it prints."""
-        variables = os.environ | build_environment(f"sqlite:///{self._folder / 'demo.sqlite3'}")
-
-        def run(*arguments: str) -> bytes:
-            line = [sys.executable, "manage.py", *arguments]
-            return subprocess.run(line, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True).stdout
-
-        if not self._has_demo:
-            run("migrate", "-v0")
-            run("load_catalog", "--publish")
-            run("load_demo")
-            self._has_demo = True
-        output: list[dict[str, Any]] = json.loads(run(command, "--json"))
+        self._set_up_demo()
+        output: list[dict[str, Any]] = json.loads(self._run_on_demo(command, "--json"))
         return output
+
+    @property
+    def _demo_url(self) -> str:
+        return f"sqlite:///{self._folder / 'demo.sqlite3'}"
+
+    def _set_up_demo(self) -> None:
+        if not self._has_demo:
+            self._run_on_demo("migrate", "-v0")
+            self._run_on_demo("load_catalog", "--publish")
+            self._run_on_demo("load_demo")
+            self._has_demo = True
+
+    def _run_on_demo(self, *arguments: str) -> bytes:
+        line = [sys.executable, "manage.py", *arguments]
+        variables = os.environ | build_environment(self._demo_url)
+        return subprocess.run(line, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True).stdout
 
     def count_stored(self, prepared: PreparedDatabase) -> dict[str, Any]:
         """Return what a database stores about the calls (see the command count_stored)."""

@@ -72,6 +72,11 @@ def read_body(request: HttpRequest, serializer_class: type[serializers.Serialize
         raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
     if not isinstance(body, dict):
         raise ApiError(400, "invalid_request", "The body must be a JSON object.")
+    return validate_body(body, serializer_class)
+
+
+def validate_body(body: dict[str, Any], serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:
+    """Return the values of a body. Raises ApiError that names each wrong field."""
     serializer = serializer_class(data=body)
     unknown = [name for name in body if name not in serializer.fields]
     if unknown:

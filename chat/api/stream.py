@@ -1,5 +1,6 @@
 """POST /chat/api/stream: send a message and read the answer while it is written. GET goes on after a break."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
-from chat.api.requests import StreamRequest, read_body
+from chat.api.requests import StreamRequest, read_body, validate_body
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
 from chat.errors import ApiError
@@ -16,6 +17,7 @@ from chat.models import Message
 from chat.turns import turn_runner
 
 LAST_EVENT_ID = "Last-Event-ID"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # the latter for nginx
 
 
 @api_view("POST", "GET")
@@ -26,17 +28,25 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
         turn_id, number = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
         return _respond(turn_id, number)
     body = read_body(request, StreamRequest)
-    turn_id = await run_with_identity(request, lambda identity: _start(identity, body))
+    session_id = str(body["session_id"]) if body.get("session_id") else None
+    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id))
     return _respond(turn_id, 0)
 
 
-def _start(identity: Identity, body: dict[str, Any]) -> str:
+def start(identity: Identity, fields: Mapping[str, Any], *, session_id: str, creates: bool) -> str:
+    """Start a turn from the fields of another protocol, and return its id. Raises ApiError."""
+    body = validate_body({**fields, "session_id": session_id}, StreamRequest)
+    return _start(identity, body, session_id, creates=creates)
+
+
+def _start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:
     turn_runner.check_capacity()
-    session_id, decision = body.get("session_id"), body.get("decision")
+    decision = body.get("decision")
     new = start_turn.start_turn(
         subject=identity.subject,
         message=body.get("message", ""),
-        session_id=str(session_id) if session_id else None,
+        session_id=session_id,
+        creates=creates,
         context=body.get("context"),
         decision=Decision(str(decision["call_id"]), decision["approve"]) if decision else None,
         at=datetime.now(UTC),
@@ -57,7 +67,6 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int]:
 
 
 def _respond(turn_id: str, after: int) -> StreamingHttpResponse:
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # the latter for nginx
     return StreamingHttpResponse(
-        sse.stream_turn(turn_id, after), content_type="text/event-stream; charset=utf-8", headers=headers
+        sse.stream_turn(turn_id, after), content_type="text/event-stream; charset=utf-8", headers=STREAM_HEADERS
     )

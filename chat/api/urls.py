@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import conversations, stream
+from chat.api import ag_ui, ai_sdk, conversations, stream
 
 urlpatterns = [
     path("stream", stream.stream, name="chat_stream"),
@@ -8,5 +8,8 @@ urlpatterns = [
     path("sessions/<uuid:session_id>", conversations.conversation, name="chat_session"),
     path("sessions/<uuid:session_id>/cancel", conversations.cancel, name="chat_cancel"),
     path("sessions/<uuid:session_id>/export", conversations.export, name="chat_export"),
+    path("ag-ui", ag_ui.run_agent, name="chat_ag_ui"),
+    path("ai-sdk", ai_sdk.send_message, name="chat_ai_sdk"),
+    path("ai-sdk/<str:chat_id>/stream", ai_sdk.reconnect, name="chat_ai_sdk_reconnect"),
     path("<path:path>", conversations.not_found),
 ]

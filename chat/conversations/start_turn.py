@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import QuerySet
@@ -44,8 +45,9 @@ def start_turn(
     context: dict[str, Any] | None,
     decision: Decision | None,
     at: datetime,
+    creates: bool = False,
 ) -> NewTurn:
-    """Store the messages of a new turn. Without a session there is a new conversation.
+    """Store the messages of a new turn. Without a session there is a new conversation; with `creates` it gets that id.
 
     Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if the decision comes too
     late, 429 over a limit.
@@ -55,7 +57,9 @@ def start_turn(
         with transaction.atomic():
             _lock_subject(subject)
             _check_limits(subject, at)
-            conversation = _get_or_create(subject, session_id, message, context, at)
+            conversation = _get_or_create(
+                subject, session_id, message, context, at, creates=creates and decision is None
+            )
             if decision is not None:
                 _check_decision(conversation, decision)
             turn = _add_messages(conversation, message, at)
@@ -79,10 +83,17 @@ def get_conversation(subject: str, session_id: str) -> Conversation:
 
 
 def _get_or_create(
-    subject: str, session_id: str | None, message: str, context: dict[str, Any] | None, at: datetime
+    subject: str,
+    session_id: str | None,
+    message: str,
+    context: dict[str, Any] | None,
+    at: datetime,
+    *,
+    creates: bool,
 ) -> Conversation:
-    if session_id is None:
+    if session_id is None or (creates and not Conversation.objects.filter(pk=session_id).exists()):
         return Conversation.objects.create(
+            pk=session_id or uuid4(),
             subject=subject,
             title=shorten_title(message),
             context=context or {"type": GLOBAL},

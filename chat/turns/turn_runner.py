@@ -55,13 +55,13 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
     event_writer.add_turn(turn_log, abort.set)
     runner = TurnRunner(new, credentials, turn_log, abort)
-    start_thread(runner.run)
+    start_thread(runner.run, name=f"turn-{new.turn.pk}")
     return turn_log
 
 
-def start_thread(run: Callable[[], None]) -> None:
+def start_thread(run: Callable[[], None], *, name: str) -> None:
     """Run a turn in a thread of its own."""
-    threading.Thread(target=run, name="chat-turn", daemon=True).start()
+    threading.Thread(target=run, name=name, daemon=True).start()
 
 
 class TurnRunner:

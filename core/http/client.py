@@ -23,6 +23,7 @@ CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
 READ_SECONDS = 10.0  # between two chunks of a response; the deadline limits the whole call
 IDLE_SECONDS = 15.0  # how long an idle connection stays open
 CONNECTIONS = 64
+STREAMS = 1_000  # connections of streams, which each last as long as an answer of a model
 MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
 
@@ -50,13 +51,13 @@ class Response:
 class GuardedTransport(httpx2.HTTPTransport):
     """httpx2's transport with our sockets, which its constructor does not accept."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, connections: int) -> None:
         context = httpx2.create_ssl_context(trust_env=False)
         super().__init__(verify=context, trust_env=False)
         self._pool.close()  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
         self._pool = httpcore2.ConnectionPool(
             ssl_context=context,
-            max_connections=CONNECTIONS,
+            max_connections=connections,
             keepalive_expiry=IDLE_SECONDS,
             network_backend=GuardedBackend(),
         )
@@ -64,7 +65,7 @@ class GuardedTransport(httpx2.HTTPTransport):
 
 # By process id, since a fork must not use or close its parent's sockets; and by allowed networks, since a connection
 # that one call may open must not serve another call that may not.
-_transports: dict[tuple[int, Networks | None], GuardedTransport] = {}
+_transports: dict[tuple[int, Networks | None, int], GuardedTransport] = {}
 
 
 def request(
@@ -117,7 +118,7 @@ def open_stream(
     arrives late. `abort` ends the call from another thread.
     """
     hop = redirects.build_first_request(method, url, headers, body)
-    exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort)
+    exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True)
     try:
         with _open_response(hop, exchange, encoding="identity") as response:
             chunks = response_body.iter_chunks(response, max_bytes)
@@ -126,12 +127,12 @@ def open_stream(
         abort.attach(None)
 
 
-def get_transport(allow: Networks | None = None) -> GuardedTransport:
+def get_transport(allow: Networks | None = None, *, connections: int = CONNECTIONS) -> GuardedTransport:
     """Return this process's transport for some allowed networks, created on first use (TLS setup takes tens of ms)."""
-    key = (os.getpid(), allow)
+    key = (os.getpid(), allow, connections)
     existing = _transports.get(key)
     if existing is None:  # two threads may both create one; the first one stays
-        existing = _transports.setdefault(key, GuardedTransport())
+        existing = _transports.setdefault(key, GuardedTransport(connections=connections))
     return existing
 
 
@@ -140,7 +141,8 @@ def _open_response(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "g
     """Yield the response with its body unread, and convert httpx2's errors to ours until the block ends."""
     token = current_exchange.set(exchange)
     try:
-        response = get_transport(exchange.allow).handle_request(_build_request(hop, exchange, encoding))
+        transport = get_transport(exchange.allow, connections=STREAMS if exchange.is_stream else CONNECTIONS)
+        response = transport.handle_request(_build_request(hop, exchange, encoding))
         exchange.head_left = None
         try:
             yield response

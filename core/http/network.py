@@ -28,6 +28,7 @@ class Exchange:
     allow: Networks | None = None  # non-public networks that may be called; None: those of the setting
     read_seconds: float | None = None  # between two chunks of the response; None: the deadline alone limits them
     abort: Abort | None = None
+    is_stream: bool = False  # which must not take the connections of calls
 
     def use_socket(self, sock: socket.socket) -> None:
         """Let `abort` end the wait for this socket. Raises Unreachable if the call was aborted before."""

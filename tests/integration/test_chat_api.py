@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.chat_urls")
 @pytest.fixture(autouse=True)
 def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start turns without running them: their threads would not see the test's transaction."""
-    monkeypatch.setattr(turn_runner, "start_thread", lambda _: None)
+    monkeypatch.setattr(turn_runner, "start_thread", lambda *_, **__: None)
     monkeypatch.setattr(turn_runner.event_writer, "add_turn", lambda *_: None)
     service_keys.clear_cache()
 
@@ -276,3 +276,46 @@ def test_forgotten_subject_has_no_conversations(person: Client) -> None:
 
     assert {row["row"] for row in exported} >= {"conversations", "messages"}
     assert list(Conversation.objects.all()) == [kept]
+
+
+# --- clients of other protocols ---------------------------------------------------------------------------------------
+
+
+def post(client: Client, path: str, body: Any) -> HttpResponse:
+    return client.post(f"/chat/api/{path}", body, content_type="application/json")
+
+
+def test_clients_bring_their_own_ids_of_conversations(person: Client) -> None:
+    user_message = {"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
+    for path, body in (
+        ("ai-sdk", {"id": "chat-1", "messages": [user_message], "trigger": "submit-message"}),
+        ("ag-ui", {"threadId": "t-1", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]}),
+    ):
+        assert post(person, path, body).status_code == 200
+        assert get_code(post(person, path, body)) == (409, "turn_running")
+        Message.objects.filter(finish="").update(finish="stop")
+        assert post(person, path, body).status_code == 200
+        Message.objects.filter(finish="").update(finish="stop")
+
+    assert Conversation.objects.count() == 2
+    assert person.get("/chat/api/ai-sdk/chat-1/stream").status_code == 204
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("ag-ui", []),
+        ("ag-ui", {"threadId": "t", "runId": "r", "messages": []}),
+        ("ag-ui", {"threadId": "t", "messages": [{"role": "user", "content": "Hi"}]}),
+        ("ag-ui", {"threadId": 1, "runId": "r", "messages": [{"role": "user", "content": "Hi"}]}),
+        ("ag-ui", {"threadId": "t", "runId": "r", "resume": [{"interruptId": "x", "status": "resolved"}]}),
+        ("ai-sdk", {}),
+        ("ai-sdk", {"id": "c", "messages": [{"role": "assistant", "parts": []}]}),
+        ("ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}),
+        ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": [{"type": "file", "url": "x"}]}]}),
+        ("ai-sdk", {"id": "c", "messages": ["x"], "context": {"type": "moon"}}),
+    ],
+)
+def test_malformed_requests_of_other_protocols_are_refused(person: Client, path: str, body: Any) -> None:
+    assert get_code(post(person, path, body)) == (400, "invalid_request")
+    assert not Conversation.objects.exists()

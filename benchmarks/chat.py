@@ -1,0 +1,167 @@
+"""The chat: how soon an answer begins, what many streams cost, and how small the context is.
+
+Gateway and chat run as in `make run`: the gateway with two workers, the chat with one, on SQLite.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from benchmarks import load, usage
+from benchmarks.chat_load import build_message, collect_stream, read_streams, serve_model
+from benchmarks.figures import BenchmarkFigure, compute_percentile
+from benchmarks.lab import Lab
+from benchmarks.load import Address
+from core import tokens
+
+SCRIPTED_MESSAGE = "What is on my plate? Show my high-priority tasks."
+TEN, NEW_A_SECOND, NEW_SECONDS = 10, 40, 5
+STREAMS, EVENTS_A_SECOND = 200, 20
+WARM_UP_SECONDS, MEASURED_SECONDS = 6, 10
+DEMO_PROJECT = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
+DEMO_SUBJECT = "demo-user"
+READ = {"op": "onto.task.list", "args": {"limit": 5}}
+NOT_INITIAL = ("tools", "history")  # layers that are no part of the initial context
+
+
+@dataclass(frozen=True, slots=True)
+class ChatBench:
+    """Running servers, and the key that both accept."""
+
+    gateway: Address
+    chat: Address
+    chat_pid: int
+    key: str
+
+
+def measure_first_token(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure the first word of an answer with the scripted model: context, toolset, one list call, then the text."""
+    with _serve(lab) as bench:
+        times = []
+        for round in range(4):
+            requests = [build_message(bench.key, f"first-{round}-{n}", SCRIPTED_MESSAGE) for n in range(TEN)]
+            streams = asyncio.run(read_streams(bench.chat, requests))
+            times += [stream.first_text for stream in streams] if round else []  # the first one warms up
+    against = f"{TEN} streams at once, scripted model: toolset, context, a list call, then text"
+    return [BenchmarkFigure("chat.first_token.p95_ms", compute_percentile(times, 95), "ms", against)]
+
+
+def measure_streams(lab: Lab) -> list[BenchmarkFigure]:
+    """Measure new streams, many steady ones, and the gateway's calls meanwhile."""
+    return asyncio.run(_measure_streams(lab))
+
+
+def measure_context(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare the initial context of a project with everything that gets would load of it."""
+    with _serve(lab) as bench:
+        context = {"type": "project", "project_id": DEMO_PROJECT}
+        layers = _read_layers(bench, context)
+        complete = tokens.count(orjson.dumps(_load_complete_data(bench)).decode())
+    initial = sum(layer["tokens"] for layer in layers if layer["name"] not in NOT_INITIAL)
+    against = f"project, every task, note and plan of it by get: {complete:,} tokens"
+    return [
+        BenchmarkFigure("chat.context.tokens", initial, "tokens", "demo project, without history and tools"),
+        BenchmarkFigure("chat.context.saved", 1 - initial / complete, "share", against),
+    ]
+
+
+async def _measure_streams(lab: Lab) -> list[BenchmarkFigure]:
+    words = EVENTS_A_SECOND * (WARM_UP_SECONDS + MEASURED_SECONDS + 4)
+    async with serve_model(per_second=1_000, words=5) as quick:
+        with _serve(lab, LLM_BASE_URL=quick, LLM_MODEL="steady") as bench:
+            requests = [build_message(bench.key, f"new-{n}", "Hello") for n in range(TEN + NEW_A_SECOND * NEW_SECONDS)]
+            await read_streams(bench.chat, requests[:TEN])  # warms up
+            new = await read_streams(bench.chat, requests[TEN:], per_second=NEW_A_SECOND)
+    first_events = [times.first_event for times in new]
+    async with serve_model(per_second=EVENTS_A_SECOND, words=words) as steady:
+        with _serve(lab, LLM_BASE_URL=steady, LLM_MODEL="steady") as bench:
+            steady_figures = await _measure_steady_streams(bench)
+    against = f"{NEW_A_SECOND} new streams a second"
+    return [
+        BenchmarkFigure("chat.first_event.p50_ms", compute_percentile(first_events, 50), "ms", against),
+        BenchmarkFigure("chat.first_event.p95_ms", compute_percentile(first_events, 95), "ms", against),
+        *steady_figures,
+    ]
+
+
+async def _measure_steady_streams(bench: ChatBench) -> list[BenchmarkFigure]:
+    """Measure the chat's worker while many streams get events at a steady pace, and reads of the gateway meanwhile."""
+    requests = [build_message(bench.key, f"steady-{n}", "Hello") for n in range(STREAMS)]
+    reading = asyncio.create_task(read_streams(bench.chat, requests, per_second=NEW_A_SECOND))
+    await asyncio.sleep(STREAMS / NEW_A_SECOND + WARM_UP_SECONDS / 2)
+    cpu, started = _get_cpu_seconds(bench.chat_pid), time.monotonic()
+    latencies = await asyncio.to_thread(_time_reads, bench, MEASURED_SECONDS)
+    seconds = time.monotonic() - started
+    cores = (_get_cpu_seconds(bench.chat_pid) - cpu) / seconds
+    memory = usage.get_largest_child_mb(bench.chat_pid)
+    streams = await reading
+    per_second = sum(times.events for times in streams) / STREAMS
+    against = f"{STREAMS} streams of {EVENTS_A_SECOND} events a second, {per_second:.0f} events each"
+    return [
+        BenchmarkFigure("chat.streams.cores", cores, "cores", against),
+        BenchmarkFigure("chat.streams.mb", memory, "MB", against),
+        BenchmarkFigure(
+            "chat.exec.p95_ms", compute_percentile(latencies, 95), "ms", f"reads of the gateway, {against}"
+        ),
+    ]
+
+
+def _time_reads(bench: ChatBench, seconds: float) -> list[float]:
+    """Return the milliseconds of reads, ten a second."""
+    request = load.build_request("POST", "/api/v1/exec", _get_headers(bench), orjson.dumps(READ))
+    latencies, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        started = time.perf_counter()
+        load.send_once(bench.gateway, request)
+        latencies.append((time.perf_counter() - started) * 1000)
+        time.sleep(0.1)
+    return latencies
+
+
+def _get_cpu_seconds(pid: int) -> float:
+    return sum(usage.get_cpu_seconds_by_child(pid).values())
+
+
+def _get_headers(bench: ChatBench) -> dict[str, str]:
+    return {"Authorization": f"Bearer {bench.key}", "Gateway-Subject": DEMO_SUBJECT}
+
+
+def _read_layers(bench: ChatBench, context: dict[str, str]) -> list[dict[str, Any]]:
+    """Return the layers of a turn in a place."""
+    body = orjson.dumps({"message": "Hello", "context": context})
+    request = load.build_request("POST", "/chat/api/stream", _get_headers(bench) | {"Connection": "close"}, body)
+    stream = asyncio.run(collect_stream(bench.chat, request))
+    data = stream.partition(b"event: context\ndata: ")[2].partition(b"\n")[0]
+    layers: list[dict[str, Any]] = orjson.loads(data)["layers"]
+    return layers
+
+
+def _load_complete_data(bench: ChatBench) -> list[Any]:
+    """Return the project with everything that a get includes, and each of its tasks, notes and plans by get."""
+    includes = dict.fromkeys(("include_tasks", "include_notes", "include_brain_dumps"), True)
+    results = [_exec(bench, "onto.project.get", {"project_id": DEMO_PROJECT, **includes})]
+    for kind, filters in (("task", {}), ("document", {"type_key": "document.note"}), ("plan", {})):
+        rows = _exec(bench, f"onto.{kind}.list", {"project_id": DEMO_PROJECT, "limit": 50, **filters})[f"{kind}s"]
+        results += [_exec(bench, f"onto.{kind}.get", {f"{kind}_id": row["id"]}) for row in rows]
+    return results
+
+
+def _exec(bench: ChatBench, op: str, args: dict[str, Any]) -> dict[str, Any]:
+    request = load.build_request("POST", "/api/v1/exec", _get_headers(bench), orjson.dumps({"op": op, "args": args}))
+    result: dict[str, Any] = orjson.loads(load.send_once(bench.gateway, request))["result"]
+    return result
+
+
+@contextmanager
+def _serve(lab: Lab, **variables: str) -> Iterator[ChatBench]:
+    """Serve gateway and chat on the demo workspace, with variables of the chat's environment."""
+    demo = lab.get_demo()
+    with lab.serve_gateway(demo, AGENTIC_CHAT_TOOL_GATEWAY="on") as gateway:
+        url = f"http://{gateway.address[0]}:{gateway.address[1]}"
+        with lab.serve_chat(demo, CHAT_GATEWAY_URL=url, CHAT_GATEWAY_KEY=demo.key, **variables) as chat:
+            yield ChatBench(gateway.address, chat.address, chat.pid, demo.key)

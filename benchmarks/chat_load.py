@@ -1,0 +1,105 @@
+"""Many streams of the chat at once, and a model that writes to all of them at a steady pace. All on one event loop."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import orjson
+
+from benchmarks.load import Address, build_request
+
+WORD = "word "
+MODEL_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+TIMEOUT_SECONDS = 60.0
+
+
+@dataclass(slots=True)
+class StreamTimes:
+    """Milliseconds from a request to its first event and to its first text, and how many events came in all."""
+
+    first_event: float = 0.0
+    first_text: float = 0.0
+    events: int = 0
+
+
+def build_message(key: str, subject: str, message: str) -> bytes:
+    """Return the request of a new conversation."""
+    headers = {"Authorization": f"Bearer {key}", "Gateway-Subject": subject, "Connection": "close"}
+    return build_request("POST", "/chat/api/stream", headers, orjson.dumps({"message": message}))
+
+
+async def read_stream(address: Address, request: bytes) -> StreamTimes:
+    """Send a message and read its stream to the end. Raises OSError if the stream is not one."""
+    times, head, started = StreamTimes(), b"", time.perf_counter()
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(request)
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while data := await reader.read(65_536):
+                head = head or data[:500]
+                elapsed = (time.perf_counter() - started) * 1000
+                times.events += data.count(b"\nevent: ")
+                if not times.first_event and b"event: session" in data:
+                    times.first_event = elapsed
+                if not times.first_text and b"event: text" in data:
+                    times.first_text = elapsed
+                if b"event: done" in data or b"event: error" in data:
+                    break
+    finally:
+        writer.close()
+    if not times.first_event:
+        raise OSError(f"The chat did not begin a stream: {head!r}")
+    return times
+
+
+async def read_streams(address: Address, requests: list[bytes], *, per_second: float = 0) -> list[StreamTimes]:
+    """Read streams at the same time, all at once or so many new ones a second."""
+    tasks = []
+    for request in requests:
+        tasks.append(asyncio.create_task(read_stream(address, request)))
+        if per_second:
+            await asyncio.sleep(1 / per_second)
+    return list(await asyncio.gather(*tasks))
+
+
+async def collect_stream(address: Address, request: bytes) -> bytes:
+    """Send a message and return the bytes of its whole stream."""
+    reader, writer = await asyncio.open_connection(*address)
+    writer.write(request)
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        content = await reader.read()
+    writer.close()
+    return content
+
+
+@asynccontextmanager
+async def serve_model(*, per_second: float, words: int) -> AsyncIterator[str]:
+    """Serve a model that answers each request with so many words at a pace, and yield its base URL."""
+    event = _build_chunk({"content": WORD}, None)
+    end = _build_chunk({}, "stop") + b"data: [DONE]\n\n"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        await reader.readexactly(int(length.partition(b":")[2]))
+        writer.write(MODEL_HEAD)
+        next_at = time.monotonic()
+        for _ in range(words):
+            writer.write(event)
+            next_at += 1 / per_second
+            await asyncio.sleep(max(0.0, next_at - time.monotonic()))
+        writer.write(end)
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        yield f"http://127.0.0.1:{port}/v1"
+
+
+def _build_chunk(delta: dict[str, str], reason: str | None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason}
+    return b"data: " + orjson.dumps({"object": "chat.completion.chunk", "choices": [choice]}) + b"\n\n"

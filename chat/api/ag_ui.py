@@ -1,0 +1,46 @@
+"""POST /chat/api/ag-ui: the chat as an agent for clients of AG-UI, such as CopilotKit."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+
+from chat.api.base import api_view
+from chat.api.protocol_stream import read_json_object, stream_new_turn
+from chat.errors import ApiError
+from chat.protocols.ag_ui import AgUiEncoder
+
+
+@api_view("POST")
+async def run_agent(request: HttpRequest) -> HttpResponseBase:
+    """Run the agent on the last message of a thread, or go on after an interrupt."""
+    body = read_json_object(request)
+    thread_id, run_id = body.get("threadId"), body.get("runId")
+    if not isinstance(run_id, str):
+        raise ApiError(400, "invalid_request", "Send runId, a text.")
+    encoder = AgUiEncoder(thread_id=str(thread_id), run_id=run_id)
+    return await stream_new_turn(request, thread_id, _read_input(body), encoder, {})
+
+
+def _read_input(body: dict[str, Any]) -> dict[str, Any]:
+    """Return the message or the decision, and where the user is (`forwardedProps.context`)."""
+    properties = body.get("forwardedProps")
+    context = properties.get("context") if isinstance(properties, dict) else None
+    shared = {"context": context} if context else {}
+    resume = body.get("resume")
+    if isinstance(resume, list) and resume and isinstance(resume[0], dict):
+        answer, payload = resume[0], resume[0].get("payload")
+        is_declined = isinstance(payload, dict) and payload.get("approved") is False
+        is_approved = answer.get("status") == "resolved" and not is_declined
+        return shared | {"decision": {"call_id": answer.get("interruptId"), "approve": is_approved}}
+    messages = body.get("messages")
+    last = messages[-1] if isinstance(messages, list) and messages else {}
+    if not isinstance(last, dict) or last.get("role") != "user":
+        raise ApiError(400, "invalid_request", "The last of messages must be one of the user.")
+    return shared | {"message": _read_text(last.get("content"))}
+
+
+def _read_text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = (part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(str(part) for part in parts)
+    return str(content or "")

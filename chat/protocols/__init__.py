@@ -1,0 +1,1 @@
+"""The events of a turn in the words of other protocols, for clients that speak those."""

@@ -1,0 +1,59 @@
+"""manage.py evaluate_surfaces, with the scripted model and a gateway process of its own."""
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+
+@pytest.mark.server
+def test_evaluation_with_the_scripted_model_writes_tables_and_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS", "0.15")
+    file, output = tmp_path / "evaluation.json", StringIO()
+
+    call_command(
+        "evaluate_surfaces",
+        tasks="mark_done,delete_declined",
+        surfaces="gateway,legacy",
+        repeats=1,
+        output=str(file),
+        stdout=output,
+    )
+
+    data = json.loads(file.read_text())
+    assert (data["model"], data["repeats"], data["stopped"]) == ("scripted", 1, "")
+    assert len(data["release"]) == 64
+    sessions = {(each["surface"], each["task"]): each for each in data["sessions"]}
+    assert len(sessions) == 4
+    assert all(each["success"] for each in sessions.values()), data["sessions"]
+    done, declined = sessions["gateway", "mark_done"], sessions["gateway", "delete_declined"]
+    # A search, the update, the answer: three requests and two calls.
+    assert (done["rounds"], done["calls"], done["repairs"]) == (3, 2, 0)
+    assert done["seconds"] > 0
+    assert done["dollars"] == pytest.approx(done["input_tokens"] * 0.15 / 1_000_000)
+    assert sessions["legacy", "mark_done"]["input_tokens"] > 3 * done["input_tokens"]
+    assert [turn["finish"] for turn in declined["turns"]] == ["ask", "stop"]
+    assert [each["surface"] for each in data["surfaces"]] == ["gateway", "legacy"]
+    table = output.getvalue()
+    assert "| gateway | 100% [" in table
+    assert "| mark_done | update | 1/1 | 1/1 |" in table
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"surfaces": "native"}, "tool search"),
+        ({"tasks": "make_coffee"}, "There is no task 'make_coffee'"),
+        ({"repeats": 0}, "at least 1"),
+        ({"output": "/nowhere/a.json"}, "no such folder"),
+        ({"model": "fast"}, "needs LLM_BASE_URL"),
+    ],
+)
+def test_options_that_cannot_be_run_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(CommandError, match=message):
+        call_command("evaluate_surfaces", **options)

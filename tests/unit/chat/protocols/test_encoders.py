@@ -1,0 +1,101 @@
+"""A turn in the words of AG-UI and of the AI SDK. tests/services/test_chat_clients.py has their official clients."""
+
+from typing import Any
+
+from chat.protocols.ag_ui import AgUiEncoder
+from chat.protocols.ai_sdk import AiSdkEncoder
+
+CALL = {"id": "c1", "name": "tool_exec", "op": "onto.task.delete", "args": {"op": "onto.task.delete"}}
+OK = {"op": "onto.task.delete", "ok": True, "result": {}}
+CONFIRM = {"ok": False, "error": {"message": "Needs the user.", "details": {"reason": "confirmation_required"}}}
+DECLINED = {"ok": False, "error": {"message": "No.", "details": {"reason": "declined"}}}
+
+TURN: list[tuple[str, dict[str, Any]]] = [
+    ("session", {"session_id": "s", "message_id": "m"}),
+    ("text", {"delta": "I "}),
+    ("text", {"delta": "delete.", "block": {"html": "<p>I delete.</p>", "rest": ""}}),
+    ("text", {"delta": "", "block": {"html": "<p></p>", "rest": ""}}),
+    ("tool", {**CALL, "status": "start"}),
+    ("operation", {"entity": "task", "action": "delete", "status": "start"}),
+    ("tool", {**CALL, "status": "success", "envelope": OK}),
+    ("text", {"delta": "Done."}),
+    ("usage", {"input": 5, "output": 2, "dollars": 0.1}),
+    ("done", {"message_id": "m", "reason": "stop", "written": []}),
+]
+
+
+def encode(encoder: Any, events: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    return [frame for type, data in events for frame in encoder.encode(type, data)]
+
+
+def list_types(frames: list[dict[str, Any]]) -> list[str]:
+    return [frame["type"] for frame in frames]
+
+
+def test_turn_is_a_run_of_ag_ui() -> None:
+    frames = encode(AgUiEncoder(thread_id="t", run_id="r"), TURN)
+
+    assert list_types(frames) == [
+        "RUN_STARTED",
+        *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END"),
+        *("TOOL_CALL_START", "TOOL_CALL_ARGS", "TOOL_CALL_END", "CUSTOM", "TOOL_CALL_RESULT"),
+        *("TEXT_MESSAGE_START", "TEXT_MESSAGE_CONTENT", "TEXT_MESSAGE_END", "RUN_FINISHED"),
+    ]
+    assert frames[1]["messageId"] != frames[10]["messageId"]
+    assert frames[-1] == {
+        "type": "RUN_FINISHED",
+        "threadId": "t",
+        "runId": "r",
+        "outcome": {"type": "success"},
+        "result": {"reason": "stop", "written": []},
+        "usage": [{"inputTokens": 5, "outputTokens": 2, "totalTokens": 7}],
+    }
+
+
+def test_call_that_waits_is_an_interrupt() -> None:
+    events = [("tool", {**CALL, "status": "confirm", "envelope": CONFIRM}), ("done", {"reason": "ask", "written": []})]
+
+    (end,) = encode(AgUiEncoder(thread_id="t", run_id="r"), events)
+
+    (interrupt,) = end["outcome"]["interrupts"]
+    assert (interrupt["id"], interrupt["toolCallId"], interrupt["message"]) == ("c1", "c1", "Needs the user.")
+
+
+def test_other_ends_of_a_run() -> None:
+    encoder = AgUiEncoder(thread_id="t", run_id="r")
+
+    assert encode(encoder, [("done", {"reason": "cancelled"})])[0]["outcome"] == {"type": "cancelled"}
+    assert encode(encoder, [("error", {"code": "model_failed", "message": "No.", "retryable": True})]) == [
+        {"type": "RUN_ERROR", "message": "No.", "code": "model_failed"}
+    ]
+
+
+def test_turn_is_a_message_of_the_ai_sdk() -> None:
+    frames = encode(AiSdkEncoder(), TURN)
+
+    assert list_types(frames) == [
+        *("start", "data-session", "text-start", "text-delta", "text-delta", "text-end"),
+        *("tool-input-available", "data-operation", "tool-output-available"),
+        *("text-start", "text-delta", "text-end", "data-usage", "finish"),
+    ]
+    assert frames[0]["messageId"] == "m"
+    assert frames[-1]["finishReason"] == "stop"
+
+
+def test_approval_of_the_ai_sdk_and_what_follows_it() -> None:
+    encoder = AiSdkEncoder(message_id="theirs")
+    calls = [
+        ("tool", {**CALL, "status": "confirm", "envelope": CONFIRM}),
+        ("tool", {**CALL, "status": "error", "envelope": DECLINED}),
+        ("tool", {**CALL, "status": "error", "envelope": {"error": {"message": "Broken."}}}),
+        ("done", {"reason": "cancelled"}),
+        ("error", {"message": "No.", "code": "internal"}),
+    ]
+
+    frames = encode(encoder, calls)
+
+    assert list_types(frames) == [
+        *("tool-approval-request", "tool-output-denied", "tool-output-error", "abort", "error"),
+    ]
+    assert encode(encoder, TURN[:1])[0]["messageId"] == "theirs"
+    assert encoder.frame({"type": "a"}) + encoder.end() == b'data: {"type":"a"}\n\ndata: [DONE]\n\n'
