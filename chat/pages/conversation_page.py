@@ -8,7 +8,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from chat.api.conversations import PAGE_SIZE
 from chat.context.place import GLOBAL
 from chat.conversations import store
 from chat.conversations.start_turn import get_conversation
@@ -19,6 +18,8 @@ from chat.pages.access import page_view
 from chat.pages.shown_messages import find_context_name, show_messages
 from chat.scripted_model.suggestions import SUGGESTIONS
 from core import llm
+
+LIST_SIZE = 50  # conversations at the side, until somebody asks for more
 
 
 @require_safe
@@ -61,7 +62,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
 
 def list_conversations(subject: str) -> dict[str, Any]:
     """Return the first page of the subject's conversations, for the list at the side."""
-    page = store.list_page(subject, query="", cursor="", size=PAGE_SIZE)
+    page = store.list_page(subject, query="", cursor="", size=LIST_SIZE)
     return {"conversations": page["conversations"], "next_cursor": page.get("next_cursor", "")}
 
 

@@ -8,7 +8,7 @@ from django.shortcuts import render
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_safe
 
-from chat.api.requests import ContextField
+from chat.conversations.context_field import ContextField
 from chat.errors import ApiError
 from chat.pages.access import ask_to_sign_in_elsewhere, page_view
 from chat.pages.conversation_page import build_context
