@@ -3,6 +3,7 @@
 import { createCard, findCard, updateCard } from "./card.js";
 import { cloneTemplate, createElement } from "./dom.js";
 import { showServing, showUsage } from "./figures.js";
+import { Tail } from "./tail.js";
 import { describeWrite, dropRepaired } from "./wording.js";
 
 const NOTES = {
@@ -43,15 +44,15 @@ export class Answer {
   addToTail(delta) {
     if (!this.tail) {
       if (!delta.trim()) return; // blank lines between two rounds
-      const text = this.openText();
-      this.tail = text.appendChild(createElement("p", "tail")).appendChild(document.createTextNode(""));
+      this.tail = new Tail();
+      this.openText().append(this.tail.element);
     }
-    this.tail.appendData(delta);
+    this.tail.add(delta);
   }
 
   closeBlock({ html, rest }) {
     const text = this.openText();
-    this.tail?.parentNode.remove();
+    this.tail?.element.remove();
     this.tail = null;
     const fragment = document.createElement("template");
     fragment.innerHTML = html; // cleaned by the server (chat/rendering/markdown.py); all else is set as text

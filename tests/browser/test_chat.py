@@ -355,6 +355,26 @@ def test_states_of_an_answer(
     expect(page.get_by_role("heading", name="A title by the model")).to_be_visible()
 
 
+def test_markdown_looks_like_itself_while_it_arrives(
+    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
+) -> None:
+    hold = Hold()
+    plan_answers(site, ["A list:\n\n- **one", "** <b>\n-", " two `x`\n", "- **thr", hold, "ee**\n\nEnd."])
+    person = open_chat(site.held_url)
+    page = person.page
+    page.goto("/chat/")
+    send(page, "A list")
+
+    lines = last_answer(page).locator(".tail-item")
+    expect(lines).to_have_text(["one <b>", "two x", "thr"])
+    expect(lines.nth(2).locator("strong")).to_have_text("thr")
+    take_state(person, "markdown")
+    hold.release()
+    wait_for_end(page)
+    expect(last_answer(page).locator(".tail")).to_have_count(0)
+    expect(last_answer(page).locator("li")).to_have_text(["one <b>", "two x", "three"])
+
+
 def test_stop_keeps_what_was_written(
     site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
 ) -> None:
