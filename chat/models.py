@@ -85,7 +85,7 @@ class Message(models.Model):
     release = models.CharField(max_length=64, blank=True)
     cohort = models.CharField(max_length=200, blank=True)
     layers = models.JSONField(default=list, help_text="[{name, tokens, budget, cut}]")
-    usage = models.JSONField(default=dict, help_text="{input, output, dollars}")
+    usage = models.JSONField(default=dict, help_text="{input, output, dollars, answers}")
     finish = models.CharField(max_length=12, choices=Finish.choices, blank=True)
     error = models.JSONField(null=True, blank=True, help_text="{code, message, retryable}")
     cancel_requested = models.BooleanField(default=False)

@@ -19,7 +19,7 @@ from benchmarks.surfaces import environment, report
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask, load_tasks
 from benchmarks.surfaces.plan import EvaluationPlan
 from benchmarks.surfaces.report import Evaluation
-from benchmarks.surfaces.sessions import RequestCounter, SessionResult, SessionRunner
+from benchmarks.surfaces.sessions import SessionResult, SessionRunner
 from benchmarks.surfaces.workspaces import WorkspaceTemplate
 from core import llm
 from registry.releases import publishing
@@ -37,9 +37,7 @@ def run_evaluation(plan: EvaluationPlan) -> int:
     tasks = [task for task in load_tasks() if task.name in plan.tasks]
     _print_progress("Preparing a database with the shipped catalog and the demo workspace")
     key = environment.prepare_database(plan.surfaces, at=started_at)
-    counter = RequestCounter()
-    counter.install()
-    runner = SessionRunner(WorkspaceTemplate(started_at.date()), counter)
+    runner = SessionRunner(WorkspaceTemplate(started_at.date()))
     sessions: list[SessionResult] = []
     with environment.serve_gateway(key):
         stopped = _run_jobs(plan, tasks, runner, sessions, prices)

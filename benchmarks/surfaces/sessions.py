@@ -3,12 +3,10 @@
 import asyncio
 import logging
 import time
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 from benchmarks.surfaces import environment, workspaces
 from benchmarks.surfaces.checks import SessionOutcome, find_problems
@@ -55,36 +53,11 @@ class SessionResult:
         return not self.problems
 
 
-class RequestCounter(logging.Handler):
-    """Counts the model's requests by turn: the client of models logs one line for each, in the thread of the turn."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._counts: Counter[str] = Counter()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Count a request."""
-        if str(record.msg).startswith(("llm.streamed", "llm.stream_failed")):
-            self._counts[record.threadName or ""] += 1
-
-    def get_count(self, turn_id: UUID) -> int:
-        """Return how many requests a turn made."""
-        return self._counts[f"turn-{turn_id}"]
-
-    def install(self) -> None:
-        """Receive those lines, and only here."""
-        logger = logging.getLogger("core.llm.streaming")
-        logger.setLevel(logging.INFO)
-        logger.propagate = False
-        logger.addHandler(self)
-
-
 class SessionRunner:
     """Runs sessions through the chat's own turns."""
 
-    def __init__(self, template: WorkspaceTemplate, counter: RequestCounter) -> None:
+    def __init__(self, template: WorkspaceTemplate) -> None:
         self._template = template
-        self._counter = counter
 
     def run(self, task: EvaluationTask, surface: str, repeat: int) -> SessionResult:
         """Run a task once on a surface, in a workspace of its own."""
@@ -103,7 +76,7 @@ class SessionRunner:
         dates = environment.get_dates()
         self._template.copy_for(subject, today=dates.today)
         before = workspaces.take_snapshot(subject)
-        session = _Session(task, subject, dates, result, self._counter)
+        session = _Session(task, subject, dates, result)
         session.run(_find_place(task.place, before))
         session.check_rows(before, workspaces.take_snapshot(subject))
         workspaces.delete_workspace(subject)
@@ -112,16 +85,8 @@ class SessionRunner:
 class _Session:
     """A conversation about one task."""
 
-    def __init__(
-        self,
-        task: EvaluationTask,
-        subject: str,
-        dates: RelativeDates,
-        result: SessionResult,
-        counter: RequestCounter,
-    ) -> None:
+    def __init__(self, task: EvaluationTask, subject: str, dates: RelativeDates, result: SessionResult) -> None:
         self._task, self._subject, self._dates, self._result = task, subject, dates, result
-        self._counter = counter
         self._session_id: str | None = None
         self._answers: list[str] = []
         self._errors: list[str] = []
@@ -168,7 +133,7 @@ class _Session:
     def _add_turn(self, turn: Message, message: str, seconds: float) -> None:
         result, calls = self._result, list(turn.calls.all())
         result.seconds += seconds
-        result.rounds += self._counter.get_count(turn.pk)
+        result.rounds += turn.usage.get("answers", 0)
         result.calls += len(calls)
         result.repairs += count_repairs(calls)
         result.input_tokens += turn.usage.get("input", 0)

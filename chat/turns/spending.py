@@ -9,14 +9,16 @@ from core import llm
 
 @dataclass(slots=True)
 class Spent:
-    """What a turn cost so far, as the provider counts."""
+    """What a turn cost so far, as the provider counts, and how many answers of the model it took."""
 
+    answers: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     dollars: Decimal = Decimal(0)
 
     def add(self, usage: llm.Usage) -> None:
         """Add the usage of one answer."""
+        self.answers += 1
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.dollars += usage.dollars

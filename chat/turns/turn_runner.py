@@ -202,7 +202,8 @@ class TurnRunner:
         """Tell how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
         self._close_block()
-        turn.text, turn.finish, turn.usage = self._text.text, finish, usage.to_dict()
+        turn.text, turn.finish = self._text.text, finish
+        turn.usage = {**usage.to_dict(), "answers": usage.answers}
         self._log.append("usage", usage.to_dict())
         if finish == Finish.ERROR:
             self._log.append("error", turn.error or {})
