@@ -1,3 +1,5 @@
+import warnings
+
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
@@ -12,3 +14,5 @@ class ChatWiringConfig(AppConfig):
 
     def ready(self) -> None:
         connection_created.connect(sqlite.wait_fairly_for_locks)
+        # Static files: WhiteNoise sends them from synchronous iterators. They are small.
+        warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")

@@ -1,6 +1,7 @@
 """Settings of the chat's process: those of the gateway's, with the chat's own apps, middleware and URLs."""
 
 from config.settings import *  # noqa: F403 - a settings module
+from config.settings import DATABASES
 
 INSTALLED_APPS = [
     "chat",
@@ -24,8 +25,12 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
+# Under ASGI each request has a thread of its own, whose connection would stay open until it is garbage.
+DATABASES["default"]["CONN_MAX_AGE"] = 0
+
 ROOT_URLCONF = "config.chat_urls"
 ASGI_APPLICATION = "config.asgi.application"
 
 LOGIN_URL = "chat_sign_in"
 LOGIN_REDIRECT_URL = "chat_page"
+CSRF_FAILURE_VIEW = "chat.pages.error_pages.csrf_failure"

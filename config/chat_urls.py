@@ -9,5 +9,9 @@ async def alive(_: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("chat/api/", include("chat.api.urls")),
+    path("chat/", include("chat.pages.urls")),
     path("healthz", alive, name="healthz"),
 ]
+
+handler404 = "chat.pages.error_pages.not_found"
+handler500 = "chat.pages.error_pages.server_error"

@@ -1,19 +1,30 @@
-"""Content Security Policy: admin pages may load from this host only, other pages may load nothing."""
+"""Content Security Policy: pages may load from this host only, other responses may load nothing."""
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 
+SELF = "'self'"
 HEADER = "Content-Security-Policy"
 DENY_ALL = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 SAME_HOST = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
-# By path prefix. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The admin and the API's
-# documentation page set inline styles.
+# The chat's pages have neither inline scripts nor inline styles, and evaluate nothing.
+CHAT = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors"
+)
+CHAT_PANEL = "/chat/panel/"
+
+# By path prefix, the first one that fits. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The
+# admin and the API's documentation page set inline styles.
 POLICIES = {
     "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
+    "/chat/api/": DENY_ALL,
+    "/chat/": f"{CHAT} 'none'",
 }
 
 
@@ -21,7 +32,8 @@ def content_security(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
     """Add the Content-Security-Policy header to every response."""
-    pages = tuple(POLICIES.items())
+    panel = f"{CHAT} {' '.join(settings.CHAT_FRAME_ANCESTORS or [SELF])}"
+    pages = ((CHAT_PANEL, panel), *POLICIES.items())
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

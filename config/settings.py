@@ -342,6 +342,8 @@ CHAT_URL = env.read_url("CHAT_URL", example="https://chat.acme.com/chat/")
 CHAT_GATEWAY_URL = (env.read_url("CHAT_GATEWAY_URL", example="http://web:8000") or "http://127.0.0.1:8000").rstrip("/")
 CHAT_MODEL_TIER = env.read_choice("CHAT_MODEL_TIER", choices=["fast", "main"], default="fast")
 CHAT_DAYS = env.read_number("CHAT_DAYS", default=90, least=1, most=env.MAX_DAYS)
+# Origins whose pages may embed the chat's panel. Empty: those of the chat's own origin.
+CHAT_FRAME_ANCESTORS = env.read_origins("CHAT_FRAME_ANCESTORS")
 
 # Master switch of the gateway surface. If off, the surface flag is "legacy" for everyone.
 AGENTIC_CHAT_TOOL_GATEWAY = env.read_boolean("AGENTIC_CHAT_TOOL_GATEWAY", default=False)

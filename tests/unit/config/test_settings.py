@@ -101,6 +101,7 @@ INVALID = [
         "has a character that a header cannot hold; set it to ASCII letters, digits and signs.",
     ),
     ("CHAT_MODEL_TIER", "best", "is 'best'; set it to fast or main."),
+    ("CHAT_FRAME_ANCESTORS", "acme.com", f"contains 'acme.com'; {ORIGINS}"),
     ("CHAT_DAYS", "0", "is '0'; set it to a whole number from 1 to 36500, such as 90."),
     ("GATEWAY_FIGURES_DAYS", "6", "is '6'; set it to a whole number from 7 to 36500, such as 400."),
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),

@@ -1,0 +1,170 @@
+"""Messages as the page shows them: questions as text, answers as HTML with cards, what was written, and figures."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from chat.models import Message, ToolCall
+from chat.pages import wording
+from chat.pages.shown_calls import ShownCall, show_call
+from chat.rendering.markdown import render_markdown
+from chat.turns import operations
+from chat.turns.operations import NamesSeen
+
+Finish = Message.Finish
+
+RELEASE_LENGTH = 8  # characters of a release that are shown
+
+# What is said below an answer that did not end by itself. Errors say it in their own words.
+NOTES = {
+    Finish.CANCELLED: "You stopped this answer.",
+    Finish.LIMIT: "This answer reached the limit of one turn. Write “go on” to continue.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an answer: text as HTML, or calls that were made together."""
+
+    html: str = ""
+    calls: tuple[ShownCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A row that was written, as a sentence."""
+
+    text: str
+    is_done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ShownLayer:
+    """A layer of the context: its size, its budget (0: none), and its share of the budget in percent."""
+
+    name: str
+    tokens: str
+    budget: str
+    share: float
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What served a turn and what it cost."""
+
+    served: str
+    spent: str
+    layers: tuple[ShownLayer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMessage:
+    """A question, or an answer with everything below it. `state` is the turn's finish, "waiting" while it runs."""
+
+    id: str
+    is_question: bool
+    text: str
+    created_at: str
+    state: str = ""
+    pieces: tuple[Piece, ...] = ()
+    writes: tuple[Write, ...] = ()
+    note: str = ""
+    is_retryable: bool = False
+    figures: Figures | None = None
+
+
+@dataclass(slots=True)
+class ShownConversation:
+    """All messages, and the names of the rows in them."""
+
+    messages: list[ShownMessage] = field(default_factory=list)
+    names: NamesSeen = field(default_factory=lambda: NamesSeen({}))
+
+
+def show_messages(messages: Sequence[Message]) -> ShownConversation:
+    """Return the messages of a conversation, in order, with their calls prefetched."""
+    shown = ShownConversation()
+    last_question = max((each.position for each in messages if each.role == Message.Role.USER), default=0)
+    for message in messages:
+        if message.role == Message.Role.USER:
+            created_at = message.created_at.isoformat()
+            shown.messages.append(ShownMessage(str(message.pk), True, message.text, created_at))
+        else:
+            shown.messages.append(_show_answer(message, shown.names, is_waiting=message.position > last_question))
+    return shown
+
+
+def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> ShownMessage:
+    if not message.finish:  # the page gets everything from the stream
+        return ShownMessage(str(message.pk), False, "", message.created_at.isoformat(), state="waiting")
+    calls = list(message.calls.all())
+    for call in calls:
+        names.learn((call.envelope or {}).get("result") or (call.envelope or {}).get("results"))
+    error = message.error or {}
+    return ShownMessage(
+        id=str(message.pk),
+        is_question=False,
+        text=message.text,
+        created_at=message.created_at.isoformat(),
+        state=message.finish,
+        pieces=tuple(_split(message.text, calls, is_waiting=is_waiting)),
+        writes=tuple(_list_writes(calls, names)),
+        note=str(error.get("message") or NOTES.get(Finish(message.finish), "")),
+        is_retryable=bool(error.get("retryable")),
+        figures=show_figures(message),
+    )
+
+
+def _split(text: str, calls: Sequence[ToolCall], *, is_waiting: bool) -> Iterator[Piece]:
+    """Yield the text and the calls in the order in which they came."""
+    start = 0
+    for end, group in groupby(calls, key=lambda call: call.text_before):
+        if text[start:end].strip():
+            yield Piece(html=render_markdown(text[start:end]))
+        yield Piece(calls=tuple(show_call(call, is_waiting=is_waiting) for call in group))
+        start = end
+    if text[start:].strip():
+        yield Piece(html=render_markdown(text[start:]))
+
+
+def _list_writes(calls: Sequence[ToolCall], names: NamesSeen) -> Iterator[Write]:
+    touched = [each for call in calls for each in operations.describe_end(call.envelope or {}, names)]
+    for operation in wording.drop_repaired([each for each in touched if operations.is_write(each)]):
+        yield Write(wording.describe_write(operation), operation["status"] == "success")
+
+
+def show_figures(message: Message) -> Figures:
+    """Return what served a turn, and its tokens and dollars. static/chat/figures.js does it for streamed turns."""
+    served = [message.surface, message.release[:RELEASE_LENGTH], message.cohort and f"cohort {message.cohort}"]
+    usage = message.usage or {}
+    tokens = int(usage.get("input", 0)) + int(usage.get("output", 0))
+    spent = f"{tokens:,} tokens · {format_dollars(float(usage.get('dollars', 0)))}" if tokens else ""
+    layers = tuple(_show_layer(layer) for layer in message.layers)
+    return Figures(" · ".join(part for part in served if part), spent, layers)
+
+
+def _show_layer(layer: dict[str, Any]) -> ShownLayer:
+    tokens, budget = int(layer.get("tokens", 0)), int(layer.get("budget", 0))
+    return ShownLayer(
+        name=str(layer.get("name", "")),
+        tokens=f"{tokens:,}",
+        budget=f"{budget:,}" if budget else "",
+        share=round(min(100, 100 * tokens / budget), 1) if budget else 0,
+        is_cut=bool(layer.get("cut")),
+    )
+
+
+def format_dollars(dollars: float) -> str:
+    """Return an amount with the digits that it needs."""
+    if not dollars:
+        return "$0"
+    return f"${dollars:.4f}" if dollars < 0.1 else f"${dollars:.2f}"
+
+
+def find_context_name(context: dict[str, Any], names: NamesSeen) -> str:
+    """Return what a conversation is about, in words."""
+    kind = str(context.get("type", ""))
+    id = context.get("entity_id") if kind == "task" else context.get("project_id")
+    return names.get(str(id)) or {"project": "A project", "task": "A task", "calendar": "Calendar"}.get(kind, "")

@@ -1,0 +1,75 @@
+"""Words for operations on rows: what a button does, and what was done."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# Action: what was done, what could not be done, and the button that leaves it undone.
+PAST = {
+    "create": "Created",
+    "update": "Changed",
+    "delete": "Deleted",
+    "move": "Moved",
+    "shift": "Shifted",
+    "schedule": "Scheduled",
+    "unschedule": "Unscheduled",
+    "reschedule": "Rescheduled",
+    "link": "Linked",
+    "unlink": "Unlinked",
+    "attach": "Attached",
+    "archive": "Archived",
+    "restore": "Restored",
+    "merge": "Merged",
+    "rename": "Renamed",
+    "reorganize": "Reorganized",
+    "complete": "Completed",
+    "add": "Added",
+    "remove": "Removed",
+    "share": "Shared",
+    "send": "Sent",
+    "set": "Set",
+}
+
+
+def describe_write(operation: Mapping[str, Any]) -> str:
+    """Return a write of a turn as a sentence without its full stop: Created task “Find a venue”."""
+    action, is_done = str(operation.get("action", "")), operation.get("status") == "success"
+    row = describe_row(operation)
+    if not is_done:
+        return f"Failed to {_space(action)} {row}"
+    if action in PAST:
+        return f"{PAST[action]} {row}"
+    return f"Ran {_space(action)} on {row}"
+
+
+def drop_repaired(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Leave out failures of writes that succeeded later in the turn: they were repaired."""
+    return [
+        each
+        for index, each in enumerate(operations)
+        if each["status"] == "success"
+        or not any(
+            later["status"] == "success" and _get_target(later) == _get_target(each)
+            for later in operations[index + 1 :]
+        )
+    ]
+
+
+def _get_target(operation: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(operation.get(name) for name in ("entity", "action", "entity_id"))
+
+
+def describe_row(operation: Mapping[str, Any]) -> str:
+    """Return a row as text: task “Find a venue”."""
+    entity, name = _space(str(operation.get("entity") or "row")), operation.get("entity_name")
+    return f"{entity} “{name}”" if name else entity
+
+
+def name_decision(operation: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the labels of the buttons that run a call and that leave it undone: Delete “X”, Keep it."""
+    action, name = str(operation.get("action") or "run"), operation.get("entity_name")
+    target = f"“{name}”" if name else _space(str(operation.get("entity") or "it"))
+    return f"{_space(action).capitalize()} {target}", "Keep it" if action == "delete" else f"Don’t {_space(action)}"
+
+
+def _space(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,115 @@
+/* A card shows one tool call: a line while it is closed; its arguments, answer and rows when it is open. */
+
+import { cloneTemplate } from "./dom.js";
+import { describeQuestion } from "./wording.js";
+
+const LABELS = { start: "Running", success: "Done", error: "Failed", confirm: "Waits for you", undone: "Not done" };
+const NEEDS_USER = "Needs you";
+const LEFT_UNDONE = "You went on without this. Nothing was done.";
+const MAX_HEADLINE = 140;
+const TIME = /\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?/g;
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/** Return the card of a call, wherever it is in the transcript. */
+export function findCard(id) {
+  return document.querySelector(`.card[data-call="${CSS.escape(id)}"]`);
+}
+
+/** Return a new card for an event `tool`. The arguments are written once: they never change. */
+export function createCard(data) {
+  const card = cloneTemplate("card-template");
+  card.dataset.call = data.id;
+  card.querySelector(".card-args").textContent = toJson(data.args);
+  if (data.name === "tool_help") card.querySelector(".card-envelope-title").textContent = "Help that was read";
+  updateCard(card, data);
+  return card;
+}
+
+/** Show where a call stands. */
+export function updateCard(card, data) {
+  const setText = (name, text) => {
+    card.querySelector(`.card-${name}`).textContent = text;
+  };
+  card.dataset.status = data.status;
+  card.toggleAttribute("data-for-user", Boolean(data.requires_user_action));
+  setText("op", data.op || data.name);
+  const isForUser = data.requires_user_action && data.status === "error";
+  setText("label", isForUser ? NEEDS_USER : LABELS[data.status]);
+  setText("headline", buildHeadline(data));
+  setText("time", formatDuration(data.duration_ms));
+  if (data.envelope) {
+    setText("envelope", toJson(data.envelope));
+    card.querySelector(".card-envelope").hidden = card.querySelector(".card-envelope-title").hidden = false;
+    card.querySelector(".card-rows").replaceChildren();
+    delete card.dataset.hasRows;
+  }
+  showQuestion(card, data.status === "confirm" ? data.envelope : null);
+}
+
+/** Say that the user did not answer, but went on. */
+export function leaveUndone(card) {
+  card.dataset.status = "undone";
+  card.querySelector(".card-label").textContent = LABELS.undone;
+  card.querySelector(".card-headline").textContent = LEFT_UNDONE;
+  showQuestion(card, null);
+}
+
+/** Return the parsed answer of a card, null if there is none. */
+export function readEnvelope(card) {
+  try {
+    return JSON.parse(card.querySelector(".card-envelope").textContent);
+  } catch {
+    return null;
+  }
+}
+
+/** Return the envelopes of an answer: the results of a batch, or the answer itself. */
+export function listEnvelopes(answer) {
+  return Array.isArray(answer.results) && "batch_id" in answer ? answer.results : [answer];
+}
+
+function showQuestion(card, envelope) {
+  const question = card.querySelector(".card-question");
+  question.hidden = !envelope;
+  if (!envelope) return;
+  const waiting = listEnvelopes(envelope).find((each) => each.error?.details?.reason === "confirmation_required");
+  const { text, approve, decline } = describeQuestion(waiting?.error.details.confirmation?.operation ?? {});
+  question.querySelector("p").textContent = text;
+  const [yes, no] = question.querySelectorAll("button");
+  yes.textContent = approve;
+  no.textContent = decline;
+  yes.disabled = no.disabled = false;
+}
+
+function buildHeadline({ args, envelope }) {
+  const messages = envelope ? listEnvelopes(envelope).map(readMessage).filter(Boolean) : [];
+  const text = shortenTimes(messages.join(" · ") || describeArgs(args));
+  return text.length > MAX_HEADLINE ? `${text.slice(0, MAX_HEADLINE - 1)}…` : text;
+}
+
+function readMessage(envelope) {
+  const message = envelope.error?.message || envelope.result?.message;
+  return typeof message === "string" ? message : "";
+}
+
+/** Return the first text among the arguments that says what a call is about. */
+function describeArgs(args) {
+  for (const values of [args?.args, args]) {
+    for (const name of ["query", "title", "name", "path"]) {
+      if (typeof values?.[name] === "string") return `“${values[name]}”`;
+    }
+  }
+  return "";
+}
+
+/** Write times as people do: 2026-11-25T10:00:00+01:00 as 25 Nov 10:00. */
+function shortenTimes(text) {
+  return text.replace(TIME, (_, month, day, time) => `${Number(day)} ${MONTHS[month - 1]} ${time}`);
+}
+
+function formatDuration(milliseconds) {
+  if (milliseconds == null) return "";
+  return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
+}
+
+const toJson = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

@@ -1,0 +1,110 @@
+/* The field for messages. What was typed is never lost: not if the server refuses it, and not on reload. */
+
+import { showAlert, updateAlert } from "./announcer.js";
+import { byId } from "./dom.js";
+
+const isTouch = matchMedia("(pointer: coarse)");
+
+export class Composer {
+  /** `onSend(text)`: the user sends what they typed. `onStop()`: they stop the answer. */
+  constructor({ conversationId, onSend, onStop }) {
+    this.field = byId("message");
+    this.sendButton = byId("send");
+    this.stopButton = byId("stop");
+    this.key = `chat-draft:${conversationId || "new"}`;
+    this.isRunning = false;
+    this.blockedUntil = 0;
+    this.onSend = onSend;
+    byId("composer").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+    this.stopButton.addEventListener("click", onStop);
+    this.field.addEventListener("input", () => this.update());
+    this.field.addEventListener("keydown", (event) => this.noteKey(event));
+    if (!this.field.value) this.field.value = sessionStorage.getItem(this.key) ?? "";
+    this.update();
+  }
+
+  submit() {
+    const text = this.field.value.trim();
+    if (!text || !this.canSend()) return;
+    this.setText("");
+    this.onSend(text);
+  }
+
+  canSend() {
+    return !this.isRunning && Date.now() >= this.blockedUntil;
+  }
+
+  /** Put a message back that was refused, before whatever was typed since. */
+  restore(text) {
+    const rest = this.field.value.trim();
+    this.setText(rest && rest !== text ? `${text}\n\n${rest}` : text);
+    this.field.focus();
+  }
+
+  setText(text) {
+    this.field.value = text;
+    this.update();
+  }
+
+  setRunning(isRunning) {
+    const hadFocus = this.stopButton === document.activeElement;
+    this.isRunning = isRunning;
+    this.stopButton.disabled = false;
+    this.update();
+    if (hadFocus) this.field.focus();
+  }
+
+  /** Say that the answer is being stopped, until it has ended. */
+  setStopping() {
+    this.stopButton.disabled = true;
+  }
+
+  /** Keep drafts apart: from now on this is another conversation. */
+  moveTo(conversationId) {
+    sessionStorage.removeItem(this.key);
+    this.key = `chat-draft:${conversationId}`;
+    this.update();
+  }
+
+  /** Let nothing be sent for some seconds, and count them down in the alert. */
+  block(seconds, text) {
+    this.blockedUntil = Date.now() + seconds * 1000;
+    showAlert(this.describeWait(text));
+    const timer = setInterval(() => {
+      if (Date.now() < this.blockedUntil) {
+        updateAlert(this.describeWait(text));
+        return;
+      }
+      clearInterval(timer);
+      showAlert("");
+      this.update();
+    }, 250);
+    this.update();
+  }
+
+  describeWait(text) {
+    const seconds = Math.ceil((this.blockedUntil - Date.now()) / 1000);
+    return `${text} You can send again in ${seconds} s.`;
+  }
+
+  noteKey(event) {
+    const begins = event.key === "Enter" && !event.shiftKey && !event.isComposing && !isTouch.matches;
+    if (!begins) return;
+    event.preventDefault();
+    this.submit();
+  }
+
+  update() {
+    const text = this.field.value;
+    this.sendButton.hidden = this.isRunning;
+    this.stopButton.hidden = !this.isRunning;
+    this.sendButton.disabled = !text.trim() || !this.canSend();
+    this.field.style.height = "auto";
+    this.field.style.height = `${this.field.scrollHeight}px`;
+    if (text) sessionStorage.setItem(this.key, text);
+    else sessionStorage.removeItem(this.key);
+  }
+}

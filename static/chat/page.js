@@ -1,0 +1,59 @@
+/* The entry: creates the parts of the page and connects its buttons to them. */
+
+import { Chat, copyAnswer } from "./chat.js";
+import { Composer } from "./composer.js";
+import { Conversations, NO_CONVERSATIONS } from "./conversations.js";
+import { byId } from "./dom.js";
+import { showRows } from "./rows.js";
+import { Transcript } from "./transcript.js";
+
+const isPanel = document.body.classList.contains("panel");
+const transcript = new Transcript();
+const composer = new Composer({
+  conversationId: document.body.dataset.conversation,
+  onSend: (text) => chat.send(text),
+  onStop: () => chat.stop(),
+});
+const conversations = isPanel ? NO_CONVERSATIONS : new Conversations();
+const chat = new Chat({ transcript, composer, conversations });
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (!button) return;
+  const { send, action, decide } = button.dataset;
+  if (send && composer.canSend()) chat.send(send);
+  if (action === "copy") copyAnswer(button.closest(".answer"));
+  if (action === "retry") chat.retry();
+  if (decide) chat.decide(button.closest(".card"), decide === "approve");
+  if (send || action === "retry" || decide) moveFocus();
+});
+
+/** Buttons that disappear when they were used leave the focus nowhere. On phones the keyboard stays closed. */
+function moveFocus() {
+  const target = matchMedia("(pointer: fine)").matches ? byId("message") : byId("scroller");
+  target.focus({ preventScroll: true });
+}
+
+// `toggle` does not bubble: it is seen on the way down.
+transcript.element.addEventListener(
+  "toggle",
+  (event) => {
+    transcript.holdStill();
+    if (event.target.open && event.target.matches(".figures")) event.target.scrollIntoView({ block: "nearest" });
+    const card = event.target.closest(".card");
+    if (card && event.target.open) showRows(card, (title) => composer.canSend() && chat.send(`Tell me more about “${title}”`));
+  },
+  true,
+);
+
+document.addEventListener("keydown", (event) => {
+  const isInField = event.target.matches("input"); // Escape ends a rename or a search there
+  if (event.key === "Escape" && chat.stream && !isInField && !document.querySelector(":popover-open, dialog[open]")) chat.stop();
+});
+
+// A page from the browser's cache has lost its stream.
+window.addEventListener("pagehide", () => chat.leave());
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+moveFocus();
+chat.resume();

@@ -1,0 +1,91 @@
+/* The messages on the page, and where the reader is in them. */
+
+import { Answer } from "./answer.js";
+import { leaveUndone } from "./card.js";
+import { byId, cloneTemplate } from "./dom.js";
+
+const NEAR_END = 80; // pixels
+
+export class Transcript {
+  constructor() {
+    this.element = byId("transcript");
+    this.scroller = byId("scroller");
+    this.jump = byId("jump");
+    this.follows = true; // whether the reader is at the end
+    this.isLive = false; // whether an answer is being written
+    this.isScheduled = false;
+    this.scroller.addEventListener("scroll", () => this.noteScroll(), { passive: true });
+    this.jump.addEventListener("click", () => this.scrollToEnd());
+    new ResizeObserver(() => this.keepUp()).observe(this.element);
+    if (this.element.childElementCount) this.scrollToEnd();
+  }
+
+  addQuestion(text) {
+    const question = cloneTemplate("question-template");
+    question.querySelector(".question-text").textContent = text;
+    this.element.append(question);
+    document.body.classList.remove("is-empty");
+    this.scrollToEnd();
+    return question;
+  }
+
+  addAnswer() {
+    const answer = Answer.create();
+    this.element.append(answer.element);
+    this.scrollToEnd();
+    return answer;
+  }
+
+  /** Return the answer that runs, null if there is none. */
+  findRunning() {
+    const last = this.element.lastElementChild;
+    return last?.matches('.answer[data-state="waiting"]') ? new Answer(last) : null;
+  }
+
+  /** Return the text of the last question, empty if there is none. */
+  readLastQuestion() {
+    return [...this.element.querySelectorAll(".question-text")].at(-1)?.textContent ?? "";
+  }
+
+  /** Close the questions about calls: the user went on without an answer to them. */
+  closeQuestions() {
+    this.element.querySelectorAll('.card[data-status="confirm"]').forEach(leaveUndone);
+  }
+
+  /** Take back what was added for a message that was refused. */
+  remove(...elements) {
+    elements.forEach((element) => element?.remove());
+    document.body.classList.toggle("is-empty", this.element.childElementCount === 0);
+  }
+
+  noteScroll() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    this.follows = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.jump.hidden = this.follows;
+  }
+
+  keepUp() {
+    if (!this.isLive || !this.follows || this.isScheduled) return;
+    this.isScheduled = true;
+    requestAnimationFrame(() => {
+      this.isScheduled = false;
+      if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
+    });
+  }
+
+  /** An answer begins or ends. At its end, its last lines are shown. */
+  setLive(isLive) {
+    if (this.isLive && !isLive && this.follows) this.scrollToEnd();
+    this.isLive = isLive;
+  }
+
+  /** Stay where the reader is, who has opened something. */
+  holdStill() {
+    this.follows = false;
+  }
+
+  scrollToEnd() {
+    this.follows = true;
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+}

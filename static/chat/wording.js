@@ -1,0 +1,40 @@
+/* Words for operations on rows, as in chat/pages/wording.py. The past forms come from there. */
+
+import { readData } from "./dom.js";
+
+const { past } = readData("vocabulary");
+
+const space = (name) => name.replaceAll("_", " ");
+const capitalize = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+export function describeRow({ entity, entity_name: name }) {
+  return name ? `${space(entity || "row")} “${name}”` : space(entity || "row");
+}
+
+export function describeWrite(operation) {
+  const row = describeRow(operation);
+  const action = operation.action ?? "";
+  if (operation.status !== "success") return `Failed to ${space(action)} ${row}`;
+  return action in past ? `${past[action]} ${row}` : `Ran ${space(action)} on ${row}`;
+}
+
+/** Leave out failures of writes that succeeded later in the turn: they were repaired. */
+export function dropRepaired(operations) {
+  const isSame = (a, b) => ["entity", "action", "entity_id"].every((name) => a[name] === b[name]);
+  return operations.filter(
+    (each, index) =>
+      each.status === "success" ||
+      !operations.slice(index + 1).some((later) => later.status === "success" && isSame(each, later)),
+  );
+}
+
+/** Return what a call would do and the labels of both buttons. */
+export function describeQuestion(operation) {
+  const action = operation.action || "run";
+  const target = operation.entity_name ? `“${operation.entity_name}”` : space(operation.entity || "it");
+  return {
+    text: `This would ${space(action)} the ${describeRow(operation)}.`,
+    approve: `${capitalize(space(action))} ${target}`,
+    decline: action === "delete" ? "Keep it" : `Don’t ${space(action)}`,
+  };
+}

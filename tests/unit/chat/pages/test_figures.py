@@ -1,0 +1,39 @@
+"""What served a turn and what it cost, in words."""
+
+from typing import Any
+
+import pytest
+
+from chat.models import Message
+from chat.pages.shown_messages import ShownLayer, format_dollars, show_figures
+
+
+@pytest.mark.parametrize(("dollars", "text"), [(0.0, "$0"), (0.00072, "$0.0007"), (0.0213, "$0.0213"), (1.5, "$1.50")])
+def test_dollars_have_the_digits_that_they_need(dollars: float, text: str) -> None:
+    assert format_dollars(dollars) == text
+
+
+def test_figures_name_what_served_the_turn() -> None:
+    layers: list[dict[str, Any]] = [
+        {"name": "system", "tokens": 250, "budget": 500, "cut": False},
+        {"name": "history", "tokens": 9_000, "budget": 4_000, "cut": True},
+        {"name": "tools", "tokens": 1_000, "budget": 0, "cut": False},  # 0: no budget
+    ]
+    usage = {"input": 1_400, "output": 12, "dollars": 0.002}
+    message = Message(surface="gateway", release="a" * 64, cohort="demo", layers=layers, usage=usage)
+
+    figures = show_figures(message)
+
+    assert figures.served == "gateway · aaaaaaaa · cohort demo"
+    assert figures.spent == "1,412 tokens · $0.0020"
+    assert figures.layers == (
+        ShownLayer("system", "250", "500", 50.0, False),
+        ShownLayer("history", "9,000", "4,000", 100, True),
+        ShownLayer("tools", "1,000", "", 0, False),
+    )
+
+
+def test_figures_of_a_turn_that_failed_early_are_empty() -> None:
+    figures = show_figures(Message(usage={"input": 0, "output": 0, "dollars": 0}))
+
+    assert (figures.served, figures.spent, figures.layers) == ("", "", ())

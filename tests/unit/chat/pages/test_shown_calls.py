@@ -1,0 +1,86 @@
+"""Cards: what a closed card says, and what the user is asked."""
+
+from typing import Any
+
+import pytest
+
+from chat.models import ToolCall
+from chat.pages.shown_calls import LEFT_UNDONE, Question, build_headline, format_duration, show_call
+
+REFUSAL: dict[str, Any] = {
+    "op": "onto.task.delete",
+    "ok": False,
+    "error": {
+        "code": "CONFLICT",
+        "message": "onto.task.delete needs the end user's agreement; nothing was done.",
+        "details": {
+            "reason": "confirmation_required",
+            "confirmation": {
+                "operation": {"entity": "task", "action": "delete", "entity_name": "Find a venue"},
+            },
+        },
+    },
+}
+
+
+def build_call(**fields: Any) -> ToolCall:
+    values = {"call_id": "call_1", "name": "tool_exec", "op": "onto.task.list", "args": '{"op": "onto.task.list"}'}
+    return ToolCall(**(values | {"status": "success", "position": 1, "round": 1, "text_before": 0} | fields))
+
+
+@pytest.mark.parametrize(
+    ("args", "answer", "headline"),
+    [
+        ({"op": "x", "args": {"query": "venue"}}, None, "“venue”"),  # while it runs
+        ({"path": "onto.task"}, None, "“onto.task”"),
+        ({}, {"result": {"message": "Created it."}}, "Created it."),
+        ({}, {"error": {"message": "The args are invalid."}}, "The args are invalid."),
+        ({}, {"result": {"message": "At 2026-11-25T09:30:00+01:00"}}, "At 25 Nov 09:30"),
+        ({}, {"result": {"message": "At 2026-13-25T09:30Z"}}, "At 25 13 09:30"),  # no month
+        (
+            {},
+            {"batch_id": "b", "results": [{"result": {"message": "One"}}, {"error": {"message": "Two"}}]},
+            "One · Two",
+        ),
+        ({}, {"result": {"message": {"not": "a text"}}}, ""),
+        ({"query": ["not a text"]}, None, ""),
+        ({}, {"result": {"message": "x" * 200}}, "x" * 139 + "…"),
+    ],
+)
+def test_headline_says_what_came_back_or_what_is_asked_for(
+    args: dict[str, Any], answer: dict[str, Any] | None, headline: str
+) -> None:
+    assert build_headline(args, answer) == headline
+
+
+def test_waiting_call_asks_with_buttons_that_name_the_row() -> None:
+    card = show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=True)
+
+    assert card.question == Question("This would delete the task “Find a venue”.", "Delete “Find a venue”", "Keep it")
+    assert card.label == "Waits for you"
+
+
+def test_call_that_was_passed_over_asks_nothing() -> None:
+    card = show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=False)
+
+    assert (card.status, card.label, card.headline, card.question) == ("undone", "Not done", LEFT_UNDONE, None)
+
+
+def test_call_that_only_the_user_can_repair_is_marked() -> None:
+    error = {"message": "Connect a calendar.", "details": {"reason": "not_connected"}}
+    card = show_call(build_call(status="error", envelope={"ok": False, "error": error}), is_waiting=True)
+
+    assert card.is_for_user
+    assert card.label == "Needs you"
+
+
+def test_malformed_arguments_are_shown_as_the_model_wrote_them() -> None:
+    card = show_call(build_call(args='{"op": ', status="error"), is_waiting=True)
+
+    assert card.args == '{"op": '
+    assert card.envelope == ""
+
+
+@pytest.mark.parametrize(("milliseconds", "text"), [(None, ""), (0, "0 ms"), (999, "999 ms"), (1240, "1.2 s")])
+def test_durations_have_a_unit(milliseconds: int | None, text: str) -> None:
+    assert format_duration(milliseconds) == text
