@@ -86,6 +86,7 @@ class Message(models.Model):
     cohort = models.CharField(max_length=200, blank=True)
     layers = models.JSONField(default=list, help_text="[{name, tokens, budget, cut}]")
     usage = models.JSONField(default=dict, help_text="{input, output, dollars, answers}")
+    written = models.JSONField(default=list, help_text="[{entity, action, entity_id?, entity_name?, status}]")
     finish = models.CharField(max_length=12, choices=Finish.choices, blank=True)
     error = models.JSONField(null=True, blank=True, help_text="{code, message, retryable}")
     cancel_requested = models.BooleanField(default=False)

@@ -65,7 +65,12 @@ def store_end(turn: Message, *, tokens: int, dollars: Decimal, at: datetime) -> 
     """Store the end of a turn, unless it was marked as interrupted meanwhile."""
     with transaction.atomic():
         Message.objects.filter(pk=turn.pk, finish="").update(
-            text=turn.text, finish=turn.finish, error=turn.error, usage=turn.usage, heartbeat_at=None
+            text=turn.text,
+            written=turn.written,
+            finish=turn.finish,
+            error=turn.error,
+            usage=turn.usage,
+            heartbeat_at=None,
         )
         Conversation.objects.filter(pk=turn.conversation_id).update(
             tokens=F("tokens") + tokens, dollars=F("dollars") + dollars, updated_at=at

@@ -33,6 +33,7 @@ def describe_message(message: Message) -> dict[str, Any]:
         "cohort": message.cohort,
         "layers": message.layers,
         "usage": message.usage,
+        "written": message.written,
         "finish": message.finish,
         "error": message.error,
         "calls": [describe_call(call) for call in message.calls.all()],

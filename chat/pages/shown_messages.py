@@ -9,7 +9,6 @@ from chat.models import Message, ToolCall
 from chat.pages import wording
 from chat.pages.shown_calls import ShownCall, show_call
 from chat.rendering.markdown import render_markdown
-from chat.turns import operations
 from chat.turns.operations import NamesSeen
 
 Finish = Message.Finish
@@ -110,7 +109,7 @@ def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> Sho
         created_at=message.created_at.isoformat(),
         state=message.finish,
         pieces=tuple(_split(message.text, calls, is_waiting=is_waiting)),
-        writes=tuple(_list_writes(calls, names)),
+        writes=tuple(_list_writes(message.written)),
         note=str(error.get("message") or NOTES.get(Finish(message.finish), "")),
         is_retryable=bool(error.get("retryable")),
         figures=show_figures(message),
@@ -129,9 +128,8 @@ def _split(text: str, calls: Sequence[ToolCall], *, is_waiting: bool) -> Iterato
         yield Piece(html=render_markdown(text[start:]))
 
 
-def _list_writes(calls: Sequence[ToolCall], names: NamesSeen) -> Iterator[Write]:
-    touched = [each for call in calls for each in operations.describe_end(call.envelope or {}, names)]
-    for operation in wording.drop_repaired([each for each in touched if operations.is_write(each)]):
+def _list_writes(written: list[dict[str, Any]]) -> Iterator[Write]:
+    for operation in wording.drop_repaired(written):
         yield Write(wording.describe_write(operation), operation["status"] == "success")
 
 

@@ -204,19 +204,19 @@ class TurnRunner:
         self._close_block()
         turn.text, turn.finish = self._text.text, finish
         turn.usage = {**usage.to_dict(), "answers": usage.answers}
+        turn.written = self._loop.tools.ledger if self._loop else []
         self._log.append("usage", usage.to_dict())
         if finish == Finish.ERROR:
             self._log.append("error", turn.error or {})
         else:
             title = titles.choose_title(self._conversation, self._turn, question=self._new.message)
-            written = self._loop.tools.ledger if self._loop else []
             self._log.append(
                 "done",
                 {
                     "message_id": str(turn.pk),
                     **({"title": title} if title else {}),
                     "reason": str(finish),
-                    "written": written,
+                    "written": turn.written,
                 },
             )
         self._store_end()
