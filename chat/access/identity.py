@@ -55,8 +55,8 @@ def _identify_service(request: HttpRequest, authorization: str) -> Credentials:
     subject = request.headers.get("Gateway-Subject", "")
     if scheme.lower() != "bearer" or not key.strip().isascii() or not key.strip():
         raise ApiError(401, "not_signed_in", "Send the header Authorization: Bearer <key>.")
-    if not subject or len(subject) > MAX_SUBJECT or not subject.isprintable():
-        raise ApiError(400, "invalid_request", "Send the header Gateway-Subject: the id of the user you speak for.")
+    if not subject or len(subject) > MAX_SUBJECT or not (subject.isascii() and subject.isprintable()):
+        raise ApiError(400, "invalid_request", "Send the header Gateway-Subject: whom you speak for, in ASCII.")
     credentials = Credentials(key.strip(), subject)
     service_keys.check_with_gateway(credentials)
     return credentials

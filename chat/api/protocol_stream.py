@@ -5,6 +5,7 @@ from typing import Any, Protocol
 from uuid import UUID, uuid5
 
 import orjson
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.api.base import run_with_identity
@@ -34,6 +35,8 @@ def read_json_object(request: HttpRequest) -> dict[str, Any]:
     """Return the body of a client, which may have more fields than we read. Raises ApiError."""
     try:
         body = strict_json.loads(request.body)
+    except RequestDataTooBig:
+        raise ApiError(413, "too_large", "The body is too large. Send only the last messages.") from None
     except strict_json.NotStrictJSON as error:
         raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
     if not isinstance(body, dict):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
 from rest_framework import serializers
 
@@ -52,6 +53,8 @@ def read_body(request: HttpRequest, serializer_class: type[serializers.Serialize
     """Return the validated body. Raises ApiError that names each wrong field."""
     try:
         body = strict_json.loads(request.body) if request.body else {}
+    except RequestDataTooBig:
+        raise ApiError(413, "too_large", "The body is too large. Send a shorter message.") from None
     except strict_json.NotStrictJSON as error:
         raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
     if not isinstance(body, dict):

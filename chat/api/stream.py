@@ -61,8 +61,11 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int]:
         raise ApiError(400, "invalid_request", text)
     turn_id, number = parsed
     turns = Message.objects.filter(pk=turn_id, role=Message.Role.ASSISTANT, conversation__subject=identity.subject)
-    if not turns.filter(conversation__deleted_at=None).exists():
+    turn = turns.filter(conversation__deleted_at=None).first()
+    if turn is None:
         raise ApiError(404, "not_found", "There is no such turn. Load the conversation instead.")
+    if turn.finish not in ("", Message.Finish.INTERRUPTED) and not turn.event_chunks.exists():
+        raise ApiError(404, "not_found", "The events of this turn are gone. Load the conversation instead.")
     return turn_id, number
 
 

@@ -2,6 +2,8 @@
 
 import logging
 
+from django.db import DatabaseError, InterfaceError
+
 from chat.conversations import turn_store
 from chat.conversations.start_turn import shorten_title
 from chat.models import Conversation, Message
@@ -27,7 +29,10 @@ def choose_title(conversation: Conversation, turn: Message, *, question: str) ->
     title = _ask_model(question, turn.text)
     if not title:
         return conversation.title
-    return title if turn_store.store_title(conversation, title) else ""
+    try:
+        return title if turn_store.store_title(conversation, title) else ""
+    except (DatabaseError, InterfaceError):
+        return conversation.title  # the answer counts more
 
 
 def _ask_model(question: str, answer: str) -> str:

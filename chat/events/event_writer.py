@@ -97,9 +97,10 @@ def _run() -> None:
                 next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
         except (DatabaseError, InterfaceError) as error:
             log.warning("chat.events_not_written turns=%d reason=%s", len(_running), type(error).__name__)
-            connection.close()
         except Exception as error:
             log.error("chat.event_writer_failed\n%s", safe_traceback.format(error))
+        finally:
+            connection.close()  # to the pool, which may have no other one
         with _lock:
             if not _running:
                 _stop()
@@ -110,7 +111,6 @@ def _stop() -> None:
     """End the thread, which holds the lock. The next turn starts another one."""
     global _thread
     _thread = None
-    connection.close()
 
 
 def _write_all() -> None:

@@ -53,8 +53,8 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     """Start a turn and return its log, whose first event is there already."""
     turn_log, abort = TurnLog(str(new.turn.pk)), Abort()
     turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
-    event_writer.add_turn(turn_log, abort.set)
     runner = TurnRunner(new, credentials, turn_log, abort)
+    event_writer.add_turn(turn_log, abort.set)
     start_thread(runner.run, name=f"turn-{new.turn.pk}")
     return turn_log
 

@@ -43,6 +43,10 @@ def send(client: Client, body: Any, **headers: str) -> HttpResponse:
     return client.post("/chat/api/stream", body, content_type="application/json", headers=headers)
 
 
+def send_raw(client: Client, path: str, body: bytes) -> HttpResponse:
+    return client.generic("POST", f"/chat/api/{path}", body, content_type="application/json")
+
+
 def get_code(response: HttpResponse) -> tuple[int, str]:
     error = response.json()["error"]
     assert set(error) == {"code", "message", "retryable"}
@@ -91,6 +95,7 @@ def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarnes
         ({"Authorization": "Basic eDp5"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "a"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong"}, (400, "invalid_request")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "zoë"}, (400, "invalid_request")),
     ],
 )
 def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refusal: tuple[int, str]) -> None:
@@ -125,6 +130,19 @@ def test_body_that_is_not_json_is_refused(person: Client) -> None:
     response = person.generic("POST", "/chat/api/stream", b"{", content_type="application/json")
 
     assert get_code(response) == (400, "invalid_request")
+
+
+def test_body_that_is_too_large_is_refused(person: Client, settings: Any) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
+
+    assert get_code(send(person, {"message": "x" * 2_000})) == (413, "too_large")
+    assert get_code(send_raw(person, "ag-ui", b"x" * 2_000)) == (413, "too_large")
+
+
+def test_events_of_an_old_turn_are_gone(person: Client) -> None:
+    turn = make_conversation().messages.get(role="assistant")
+
+    assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:3"})) == (404, "not_found")
 
 
 def test_message_begins_a_conversation_at_its_place(person: Client) -> None:
