@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.http import HttpResponse
-from django.test import Client
 from django.utils import timezone
 
 from chat.access import service_keys
@@ -15,6 +14,7 @@ from chat.conversations import retention, start_turn
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
 from gateway.jobs import subject_data
+from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 
@@ -30,20 +30,20 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def person() -> Client:
+def person() -> AsyncViewClient:
     """A browser of a user who is the demo subject."""
     user = User.objects.create_user("ana", password="a long pass phrase")
     Profile.objects.create(user=user, subject=DEMO_SUBJECT)
-    browser = Client()
+    browser = AsyncViewClient()
     browser.force_login(user)
     return browser
 
 
-def send(client: Client, body: Any, **headers: str) -> HttpResponse:
+def send(client: AsyncViewClient, body: Any, **headers: str) -> HttpResponse:
     return client.post("/chat/api/stream", body, content_type="application/json", headers=headers)
 
 
-def send_raw(client: Client, path: str, body: bytes) -> HttpResponse:
+def send_raw(client: AsyncViewClient, path: str, body: bytes) -> HttpResponse:
     return client.generic("POST", f"/chat/api/{path}", body, content_type="application/json")
 
 
@@ -64,18 +64,18 @@ def make_conversation(title: str = "Late tasks", subject: str = DEMO_SUBJECT, **
 
 
 def test_strangers_are_asked_to_sign_in() -> None:
-    assert get_code(send(Client(), {"message": "Hello"})) == (401, "not_signed_in")
+    assert get_code(send(AsyncViewClient(), {"message": "Hello"})) == (401, "not_signed_in")
 
 
 def test_user_without_a_profile_is_told_who_can_help() -> None:
-    browser = Client()
+    browser = AsyncViewClient()
     browser.force_login(User.objects.create_user("ben"))
 
     assert get_code(browser.get("/chat/api/sessions")) == (403, "no_profile")
 
 
-def test_other_sites_cannot_send_with_a_session(person: Client) -> None:
-    strict = Client(enforce_csrf_checks=True)
+def test_other_sites_cannot_send_with_a_session(person: AsyncViewClient) -> None:
+    strict = AsyncViewClient(enforce_csrf_checks=True)
     strict.cookies = person.cookies
 
     assert get_code(send(strict, {"message": "Hello"})) == (403, "csrf_failed")
@@ -85,7 +85,7 @@ def test_other_sites_cannot_send_with_a_session(person: Client) -> None:
 def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarness) -> None:
     headers = {"Authorization": f"Bearer {chat.credentials.key}", "Gateway-Subject": "somebody"}
 
-    assert send(Client(enforce_csrf_checks=True), {"message": "Hello"}, **headers).status_code == 200
+    assert send(AsyncViewClient(enforce_csrf_checks=True), {"message": "Hello"}, **headers).status_code == 200
     assert Conversation.objects.get().subject == "somebody"
 
 
@@ -99,7 +99,7 @@ def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarnes
     ],
 )
 def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refusal: tuple[int, str]) -> None:
-    assert get_code(send(Client(), {"message": "Hello"}, **headers)) == refusal
+    assert get_code(send(AsyncViewClient(), {"message": "Hello"}, **headers)) == refusal
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -121,31 +121,31 @@ def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refu
         {"message": {"text": "Hello"}},
     ],
 )
-def test_malformed_requests_are_refused_and_store_nothing(person: Client, body: Any) -> None:
+def test_malformed_requests_are_refused_and_store_nothing(person: AsyncViewClient, body: Any) -> None:
     assert get_code(send(person, body)) == (400, "invalid_request")
     assert not Conversation.objects.exists()
 
 
-def test_body_that_is_not_json_is_refused(person: Client) -> None:
+def test_body_that_is_not_json_is_refused(person: AsyncViewClient) -> None:
     response = person.generic("POST", "/chat/api/stream", b"{", content_type="application/json")
 
     assert get_code(response) == (400, "invalid_request")
 
 
-def test_body_that_is_too_large_is_refused(person: Client, settings: Any) -> None:
+def test_body_that_is_too_large_is_refused(person: AsyncViewClient, settings: Any) -> None:
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000
 
     assert get_code(send(person, {"message": "x" * 2_000})) == (413, "too_large")
     assert get_code(send_raw(person, "ag-ui", b"x" * 2_000)) == (413, "too_large")
 
 
-def test_events_of_an_old_turn_are_gone(person: Client) -> None:
+def test_events_of_an_old_turn_are_gone(person: AsyncViewClient) -> None:
     turn = make_conversation().messages.get(role="assistant")
 
     assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:3"})) == (404, "not_found")
 
 
-def test_message_begins_a_conversation_at_its_place(person: Client) -> None:
+def test_message_begins_a_conversation_at_its_place(person: AsyncViewClient) -> None:
     context = {"type": "project", "project_id": DEMO_PROJECT_ID}
 
     response = send(person, {"message": "  Which tasks are late?\n", "context": context})
@@ -156,7 +156,7 @@ def test_message_begins_a_conversation_at_its_place(person: Client) -> None:
     assert [(each.role, each.finish) for each in conversation.messages.all()] == [("user", ""), ("assistant", "")]
 
 
-def test_conversation_answers_one_message_at_a_time(person: Client) -> None:
+def test_conversation_answers_one_message_at_a_time(person: AsyncViewClient) -> None:
     send(person, {"message": "One"})
     session = str(Conversation.objects.get().pk)
 
@@ -164,7 +164,7 @@ def test_conversation_answers_one_message_at_a_time(person: Client) -> None:
     assert Message.objects.count() == 2
 
 
-def test_conversations_of_others_do_not_exist(person: Client) -> None:
+def test_conversations_of_others_do_not_exist(person: AsyncViewClient) -> None:
     foreign = make_conversation(subject="somebody-else")
     turn = foreign.messages.get(role="assistant")
     path = f"/chat/api/sessions/{foreign.pk}"
@@ -176,7 +176,7 @@ def test_conversations_of_others_do_not_exist(person: Client) -> None:
     assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:0"})) == (404, "not_found")
 
 
-def test_messages_of_a_minute_are_limited(person: Client) -> None:
+def test_messages_of_a_minute_are_limited(person: AsyncViewClient) -> None:
     for _ in range(start_turn.MAX_MESSAGES_A_MINUTE):
         make_conversation()
 
@@ -187,7 +187,7 @@ def test_messages_of_a_minute_are_limited(person: Client) -> None:
     assert not Message.objects.filter(text="One more").exists()
 
 
-def test_dead_turn_does_not_block_the_next_message(person: Client) -> None:
+def test_dead_turn_does_not_block_the_next_message(person: AsyncViewClient) -> None:
     send(person, {"message": "One"})
     Message.objects.filter(role="assistant").update(heartbeat_at=timezone.now() - timedelta(seconds=60))
 
@@ -197,7 +197,7 @@ def test_dead_turn_does_not_block_the_next_message(person: Client) -> None:
     assert [each.finish for each in Message.objects.filter(role="assistant")] == ["interrupted", ""]
 
 
-def test_other_methods_and_paths_are_errors_in_json(person: Client) -> None:
+def test_other_methods_and_paths_are_errors_in_json(person: AsyncViewClient) -> None:
     response = person.put("/chat/api/stream")
 
     assert (get_code(response), response.headers["Allow"]) == ((405, "method_not_allowed"), "POST, GET")
@@ -207,7 +207,7 @@ def test_other_methods_and_paths_are_errors_in_json(person: Client) -> None:
 # --- conversations ----------------------------------------------------------------------------------------------------
 
 
-def test_list_search_and_pages(person: Client) -> None:
+def test_list_search_and_pages(person: AsyncViewClient) -> None:
     for number in range(60):
         make_conversation(f"Topic {number}", updated_at=timezone.now() - timedelta(minutes=number))
 
@@ -222,7 +222,7 @@ def test_list_search_and_pages(person: Client) -> None:
     assert get_code(person.get("/chat/api/sessions", {"cursor": "x"})) == (400, "invalid_request")
 
 
-def test_whole_conversation_has_its_cards(chat: ChatHarness, person: Client) -> None:
+def test_whole_conversation_has_its_cards(chat: ChatHarness, person: AsyncViewClient) -> None:
     turn = chat.say("Urgent?", [exec_call("onto.task.list", limit=1)], "One.")
 
     whole = person.get(f"/chat/api/sessions/{turn.conversation.pk}").json()
@@ -237,14 +237,14 @@ def test_whole_conversation_has_its_cards(chat: ChatHarness, person: Client) -> 
     assert "attachment" in exported.headers["Content-Disposition"]
 
 
-def test_token_of_a_confirmation_is_never_shown(chat: ChatHarness, person: Client) -> None:
+def test_token_of_a_confirmation_is_never_shown(chat: ChatHarness, person: AsyncViewClient) -> None:
     turn = chat.say("Delete", [exec_call("onto.task.delete", task_id="7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01")])
 
     assert turn.calls[0].confirmation
     assert b'"token"' not in person.get(f"/chat/api/sessions/{turn.conversation.pk}").content
 
 
-def test_title_of_a_person_stays(chat: ChatHarness, person: Client) -> None:
+def test_title_of_a_person_stays(chat: ChatHarness, person: AsyncViewClient) -> None:
     conversation = make_conversation()
     path = f"/chat/api/sessions/{conversation.pk}"
 
@@ -254,7 +254,7 @@ def test_title_of_a_person_stays(chat: ChatHarness, person: Client) -> None:
     assert get_code(person.patch(path, {"title": " "}, content_type="application/json")) == (400, "invalid_request")
 
 
-def test_deleted_conversation_is_gone_and_its_rows_follow(person: Client) -> None:
+def test_deleted_conversation_is_gone_and_its_rows_follow(person: AsyncViewClient) -> None:
     conversation = make_conversation()
 
     assert person.delete(f"/chat/api/sessions/{conversation.pk}").status_code == 204
@@ -263,7 +263,7 @@ def test_deleted_conversation_is_gone_and_its_rows_follow(person: Client) -> Non
     assert not Message.objects.exists()
 
 
-def test_decision_about_a_call_that_does_not_wait_is_refused(person: Client) -> None:
+def test_decision_about_a_call_that_does_not_wait_is_refused(person: AsyncViewClient) -> None:
     conversation = make_conversation()
     body = {"session_id": str(conversation.pk), "decision": {"call_id": str(uuid.uuid4()), "approve": True}}
 
@@ -285,7 +285,7 @@ def test_old_rows_are_deleted(settings: Any) -> None:
     assert EventChunk.objects.count() == 1
 
 
-def test_forgotten_subject_has_no_conversations(person: Client) -> None:
+def test_forgotten_subject_has_no_conversations(person: AsyncViewClient) -> None:
     make_conversation()
     kept = make_conversation(subject="somebody-else")
 
@@ -299,11 +299,11 @@ def test_forgotten_subject_has_no_conversations(person: Client) -> None:
 # --- clients of other protocols ---------------------------------------------------------------------------------------
 
 
-def post(client: Client, path: str, body: Any) -> HttpResponse:
+def post(client: AsyncViewClient, path: str, body: Any) -> HttpResponse:
     return client.post(f"/chat/api/{path}", body, content_type="application/json")
 
 
-def test_clients_bring_their_own_ids_of_conversations(person: Client) -> None:
+def test_clients_bring_their_own_ids_of_conversations(person: AsyncViewClient) -> None:
     user_message = {"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}
     for path, body in (
         ("ai-sdk", {"id": "chat-1", "messages": [user_message], "trigger": "submit-message"}),
@@ -334,6 +334,6 @@ def test_clients_bring_their_own_ids_of_conversations(person: Client) -> None:
         ("ai-sdk", {"id": "c", "messages": ["x"], "context": {"type": "moon"}}),
     ],
 )
-def test_malformed_requests_of_other_protocols_are_refused(person: Client, path: str, body: Any) -> None:
+def test_malformed_requests_of_other_protocols_are_refused(person: AsyncViewClient, path: str, body: Any) -> None:
     assert get_code(post(person, path, body)) == (400, "invalid_request")
     assert not Conversation.objects.exists()

@@ -15,7 +15,7 @@ from tests.support.servers.processes import Server, eventually
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT
 
-pytestmark = [pytest.mark.server, pytest.mark.both_databases]
+pytestmark = pytest.mark.server
 
 QUESTION = "What is on my plate? Show my high-priority tasks."  # takes some seconds to answer
 HELLO = "Hello"
@@ -61,6 +61,7 @@ def test_cut_streams_resume_without_a_gap_and_without_a_repeat(start_chat: Calla
         run_in_threads([lambda each=each: check(*each) for each in cuts[at : at + AT_ONCE]])
 
 
+@pytest.mark.both_databases
 def test_killed_process_ends_the_stream_with_interrupted(start_chat: Callable[..., ChatServer]) -> None:
     first, second = start_chat(), start_chat()
 
@@ -132,6 +133,7 @@ def test_gateway_judges_keys_of_services(start_chat: Callable[..., ChatServer]) 
     assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "forbidden")
 
 
+@pytest.mark.both_databases
 def test_streams_hold_no_connection(start_chat: Callable[..., ChatServer]) -> None:
     """Turns that wait for their model leave the only connection of the pool to others."""
     chat = start_chat(GATEWAY_DB_POOL_SIZE="1")
