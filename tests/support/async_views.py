@@ -1,6 +1,6 @@
 """Calls of async views in tests, in a thread with the test's transaction.
 
-Django runs an async view on an event loop of its own, which it cannot where one runs already: browser tests leave one in
+Django runs an async view on an event loop of its own. It cannot where one runs already, and browser tests leave one in
 the thread of their process.
 """
 
