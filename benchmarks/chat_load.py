@@ -1,6 +1,7 @@
 """Many streams of the chat at once, and a model that writes to all of them at a steady pace. All on one event loop."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -75,15 +76,59 @@ async def collect_stream(address: Address, request: bytes) -> bytes:
 
 
 @asynccontextmanager
+async def serve_recorded(upstream: Address) -> AsyncIterator[str]:
+    """Serve the first answer of a server for each path, again and again, and yield its base URL.
+
+    What is measured against it is not the server's share.
+    """
+    answers: dict[bytes, bytes] = {}
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while True:
+                head, body = await _read_request(reader)
+                path = head.split(b" ", 2)[1]
+                if path not in answers:
+                    answers[path] = await asyncio.to_thread(_forward, upstream, head, body)
+                writer.write(answers[path])
+        except asyncio.IncompleteReadError:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def _forward(upstream: Address, head: bytes, body: bytes) -> bytes:
+    """Return the response of the upstream, with the headers that a client needs."""
+    with socket.create_connection(upstream, timeout=TIMEOUT_SECONDS) as connection:
+        connection.sendall(head + body)
+        received = bytearray()
+        while (end := received.find(b"\r\n\r\n")) < 0 or len(received) < end + 4 + _get_length(received[:end]):
+            received += connection.recv(65_536)
+    content = bytes(received[end + 4 :])
+    status = bytes(received[:end]).partition(b"\r\n")[0]
+    return b"%s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (status, len(content), content)
+
+
+async def _read_request(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    head = await reader.readuntil(b"\r\n\r\n")
+    return head, await reader.readexactly(_get_length(head))
+
+
+def _get_length(head: bytes | bytearray) -> int:
+    lengths = [line for line in bytes(head).lower().split(b"\r\n") if line.startswith(b"content-length:")]
+    return int(lengths[0].partition(b":")[2]) if lengths else 0
+
+
+@asynccontextmanager
 async def serve_model(*, per_second: float, words: int) -> AsyncIterator[str]:
     """Serve a model that answers each request with so many words at a pace, and yield its base URL."""
     event = _build_chunk({"content": WORD}, None)
     end = _build_chunk({}, "stop") + b"data: [DONE]\n\n"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.partition(b":")[2]))
+        await _read_request(reader)
         writer.write(MODEL_HEAD)
         next_at = time.monotonic()
         for _ in range(words):

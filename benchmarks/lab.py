@@ -24,6 +24,12 @@ from tools import databases
 
 SUBJECT = "benchmark-user"
 
+PUT_ALL_ON_GATEWAY = """
+from analytics.models import Cohort
+from analytics.rollout.flags import FlagKey
+Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedDatabase:
@@ -123,9 +129,13 @@ class Lab:
         return servers.run_server(servers.CHAT, environment, probe="/healthz")
 
     def get_demo(self) -> PreparedDatabase:
-        """Return a database with the shipped catalog, the demo workspace, and a key for any subject."""
+        """Return a database with the shipped catalog, the demo workspace, and a key for any subject.
+
+        All subjects are on the gateway surface.
+        """
         self._set_up_demo()
         if not self._demo_key:
+            self._run_on_demo("shell", "-c", PUT_ALL_ON_GATEWAY)
             self._demo_key = self._run_on_demo("create_api_key", "chat", "--rate", "100000").decode().strip()
         return PreparedDatabase(self._demo_url, self._demo_key, [], 0, 0)
 

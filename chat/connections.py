@@ -11,7 +11,13 @@ R = TypeVar("R")
 
 
 def give_back_connection() -> None:
-    """Return this thread's connection to the pool, unless a transaction is open, as in tests."""
+    """Return this thread's connection to the pool. A file of SQLite has no pool: its connections stay open."""
+    if connection.vendor != "sqlite":
+        close_connection()
+
+
+def close_connection() -> None:
+    """Close this thread's connection, which ends with its thread. In tests, a transaction may be open."""
     if not connection.in_atomic_block:
         connection.close()
 

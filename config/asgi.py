@@ -2,12 +2,21 @@
 
 import os
 import threading
+from typing import Any
 
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.chat_settings"
 
 from django.core.asgi import get_asgi_application
 
+from config.chat_api import PREFIX, ChatApiHandler
 from core import safe_traceback
 
 threading.excepthook = safe_traceback.log_thread_failure
-application = get_asgi_application()
+_pages = get_asgi_application()
+_api = ChatApiHandler()
+
+
+async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Serve the API and the pages."""
+    handler = _api if scope.get("path", "").startswith(PREFIX) else _pages
+    await handler(scope, receive, send)

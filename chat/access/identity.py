@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 from django.middleware.csrf import CsrfViewMiddleware
 
@@ -33,12 +35,13 @@ def identify(request: HttpRequest) -> Identity:
     authorization = request.headers.get("Authorization", "")
     if authorization:
         return Identity(_identify_service(request, authorization))
-    if not request.user.is_authenticated:
+    user_id = _find_signed_in_user(request)
+    if user_id is None:
         message = "Sign in at /chat/, or send an API key: Authorization: Bearer <key>."
         raise ApiError(401, "not_signed_in", message)
     if request.method not in ("GET", "HEAD") and (reason := _find_csrf_problem(request)):
         raise ApiError(403, "csrf_failed", f"Reload the page and try again. {reason}")
-    return Identity(Credentials(settings.CHAT_GATEWAY_KEY, get_subject(request.user.pk)))
+    return Identity(Credentials(settings.CHAT_GATEWAY_KEY, get_subject(user_id)))
 
 
 def get_subject(user_id: int) -> str:
@@ -60,6 +63,13 @@ def _identify_service(request: HttpRequest, authorization: str) -> Credentials:
     credentials = Credentials(key.strip(), subject)
     service_keys.check_with_gateway(credentials)
     return credentials
+
+
+def _find_signed_in_user(request: HttpRequest) -> int | None:
+    """Return the user of the request's session, as Django's middleware does."""
+    request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
+    user = get_user(request)
+    return user.pk if user.is_authenticated else None
 
 
 class _CsrfCheck(CsrfViewMiddleware):

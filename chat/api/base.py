@@ -1,10 +1,11 @@
 """What all views of the API share: who asks, errors as JSON, and work in a thread that holds no connection after."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from typing import Any, TypeVar
 
-from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
@@ -13,6 +14,10 @@ from chat.connections import gives_connection_back
 from chat.errors import ApiError
 
 R = TypeVar("R")
+
+THREADS = 8
+
+_threads = ThreadPoolExecutor(THREADS, thread_name_prefix="chat-api")
 
 View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
@@ -46,4 +51,9 @@ async def run_with_identity(request: HttpRequest, function: Callable[[Identity],
     def work() -> R:
         return function(identify(request))
 
-    return await sync_to_async(work)()
+    return await run_in_thread(work)
+
+
+async def run_in_thread(work: Callable[[], R]) -> R:
+    """Run something in one of a few threads, which keep their connections where there is no pool."""
+    return await asyncio.get_running_loop().run_in_executor(_threads, work)

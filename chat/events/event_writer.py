@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, InterfaceError, connection
+from django.db import DatabaseError, InterfaceError
 from django.utils import timezone
 
+from chat.connections import close_connection, give_back_connection
 from chat.events.turn_log import TurnLog
 from chat.models import EventChunk, Message
 from core import safe_traceback
@@ -100,10 +101,11 @@ def _run() -> None:
         except Exception as error:
             log.error("chat.event_writer_failed\n%s", safe_traceback.format(error))
         finally:
-            connection.close()  # to the pool, which may have no other one
+            give_back_connection()  # the pool may have no other one
         with _lock:
             if not _running:
                 _stop()
+                close_connection()
                 return
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import DatabaseError, InterfaceError
 
-from chat.connections import give_back_connection
+from chat.connections import close_connection, give_back_connection
 from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
 from chat.context.place import PROJECT, Place
@@ -109,8 +109,11 @@ class TurnRunner:
             event_writer.remove_turn(self._log)
             self._log.close()
             give_back_connection()
-        telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-        compression.compress_when_long(self._conversation)
+        try:
+            telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+            compression.compress_when_long(self._conversation)
+        finally:
+            close_connection()
 
     def _run(self) -> Finish:
         toolset = self._gateway.fetch_toolset(self._new.message)

@@ -5,11 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.utils import timezone
 
 from chat.access import service_keys
+from chat.api import base
 from chat.conversations import retention, start_turn
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
@@ -26,6 +28,7 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start turns without running them: their threads would not see the test's transaction."""
     monkeypatch.setattr(turn_runner, "start_thread", lambda *_, **__: None)
     monkeypatch.setattr(turn_runner.event_writer, "add_turn", lambda *_: None)
+    monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
     service_keys.clear_cache()
 
 

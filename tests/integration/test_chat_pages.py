@@ -223,7 +223,9 @@ def test_answer_is_rendered_between_its_calls(http: HttpClient) -> None:
     }
     text = "I **create** it.\n\nDone."
     call = {"op": "onto.task.create", "args": '{"op": "onto.task.create"}', "envelope": envelope, "text_before": 18}
-    page = read_page(http, create_answer(text=text, calls=[call], surface="gateway", release="abcdefgh1234"))
+    written = [{"entity": "task", "action": "create", "entity_name": "Find a venue", "status": "success"}]
+    message = create_answer(text=text, calls=[call], written=written, surface="gateway", release="abcdefgh1234")
+    page = read_page(http, message)
 
     parts = ("I <strong>create</strong> it.", "onto.task.create", "Created the task.", "<p>Done.</p>")
     assert sorted(parts, key=page.index) == list(parts)
