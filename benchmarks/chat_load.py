@@ -31,6 +31,12 @@ def build_message(key: str, subject: str, message: str) -> bytes:
     return build_request("POST", "/chat/api/stream", headers, orjson.dumps({"message": message}))
 
 
+def build_list_request(key: str, subject: str) -> bytes:
+    """Return the request of a subject's conversations."""
+    headers = {"Authorization": f"Bearer {key}", "Gateway-Subject": subject, "Connection": "close"}
+    return build_request("GET", "/chat/api/sessions", headers)
+
+
 async def read_stream(address: Address, request: bytes) -> StreamTimes:
     """Send a message and read its stream to the end. Raises OSError if the stream is not one."""
     times, head, started = StreamTimes(), b"", time.perf_counter()

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from chat.context.place import GLOBAL
 from chat.errors import ApiError
@@ -52,7 +52,7 @@ def start_turn(
     Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if the decision comes too
     late, 429 over a limit.
     """
-    event_writer.mark_dead_turns()
+    event_writer.mark_dead_turns_sometimes()
     try:
         with transaction.atomic():
             _lock_subject(subject)
@@ -138,14 +138,16 @@ def _lock_subject(subject: str) -> None:
 
 
 def _check_limits(subject: str, at: datetime) -> None:
+    since = at - timedelta(minutes=1)
     turns = Message.objects.filter(conversation__subject=subject, role=Message.Role.ASSISTANT)
-    lately = turns.filter(created_at__gt=at - timedelta(minutes=1)).order_by("created_at")
-    times = list(lately.values_list("created_at", flat=True))
+    recent_or_running = turns.filter(Q(created_at__gt=since) | Q(finish="")).order_by("created_at")
+    rows = list(recent_or_running.values_list("created_at", "finish"))
+    times = [created_at for created_at, _ in rows if created_at > since]
     if len(times) >= MAX_MESSAGES_A_MINUTE:
         wait = times[-MAX_MESSAGES_A_MINUTE] + timedelta(minutes=1) - at
         text = f"More than {MAX_MESSAGES_A_MINUTE} messages in a minute. Try again in {_count_seconds(wait)} s."
         raise ApiError(429, "rate_limited", text, retry_after=_count_seconds(wait))
-    if turns.filter(finish="").count() >= MAX_TURNS_AT_ONCE:
+    if sum(not finish for _, finish in rows) >= MAX_TURNS_AT_ONCE:
         text = f"{MAX_TURNS_AT_ONCE} answers are being written already. Wait for one of them, or cancel it."
         raise ApiError(429, "rate_limited", text, retry_after=2)
 

@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.25
 HEARTBEAT_SECONDS = 4.0
+MARKING_SECONDS = 2.0
 DEAD_AFTER = timedelta(seconds=11)  # without a heartbeat: a turn that is behind by two
 
 INTERRUPTED = {
@@ -34,6 +35,7 @@ _running: dict[str, tuple[TurnLog, Cancel]] = {}
 _lock = threading.Lock()
 _write_lock = threading.Lock()  # the thread of a turn writes its last events, and no event is written twice
 _thread: threading.Thread | None = None
+_next_marking = 0.0
 
 
 def add_turn(turn_log: TurnLog, cancel: Cancel) -> None:
@@ -76,6 +78,14 @@ def write_events(turn_log: TurnLog) -> None:
         if chunk is not None:
             chunk.save(force_insert=True)
             turn_log.written = chunk.last
+
+
+def mark_dead_turns_sometimes() -> None:
+    """Mark dead turns unless that was done a moment ago."""
+    global _next_marking
+    if time.monotonic() >= _next_marking:
+        _next_marking = time.monotonic() + MARKING_SECONDS
+        mark_dead_turns()
 
 
 def mark_dead_turns() -> None:
