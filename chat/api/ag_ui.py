@@ -5,7 +5,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponseBase
 
 from chat.api.base import api_view
-from chat.api.protocol_stream import read_json_object, stream_new_turn
+from chat.api.protocol_stream import stream_new_turn
+from chat.api.requests import read_json_object
 from chat.errors import ApiError
 from chat.protocols.ag_ui import AgUiEncoder
 

@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
-from chat.api.protocol_stream import build_session_id, read_json_object, respond, stream_new_turn
+from chat.api.protocol_stream import build_session_id, respond, stream_new_turn
+from chat.api.requests import read_json_object
 from chat.errors import ApiError
 from chat.models import Message
 from chat.protocols.ai_sdk import HEADERS, AiSdkEncoder

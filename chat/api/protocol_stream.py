@@ -5,14 +5,12 @@ from typing import Any, Protocol
 from uuid import UUID, uuid5
 
 import orjson
-from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.api.base import run_with_identity
 from chat.api.stream import STREAM_HEADERS, start
 from chat.errors import ApiError
 from chat.events import event_reader, sse
-from core import strict_json
 
 NAMESPACE = UUID("6b0f6f0e-4c6c-4c39-9a3c-6d1c1f3f6a51")
 MAX_ID = 200
@@ -29,19 +27,6 @@ class Encoder(Protocol):
 
     def end(self) -> bytes:
         """Return what is sent after the last event."""
-
-
-def read_json_object(request: HttpRequest) -> dict[str, Any]:
-    """Return the body of a client, which may have more fields than we read. Raises ApiError."""
-    try:
-        body = strict_json.loads(request.body)
-    except RequestDataTooBig:
-        raise ApiError(413, "too_large", "The body is too large. Send only the last messages.") from None
-    except strict_json.NotStrictJSON as error:
-        raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
-    if not isinstance(body, dict):
-        raise ApiError(400, "invalid_request", "The body must be a JSON object.")
-    return body
 
 
 def build_session_id(subject: str, client_id: Any) -> str:

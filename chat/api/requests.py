@@ -50,16 +50,30 @@ class RenameRequest(serializers.Serializer[Any]):
 
 
 def read_body(request: HttpRequest, serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Return the validated body. Raises ApiError that names each wrong field."""
+    """Return the validated body; no body is an empty object. Raises ApiError that names each wrong field."""
+    return validate_body(_parse_object(_read_bytes(request) or b"{}"), serializer_class)
+
+
+def read_json_object(request: HttpRequest) -> dict[str, Any]:
+    """Return the body. Raises ApiError if it is not a JSON object, or too large."""
+    return _parse_object(_read_bytes(request))
+
+
+def _read_bytes(request: HttpRequest) -> bytes:
     try:
-        body = strict_json.loads(request.body) if request.body else {}
+        return request.body
     except RequestDataTooBig:
-        raise ApiError(413, "too_large", "The body is too large. Send a shorter message.") from None
+        raise ApiError(413, "too_large", "The body is too large. Send less text.") from None
+
+
+def _parse_object(content: bytes) -> dict[str, Any]:
+    try:
+        body = strict_json.loads(content)
     except strict_json.NotStrictJSON as error:
         raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
     if not isinstance(body, dict):
         raise ApiError(400, "invalid_request", "The body must be a JSON object.")
-    return validate_body(body, serializer_class)
+    return body
 
 
 def validate_body(body: dict[str, Any], serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:

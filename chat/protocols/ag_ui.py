@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from chat.protocols.text_parts import TextParts
+
 Frame = dict[str, Any]
 
 APPROVAL_SCHEMA = {
@@ -20,8 +22,7 @@ class AgUiEncoder:
     def __init__(self, *, thread_id: str, run_id: str) -> None:
         self._ids = {"threadId": thread_id, "runId": run_id}
         self._turn_id = ""
-        self._text_count = 0
-        self._has_open_text = False
+        self._texts = TextParts()
         self._interrupts: list[Frame] = []
         self._usage: list[Frame] = []
 
@@ -58,20 +59,17 @@ class AgUiEncoder:
     def _encode_text(self, delta: str) -> Iterator[Frame]:
         if not delta:
             return
-        if not self._has_open_text:
-            self._has_open_text = True
-            self._text_count += 1
+        if self._texts.open():
             yield {"type": "TEXT_MESSAGE_START", "messageId": self._text_id, "role": "assistant"}
         yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._text_id, "delta": delta}
 
     def _close_text(self) -> Iterator[Frame]:
-        if self._has_open_text:
-            self._has_open_text = False
+        if self._texts.close():
             yield {"type": "TEXT_MESSAGE_END", "messageId": self._text_id}
 
     @property
     def _text_id(self) -> str:
-        return f"{self._turn_id}-{self._text_count}"
+        return f"{self._turn_id}-{self._texts.number}"
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         call = {"toolCallId": data["id"]}

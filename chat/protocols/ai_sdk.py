@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from chat.protocols.text_parts import TextParts
+
 Frame = dict[str, Any]
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
@@ -16,8 +18,7 @@ class AiSdkEncoder:
 
     def __init__(self, *, message_id: str = "") -> None:
         self._message_id = message_id
-        self._text_count = 0
-        self._has_open_text = False
+        self._texts = TextParts()
 
     def encode(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
         """Yield the chunks of the protocol for one of our events."""
@@ -54,16 +55,13 @@ class AiSdkEncoder:
     def _encode_text(self, delta: str) -> Iterator[Frame]:
         if not delta:
             return
-        if not self._has_open_text:
-            self._has_open_text = True
-            self._text_count += 1
-            yield {"type": "text-start", "id": str(self._text_count)}
-        yield {"type": "text-delta", "id": str(self._text_count), "delta": delta}
+        if self._texts.open():
+            yield {"type": "text-start", "id": str(self._texts.number)}
+        yield {"type": "text-delta", "id": str(self._texts.number), "delta": delta}
 
     def _close_text(self) -> Iterator[Frame]:
-        if self._has_open_text:
-            self._has_open_text = False
-            yield {"type": "text-end", "id": str(self._text_count)}
+        if self._texts.close():
+            yield {"type": "text-end", "id": str(self._texts.number)}
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         shared = {"toolCallId": data["id"], "providerExecuted": True, "dynamic": True}
