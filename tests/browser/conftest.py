@@ -85,14 +85,6 @@ def admin(browser: Browser, shared_server: SharedServer) -> Iterator[BrowserUser
         yield person.log_in("admin")
 
 
-@pytest.fixture(autouse=True)
-def _leave_no_page_open(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave the page of the shared admin after each test: one that moves takes half a core from the tests after it."""
-    yield
-    if "admin" in request.fixturenames:
-        request.getfixturevalue("admin").page.goto("about:blank")
-
-
 @pytest.fixture
 def server(serve: Callable[..., Server]) -> Server:
     """A server with a user of each role."""
