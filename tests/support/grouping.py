@@ -12,6 +12,7 @@ GROUPS = {
     "tests/services/test_start.py": "started checkout",
     **dict.fromkeys(
         (
+            "tests/services/test_chat.py",
             "tests/services/test_clients.py",
             "tests/services/test_events.py",
             "tests/services/test_flags.py",
