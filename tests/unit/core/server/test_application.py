@@ -2,8 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from core.server import request_body
 from core.server.application import Application, Route
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from core.server.thread_pool import ThreadPool
+from tests.support.coroutines import run_coroutine
 from tests.support.rsgi import build_scope
 
 POST = {"method": "POST"}
@@ -51,12 +51,6 @@ def build_application(wsgi: Any = echo, *, most_per_address: int | None = None) 
     return Application(wsgi, lambda _: route, lambda environ: str(environ["REMOTE_ADDR"]))
 
 
-def run_in_thread(function: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run a coroutine in a thread of its own: in this one, the browser's tests may have left an event loop running."""
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        pool.submit(lambda: asyncio.run(function())).result()
-
-
 def send(application: Application, *protocols: Protocol, length: int | None = None, **scope: Any) -> None:
     """Run requests at the same time, and wait for their responses."""
     headers = [("content-length", str(length))] if length is not None else []
@@ -65,7 +59,7 @@ def send(application: Application, *protocols: Protocol, length: int | None = No
         calls = (application.__rsgi__(build_scope(*headers, **scope), each) for each in protocols)
         await asyncio.gather(*calls)
 
-    run_in_thread(run)
+    run_coroutine(run)
 
 
 @pytest.fixture
@@ -143,7 +137,7 @@ def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
         await asyncio.gather(asyncio.to_thread(both_came.wait), elsewhere, waiting)
         await application.__rsgi__(build_scope(), first)
 
-    run_in_thread(run)
+    run_coroutine(run)
 
     assert second.response is not None
     assert second.response[0] == 429
