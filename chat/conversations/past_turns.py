@@ -29,6 +29,8 @@ def load_past_turns(conversation: Conversation, *, before: int, learn: Callable[
 
     `learn` gets the answers of all their calls, for the names of rows.
     """
+    if before <= 1:
+        return []
     messages = list(
         conversation.messages.filter(position__gt=conversation.summarised_until, position__lt=before)
         .prefetch_related("calls")

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 
 from chat.models import Conversation, EventChunk
 
@@ -14,7 +14,9 @@ BATCH_SIZE = 1_000
 
 def delete_event_chunks(at: datetime) -> bool:
     """Delete the events of turns that ended some minutes ago. Messages and calls stay."""
-    old = EventChunk.objects.filter(written_at__lt=at - CHUNKS_KEPT).exclude(message__finish="")
+    before = at - CHUNKS_KEPT
+    later = EventChunk.objects.filter(message=OuterRef("message"), written_at__gte=before)  # the last is of the end
+    old = EventChunk.objects.filter(~Exists(later), written_at__lt=before).exclude(message__finish="")
     ids = list(old.order_by("written_at").values_list("pk", flat=True)[:BATCH_SIZE])
     EventChunk.objects.filter(pk__in=ids).delete()
     return len(ids) == BATCH_SIZE

@@ -7,10 +7,11 @@ from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 
 from chat.context.place import GLOBAL
 from chat.errors import ApiError
-from chat.events import event_writer
+from chat.events import failed_turns
 from chat.models import MAX_TITLE, Conversation, Message, ToolCall
 
 MAX_MESSAGES_A_MINUTE = 20
@@ -52,7 +53,7 @@ def start_turn(
     Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if the decision comes too
     late, 429 over a limit.
     """
-    event_writer.mark_dead_turns_sometimes()
+    failed_turns.mark_dead_turns_sometimes()
     try:
         with transaction.atomic():
             _lock_subject(subject)
@@ -124,7 +125,7 @@ def _add_messages(conversation: Conversation, message: str, at: datetime) -> Mes
     ]
     position = last + len(messages) + 1
     turn = Message(
-        conversation=conversation, position=position, role=Message.Role.ASSISTANT, created_at=at, heartbeat_at=at
+        conversation=conversation, position=position, role=Message.Role.ASSISTANT, created_at=at, heartbeat_at=Now()
     )
     Message.objects.bulk_create([*messages, turn])
     return turn

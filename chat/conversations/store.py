@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 from chat.conversations.start_turn import find_conversations, get_conversation
 from chat.conversations.turn_view import describe_conversation, describe_message
 from chat.errors import ApiError
-from chat.events import event_writer
+from chat.events import event_writer, failed_turns
 from chat.models import Conversation, Message
 from core import cursors
 
@@ -33,7 +33,7 @@ def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, 
 
 def read_whole(subject: str, session_id: str) -> dict[str, Any]:
     """Return a conversation with all messages and calls. Raises ApiError."""
-    event_writer.mark_dead_turns()
+    failed_turns.mark_dead_turns()
     conversation = get_conversation(subject, session_id)
     messages = conversation.messages.prefetch_related("calls").order_by("position")
     return {

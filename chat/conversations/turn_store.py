@@ -6,11 +6,12 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
 from django.db.models import F
 
 from chat.connections import gives_connection_back
 from chat.models import Conversation, Message, ToolCall
+
+DONE_FIELDS = ("surface", "release", "cohort", "layers", "text", "written", "usage")  # of a turn, at its end
 
 
 @gives_connection_back
@@ -23,12 +24,6 @@ def store_call(call: ToolCall) -> None:
 def store_outcome(call: ToolCall) -> None:
     """Store what came back."""
     call.save(update_fields=["op", "envelope", "confirmation", "result", "status", "duration_ms", "trace_id"])
-
-
-@gives_connection_back
-def store_serving(turn: Message) -> None:
-    """Store what serves the turn: surface, release, cohort and the layers of the context."""
-    turn.save(update_fields=["surface", "release", "cohort", "layers"])
 
 
 @gives_connection_back
@@ -49,6 +44,18 @@ def store_title(conversation: Conversation, title: str) -> bool:
 
 
 @gives_connection_back
+def exists(turn: Message) -> bool:
+    """Whether a turn is still there."""
+    return Message.objects.filter(pk=turn.pk).exists()
+
+
+@gives_connection_back
+def load_title(conversation: Conversation) -> str:
+    """Return the title, which the user may have changed meanwhile."""
+    return Conversation.objects.values_list("title", flat=True).get(pk=conversation.pk)
+
+
+@gives_connection_back
 def load_call(call_id: str) -> ToolCall:
     """Return a call with its message."""
     return ToolCall.objects.select_related("message").get(pk=call_id)
@@ -61,17 +68,25 @@ def has_waiting_calls(message_id: UUID) -> bool:
 
 
 @gives_connection_back
+def store_failed_start(turn: Message, error: Mapping[str, Any]) -> None:
+    """Store that a turn could not begin."""
+    Message.objects.filter(pk=turn.pk).update(finish=Message.Finish.ERROR, error=dict(error), heartbeat_at=None)
+
+
 def store_end(turn: Message, *, tokens: int, dollars: Decimal, at: datetime) -> None:
-    """Store the end of a turn, unless it was marked as interrupted meanwhile."""
-    with transaction.atomic():
-        Message.objects.filter(pk=turn.pk, finish="").update(
-            text=turn.text,
-            written=turn.written,
-            finish=turn.finish,
-            error=turn.error,
-            usage=turn.usage,
-            heartbeat_at=None,
-        )
-        Conversation.objects.filter(pk=turn.conversation_id).update(
-            tokens=F("tokens") + tokens, dollars=F("dollars") + dollars, updated_at=at
-        )
+    """Store the end of a turn, within a transaction. One that was taken for dead meanwhile stays interrupted."""
+    done = {name: getattr(turn, name) for name in DONE_FIELDS}
+    turns = Message.objects.filter(pk=turn.pk)
+    if not turns.filter(finish="").update(**done, finish=turn.finish, error=turn.error, heartbeat_at=None):
+        turns.filter(finish=Message.Finish.INTERRUPTED).update(**done)
+    Conversation.objects.filter(pk=turn.conversation_id).update(updated_at=at, **_add(tokens, dollars))
+
+
+@gives_connection_back
+def add_spending(conversation: Conversation, *, tokens: int, dollars: Decimal) -> None:
+    """Add to what a conversation has cost."""
+    Conversation.objects.filter(pk=conversation.pk).update(**_add(tokens, dollars))
+
+
+def _add(tokens: int, dollars: Decimal) -> dict[str, Any]:
+    return {"tokens": F("tokens") + tokens, "dollars": F("dollars") + dollars}

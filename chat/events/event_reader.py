@@ -7,7 +7,7 @@ from functools import partial
 import orjson
 
 from chat.connections import gives_connection_back
-from chat.events import event_writer
+from chat.events import event_writer, failed_turns
 from chat.events.turn_log import Event, TurnLog
 from chat.models import EventChunk, Message
 
@@ -55,14 +55,14 @@ async def _follow_database(turn_id: str, after: int) -> AsyncIterator[list[Event
 @gives_connection_back
 def _read_events(turn_id: str, after: int) -> tuple[list[Event], bool]:
     """Return the written events after a number, and whether these are the last ones."""
-    event_writer.mark_dead_turns()
-    finish = Message.objects.filter(pk=turn_id).values_list("finish", flat=True).first()
+    failed_turns.mark_dead_turns_sometimes()
+    turn = Message.objects.filter(pk=turn_id).only("finish", "error", "written").first()
     events = _load_chunks(turn_id, after)  # after `finish`: it is set when all events are written
-    if finish == Message.Finish.INTERRUPTED and not (events and events[-1].type == "error"):
+    if turn and turn.finish == Message.Finish.INTERRUPTED and not (events and events[-1].type == "error"):
         # Its process died before it could write an end.
         last = events[-1].number if events else after
-        events.append(Event(last + 1, "error", orjson.dumps(event_writer.INTERRUPTED)))
-    return events, bool(finish) or finish is None
+        events.append(Event(last + 1, "error", orjson.dumps(failed_turns.describe_error(turn))))
+    return events, turn is None or bool(turn.finish)
 
 
 def _load_chunks(turn_id: str, after: int) -> list[Event]:

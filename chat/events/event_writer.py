@@ -4,14 +4,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.db import DatabaseError, InterfaceError
-from django.utils import timezone
+from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
+from django.db.models import Max
+from django.db.models.functions import Now
 
 from chat.connections import close_connection, give_back_connection
+from chat.events import failed_turns
 from chat.events.turn_log import TurnLog
 from chat.models import EventChunk, Message
 from core import safe_traceback
@@ -20,14 +21,6 @@ log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.25
 HEARTBEAT_SECONDS = 4.0
-MARKING_SECONDS = 2.0
-DEAD_AFTER = timedelta(seconds=11)  # without a heartbeat: a turn that is behind by two
-
-INTERRUPTED = {
-    "code": "interrupted",
-    "message": "The answer was interrupted. Send the message again.",
-    "retryable": True,
-}
 
 Cancel = Callable[[], None]
 
@@ -35,7 +28,6 @@ _running: dict[str, tuple[TurnLog, Cancel]] = {}
 _lock = threading.Lock()
 _write_lock = threading.Lock()  # the thread of a turn writes its last events, and no event is written twice
 _thread: threading.Thread | None = None
-_next_marking = 0.0
 
 
 def add_turn(turn_log: TurnLog, cancel: Cancel) -> None:
@@ -71,52 +63,47 @@ def remove_turn(turn_log: TurnLog) -> None:
         _running.pop(turn_log.turn_id, None)
 
 
-def write_events(turn_log: TurnLog) -> None:
-    """Write the events of a turn that are not written yet."""
-    with _write_lock:
+def write_end(turn_log: TurnLog, store_end: Callable[[], None]) -> None:
+    """Write the last events of a turn and call `store_end`, both in one transaction."""
+    with _write_lock:  # before the transaction: the thread that writes waits in the same order
         chunk = _build_chunk(turn_log)
+        try:
+            with transaction.atomic():
+                if chunk is not None:
+                    chunk.save(force_insert=True)
+                store_end()
+        except IntegrityError:
+            _find_written(turn_log)  # the next try begins behind that
+            raise
         if chunk is not None:
-            chunk.save(force_insert=True)
             turn_log.written = chunk.last
-
-
-def mark_dead_turns_sometimes() -> None:
-    """Mark dead turns unless that was done a moment ago."""
-    global _next_marking
-    if time.monotonic() >= _next_marking:
-        _next_marking = time.monotonic() + MARKING_SECONDS
-        mark_dead_turns()
-
-
-def mark_dead_turns() -> None:
-    """Mark turns as interrupted whose process has stopped saying that they are alive."""
-    Message.objects.filter(role=Message.Role.ASSISTANT, finish="", heartbeat_at__lt=timezone.now() - DEAD_AFTER).update(
-        finish=Message.Finish.INTERRUPTED, error=INTERRUPTED
-    )
 
 
 def _run() -> None:
     next_heartbeat = 0.0
     while True:
         time.sleep(FLUSH_SECONDS)
-        try:
-            _write_all()
-            _cancel_where_asked()
-            if time.monotonic() >= next_heartbeat:
-                Message.objects.filter(pk__in=list(_running), finish="").update(heartbeat_at=timezone.now())
-                mark_dead_turns()
-                next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
-        except (DatabaseError, InterfaceError) as error:
-            log.warning("chat.events_not_written turns=%d reason=%s", len(_running), type(error).__name__)
-        except Exception as error:
-            log.error("chat.event_writer_failed\n%s", safe_traceback.format(error))
-        finally:
-            give_back_connection()  # the pool may have no other one
+        _try(_write_all)
+        _try(_end_where_asked)
+        if time.monotonic() >= next_heartbeat:
+            _try(_say_alive)
+            next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
+        give_back_connection()  # the pool may have no other one
         with _lock:
             if not _running:
                 _stop()
                 close_connection()
                 return
+
+
+def _try(step: Callable[[], None]) -> None:
+    """Take a step. One that fails does not keep the others from being taken."""
+    try:
+        step()
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("chat.event_writer_waits turns=%d reason=%s", len(_running), type(error).__name__)
+    except Exception as error:
+        log.error("chat.event_writer_failed\n%s", safe_traceback.format(error))
 
 
 def _stop() -> None:
@@ -129,12 +116,33 @@ def _write_all() -> None:
     with _lock:
         logs = [turn_log for turn_log, _ in _running.values()]
     with _write_lock:
-        chunks = [(turn_log, chunk) for turn_log in logs if (chunk := _build_chunk(turn_log))]
-        if not chunks:
-            return
-        EventChunk.objects.bulk_create([chunk for _, chunk in chunks])
-        for turn_log, chunk in chunks:
-            turn_log.written = chunk.last
+        try:
+            _write_chunks(logs)
+        except IntegrityError:  # of one of them: the others are written without it
+            for turn_log in logs:
+                _write_alone(turn_log)
+
+
+def _write_chunks(logs: list[TurnLog]) -> None:
+    chunks = [(turn_log, chunk) for turn_log in logs if (chunk := _build_chunk(turn_log))]
+    if chunks:
+        with transaction.atomic():
+            EventChunk.objects.bulk_create([chunk for _, chunk in chunks])
+    for turn_log, chunk in chunks:
+        turn_log.written = chunk.last
+
+
+def _write_alone(turn_log: TurnLog) -> None:
+    try:
+        _write_chunks([turn_log])
+    except IntegrityError:
+        _find_written(turn_log)
+
+
+def _find_written(turn_log: TurnLog) -> None:
+    """Learn what is written of a turn: a commit may have succeeded although its answer was lost."""
+    written = EventChunk.objects.filter(message_id=turn_log.turn_id).aggregate(last=Max("last"))["last"]
+    turn_log.written = written or 0
 
 
 def _build_chunk(turn_log: TurnLog) -> EventChunk | None:
@@ -150,7 +158,16 @@ def _build_chunk(turn_log: TurnLog) -> EventChunk | None:
     )
 
 
-def _cancel_where_asked() -> None:
-    asked = Message.objects.filter(pk__in=list(_running), finish="", cancel_requested=True).values_list("pk", flat=True)
-    for turn_id in asked:
-        cancel_here(str(turn_id))
+def _end_where_asked() -> None:
+    """End turns that another process was asked to cancel, that were taken for dead, or whose conversation is gone."""
+    running = list(_running)
+    rows = Message.objects.filter(pk__in=running).values_list("pk", "finish", "cancel_requested")
+    goes_on = {str(turn_id) for turn_id, finish, is_cancelled in rows if not finish and not is_cancelled}
+    for turn_id in running:
+        if turn_id not in goes_on:
+            cancel_here(turn_id)
+
+
+def _say_alive() -> None:
+    Message.objects.filter(pk__in=list(_running), finish="").update(heartbeat_at=Now())
+    failed_turns.mark_dead_turns()

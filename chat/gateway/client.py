@@ -173,8 +173,21 @@ def _read_wait(response: http.Response) -> float | None:
 def _parse_answer(response: http.Response) -> GatewayAnswer:
     try:
         body = orjson.loads(response.body) if response.body else {}
+        if rb"\u0000" in response.body:
+            body = _remove_nul(body)
     except orjson.JSONDecodeError:
         raise GatewayUnavailable(f"status {response.status}, not JSON") from None
     if not isinstance(body, dict):
         raise GatewayUnavailable(f"status {response.status}, not a JSON object")
     return GatewayAnswer(response.status, body, response.headers.get("gateway-hint", ""))
+
+
+def _remove_nul(value: Any) -> Any:
+    """Return an answer without NUL, which an upstream may send and PostgreSQL does not store."""
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, list):
+        return [_remove_nul(each) for each in value]
+    if isinstance(value, dict):
+        return {_remove_nul(name): _remove_nul(each) for name, each in value.items()}
+    return value

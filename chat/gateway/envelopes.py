@@ -11,6 +11,10 @@ CONFIRMATION_REQUIRED = "confirmation_required"
 # Reasons for which the user must do something outside the conversation, such as connecting a calendar.
 USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "credentials_missing", "subject_required"})
 
+READ_ACTIONS = frozenset(
+    {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
+)
+
 
 def build_error(op: str, code: str, message: str, reason: str) -> dict[str, Any]:
     """Return an error envelope of the chat itself."""
@@ -56,6 +60,11 @@ def get_confirmation_token(answer: Mapping[str, Any]) -> str:
 def requires_user_action(answer: Mapping[str, Any]) -> bool:
     """Whether only the user can remove the reason of a failure."""
     return any(get_reason(each) in USER_ACTION_REASONS for each in iter_envelopes(answer))
+
+
+def is_write(operation: Mapping[str, Any]) -> bool:
+    """Whether an operation, as envelopes describe it, changes something."""
+    return operation.get("action") not in READ_ACTIONS
 
 
 def remove_tokens(answer: Mapping[str, Any]) -> dict[str, Any]:

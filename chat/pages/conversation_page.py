@@ -12,7 +12,7 @@ from chat.context.place import GLOBAL
 from chat.conversations import store
 from chat.conversations.start_turn import get_conversation
 from chat.conversations.turn_view import describe_conversation
-from chat.events import event_writer
+from chat.events import failed_turns
 from chat.pages import wording
 from chat.pages.access import page_view
 from chat.pages.shown_messages import find_context_name, show_messages
@@ -49,7 +49,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
         place = place or {"type": GLOBAL}
         names = show_messages([]).names
         return shared | {"conversation": None, "messages": [], "place": place, **_name_place(place, names)}
-    event_writer.mark_dead_turns()
+    failed_turns.mark_dead_turns()
     row = get_conversation(subject, session_id)
     shown = show_messages(list(row.messages.prefetch_related("calls").order_by("position")))
     return shared | {

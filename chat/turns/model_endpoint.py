@@ -35,6 +35,7 @@ def _start_scripted_model() -> str:
     global _server
     with _lock:
         if _server is None:
-            _server = ScriptedModelServer()
-            _server.start()
+            server = ScriptedModelServer()
+            server.start()
+            _server = server  # if it could not start, the next turn tries again
         return _server.url

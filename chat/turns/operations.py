@@ -5,9 +5,6 @@ from typing import Any
 
 from chat.gateway import envelopes
 
-READ_ACTIONS = frozenset(
-    {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
-)
 MAX_NAMES = 500
 
 Operation = dict[str, Any]
@@ -65,8 +62,3 @@ def describe_end(answer: Mapping[str, Any], names: NamesSeen) -> Iterator[Operat
         name = operation.get("entity_name") or names.get(operation.get("entity_id", ""))
         status = "success" if envelope.get("ok") else "error"
         yield {**operation, **({"entity_name": name} if name else {}), "status": status}
-
-
-def is_write(operation: Mapping[str, Any]) -> bool:
-    """Whether an operation changes something."""
-    return operation.get("action") not in READ_ACTIONS

@@ -16,9 +16,18 @@ class Spent:
     output_tokens: int = 0
     dollars: Decimal = Decimal(0)
 
-    def add(self, usage: llm.Usage) -> None:
-        """Add the usage of one answer."""
+    @property
+    def tokens(self) -> int:
+        """In and out."""
+        return self.input_tokens + self.output_tokens
+
+    def add_answer(self, usage: llm.Usage) -> None:
+        """Add the usage of one answer to the user, or of one round on the way to it."""
         self.answers += 1
+        self.add(usage)
+
+    def add(self, usage: llm.Usage) -> None:
+        """Add the usage of something else, such as a title."""
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.dollars += usage.dollars

@@ -30,7 +30,7 @@ def send_report(gateway: GatewayClient, turn: Message, loop: TurnLoop | None, sp
         "tools_used": list(dict.fromkeys(loop.tools.tools_used))[:MAX_NAMES],
         "tool_misses": list(dict.fromkeys(name[:200] for name in loop.tool_misses if name))[:MAX_NAMES],
         "tool_escalations": list(dict.fromkeys(loop.escalated))[:MAX_NAMES],
-        "tokens": spent.input_tokens + spent.output_tokens,
+        "tokens": spent.tokens,
         "outcome": _choose_outcome(turn, loop),
     }
     try:

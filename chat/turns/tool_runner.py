@@ -85,7 +85,7 @@ class ToolRunner:
         """Tell the stream which rows an answer is about, and add writes to the ledger."""
         for operation in operations.describe_end(answer, self._names):
             self._emit("operation", operation)
-            if operations.is_write(operation):
+            if envelopes.is_write(operation):
                 self.ledger.append(operation)
 
     def _begin(self, planned: PlannedCall, *, round: int, text_length: int) -> ToolCall:

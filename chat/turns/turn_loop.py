@@ -94,7 +94,7 @@ class TurnLoop:
             abort=self.abort,
             on_text=self.write_text,
         )
-        self.spent.add(answer.usage)
+        self.spent.add_answer(answer.usage)
         return answer
 
     def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[Outcome]:
@@ -149,7 +149,7 @@ class TurnLoop:
             gateway=self.gateway,
             abort=self.abort,
             deadline=self.deadline,
-            spent=self.spent.add,
+            spent=self.spent.add_answer,
             on_answer=self.tools.note_operations,
         )
         return self.tools.replace_answer(outcome, answer)

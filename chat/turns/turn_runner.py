@@ -4,10 +4,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
-from django.db import DatabaseError, InterfaceError
+from django.db import DatabaseError, IntegrityError, InterfaceError
 
 from chat.connections import close_connection, give_back_connection
 from chat.context import budgets
@@ -17,7 +19,7 @@ from chat.context.service import load_context
 from chat.conversations import compression, past_turns, titles, turn_store
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
-from chat.events import event_writer
+from chat.events import event_writer, failed_turns
 from chat.events.turn_log import TurnLog
 from chat.gateway import envelopes
 from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
@@ -40,7 +42,20 @@ MAX_TURNS = 300  # in one process
 TURN_SECONDS = 600
 END_TRIES = 20  # to write the end of a turn while the database is away
 
+SEND_AGAIN = "Send the message again."
+WENT_WRONG = "Something went wrong here."
+
 Finish = Message.Finish
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a turn failed, and what the user can do."""
+
+    code: str
+    problem: str
+    advice: str
+    is_retryable: bool
 
 
 def check_capacity() -> None:
@@ -50,12 +65,19 @@ def check_capacity() -> None:
 
 
 def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
-    """Start a turn and return its log, whose first event is there already."""
+    """Start a turn and return its log, whose first event is there already. Raises ApiError if that fails."""
     turn_log, abort = TurnLog(str(new.turn.pk)), Abort()
     turn_log.append("session", {"session_id": str(new.conversation.pk), "message_id": str(new.turn.pk)})
-    runner = TurnRunner(new, credentials, turn_log, abort)
-    event_writer.add_turn(turn_log, abort.set)
-    start_thread(runner.run, name=f"turn-{new.turn.pk}")
+    try:
+        runner = TurnRunner(new, credentials, turn_log, abort)
+        event_writer.add_turn(turn_log, abort.set)
+        start_thread(runner.run, name=f"turn-{new.turn.pk}")
+    except Exception as error:
+        event_writer.remove_turn(turn_log)
+        log.error("chat.turn_not_started turn=%s\n%s", new.turn.pk, safe_traceback.format(error))
+        refusal = ApiError(503, "not_started", "The answer could not be begun. Send the message again.", retry_after=2)
+        turn_store.store_failed_start(new.turn, refusal.to_dict())
+        raise refusal from None
     return turn_log
 
 
@@ -85,6 +107,7 @@ class TurnRunner:
         self._spent = Spent()
         self._loop: TurnLoop | None = None
         self._text = AnswerText()
+        self._failure = Failure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
 
     def run(self) -> None:
         """Run the turn, and write its end whatever happens."""
@@ -93,25 +116,31 @@ class TurnRunner:
         except llm.LlmAborted:
             finish = Finish.CANCELLED
         except llm.LlmError as error:
-            finish = self._fail("model_failed", _explain_model_error(error))
+            finish = self._fail("model_failed", *_explain_model_error(error))
         except GatewayUnavailable:
-            finish = self._fail("gateway_unavailable", "The gateway cannot be reached. Try again soon.")
+            finish = self._fail("gateway_unavailable", "The gateway cannot be reached.", "Try again soon.")
         except GatewayRefused as refusal:
-            finish = self._fail("gateway_refused", refusal.message, retryable=refusal.status >= 429)
+            finish = self._fail("gateway_refused", refusal.message, "", retryable=refusal.status >= 429)
         except Exception as error:
             log.error("chat.turn_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
-            finish = self._fail("internal", "Something went wrong here. Send the message again.")
+            finish = self._fail("internal", WENT_WRONG)
         finally:
             give_back_connection()
         try:
             self._end(finish)
+        except Exception as error:
+            log.error("chat.end_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
+            self._turn.finish = self._fail("internal", WENT_WRONG)
+            self._turn.error = self._build_error()
+            self._log.append("error", failed_turns.describe_error(self._turn))
+            self._store_end()
         finally:
             event_writer.remove_turn(self._log)
             self._log.close()
             give_back_connection()
         try:
             telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-            compression.compress_when_long(self._conversation)
+            compression.compress_when_long(self._conversation, last=self._turn.position)
         finally:
             close_connection()
 
@@ -161,7 +190,6 @@ class TurnRunner:
         turn = self._turn
         turn.surface, turn.release = toolset["surface"], toolset["release"]
         turn.cohort, turn.layers = str(toolset["cohort"] or "")[:200], layers
-        turn_store.store_serving(turn)
         self._emit(
             "context",
             {
@@ -197,22 +225,34 @@ class TurnRunner:
         if data := self._text.close_block():
             self._log.append("text", data)
 
-    def _fail(self, code: str, message: str, *, retryable: bool = True) -> Finish:
-        self._turn.error = {"code": code, "message": message, "retryable": retryable}
+    def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, *, retryable: bool = True) -> Finish:
+        self._failure = Failure(code, problem, advice, retryable)
         return Finish.ERROR
+
+    def _build_error(self) -> dict[str, Any]:
+        """Return the error of a turn. To send a message again whose writes were done would do them twice."""
+        failure = self._failure
+        has_written = any(operation["status"] == "success" for operation in self._turn.written)
+        advice = failed_turns.LOOK_FIRST if has_written else failure.advice
+        return {
+            "code": failure.code,
+            "message": f"{failure.problem} {advice}".strip(),
+            "retryable": failure.is_retryable and not has_written,
+        }
 
     def _end(self, finish: Finish) -> None:
         """Tell how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
         self._close_block()
         turn.text, turn.finish = self._text.text, finish
-        turn.usage = {**usage.to_dict(), "answers": usage.answers}
         turn.written = self._loop.tools.ledger if self._loop else []
-        self._log.append("usage", usage.to_dict())
         if finish == Finish.ERROR:
-            self._log.append("error", turn.error or {})
+            turn.error = self._build_error()
+            self._log.append("usage", usage.to_dict())
+            self._log.append("error", failed_turns.describe_error(turn))
         else:
-            title = titles.choose_title(self._conversation, self._turn, question=self._new.message)
+            title = titles.choose_title(self._conversation, turn, question=self._new.message, spent=usage.add)
+            self._log.append("usage", usage.to_dict())
             self._log.append(
                 "done",
                 {
@@ -225,23 +265,26 @@ class TurnRunner:
         self._store_end()
 
     def _store_end(self) -> None:
+        turn, spent = self._turn, self._spent
+        turn.usage = {**spent.to_dict(), "answers": spent.answers}
+        store_end = partial(turn_store.store_end, turn, tokens=spent.tokens, dollars=spent.dollars)
         for attempt in range(END_TRIES):
             try:
-                event_writer.write_events(self._log)
-                spent = self._spent
-                tokens = spent.input_tokens + spent.output_tokens
-                turn_store.store_end(self._turn, tokens=tokens, dollars=spent.dollars, at=datetime.now(UTC))
+                event_writer.write_end(self._log, partial(store_end, at=datetime.now(UTC)))
                 return
             except (DatabaseError, InterfaceError) as error:
+                if isinstance(error, IntegrityError) and not turn_store.exists(turn):
+                    return  # the user has deleted the conversation, or was forgotten
                 log.warning("chat.end_not_written turn=%s reason=%s", self._turn.pk, type(error).__name__)
                 give_back_connection()
                 time.sleep(min(0.2 * (attempt + 1), 2))
         log.error("chat.end_lost turn=%s", self._turn.pk)  # it is marked as interrupted
 
 
-def _explain_model_error(error: llm.LlmError) -> str:
+def _explain_model_error(error: llm.LlmError) -> tuple[str, str]:
+    """Return what happened, and what the user can do."""
     if isinstance(error, llm.LlmRefused):
-        return "The model refuses this request. Say it differently, or ask your administrator."
+        return "The model refuses this request.", "Say it differently, or ask your administrator."
     if isinstance(error, llm.LlmMalformed):
-        return "The model's answer could not be read. Send the message again."
-    return "The model did not answer completely. Send the message again."
+        return "The model's answer could not be read.", SEND_AGAIN
+    return "The model did not answer completely.", SEND_AGAIN

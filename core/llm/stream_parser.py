@@ -88,8 +88,7 @@ class StreamParser:
 
     def _read_delta(self, delta: Mapping[str, Any]) -> None:
         self.has_started = True
-        text = delta.get("content")
-        if text:
+        if text := _read_text(delta.get("content")):
             self._texts.append(text)
             self._on_text(text)
         for call in delta.get("tool_calls") or ():
@@ -104,6 +103,20 @@ class StreamParser:
         if len(self._calls) > MAX_CALLS:
             raise LlmMalformed("the answer has too many calls")
         function = call.get("function") or {}
-        parts[0] = parts[0] or call.get("id") or ""
-        parts[1] += function.get("name") or ""
-        parts[2] += function.get("arguments") or ""
+        parts[0] = parts[0] or _read_text(call.get("id"))
+        parts[1] += _read_text(function.get("name"))
+        parts[2] += _read_text(function.get("arguments"))
+
+
+def _read_text(value: Any) -> str:
+    """Return a text without NUL, which databases refuse; of a list of parts, such as thoughts and text, the texts.
+
+    Raises TypeError or AttributeError for anything else.
+    """
+    if isinstance(value, list):
+        return "".join(_read_text(part.get("text")) for part in value if part.get("type") == "text")
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError
+    return value.replace("\0", "")

@@ -14,7 +14,7 @@ from core.llm.completions import Messages
 from core.llm.errors import LlmAborted, LlmError, LlmMalformed, LlmRefused, LlmUnavailable
 from core.llm.retries import MAX_BYTES, MAX_RETRIES, TEMPORARY_STATUSES, choose_wait, parse_retry_after
 from core.llm.stream_parser import StreamedCompletion
-from core.llm.tiers import Endpoint, Tier
+from core.llm.tiers import Endpoint
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,8 @@ def stream_completion(
             raise LlmAborted("aborted") from None
         log.warning("llm.stream_failed reason=%r seconds=%.1f", f"{type(error).__name__}: {error}", _since(started))
         raise
-    usage.count_usage(answer.usage, tier=Tier.MAIN)
+    if endpoint.tier is not None:
+        usage.count_usage(answer.usage, tier=endpoint.tier)
     log.info(
         "llm.streamed input=%d output=%d dollars=%.6f calls=%d seconds=%.1f",
         *(answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.dollars, len(answer.tool_calls)),
@@ -86,6 +87,8 @@ def _stream_with_retries(
             raise LlmUnavailable(type(error).__name__) from None
         except (http.OutgoingError, DeadlineExceeded) as error:
             problem = type(error).__name__
+        except LlmUnavailable as error:  # an error, or the end, instead of a chunk
+            problem = str(error)
         seconds = choose_wait(retry, retry_after)
         is_last = retry == MAX_RETRIES or parser.has_started or time.monotonic() + seconds >= deadline.at
         if is_last or abort.wait(seconds):

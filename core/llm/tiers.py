@@ -30,11 +30,12 @@ class Endpoint:
     base_url: str
     key: str
     model: Model
+    tier: Tier | None = None  # under which its usage is counted
 
 
 def get_endpoint(tier: Tier) -> Endpoint:
     """Return the configured endpoint with the model of a tier."""
-    return Endpoint(settings.LLM_BASE_URL, settings.LLM_API_KEY, get_model(tier))
+    return Endpoint(settings.LLM_BASE_URL, settings.LLM_API_KEY, get_model(tier), tier)
 
 
 def is_configured() -> bool:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from chat.access import service_keys
 from chat.api import base
 from chat.conversations import retention, start_turn
-from chat.events import event_writer
+from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
 from gateway.jobs import subject_data
@@ -30,7 +30,7 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_runner, "start_thread", lambda *_, **__: None)
     monkeypatch.setattr(event_writer, "add_turn", lambda *_: None)
     monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
-    monkeypatch.setattr(event_writer, "_next_marking", 0.0)
+    monkeypatch.setattr(failed_turns, "_next_marking", 0.0)
     service_keys.clear_cache()
 
 
@@ -195,7 +195,7 @@ def test_messages_of_a_minute_are_limited(person: AsyncViewClient) -> None:
 def test_dead_turn_does_not_block_the_next_message(person: AsyncViewClient, monkeypatch: pytest.MonkeyPatch) -> None:
     send(person, {"message": "One"})
     Message.objects.filter(role="assistant").update(heartbeat_at=timezone.now() - timedelta(seconds=60))
-    monkeypatch.setattr(event_writer, "_next_marking", 0.0)
+    monkeypatch.setattr(failed_turns, "_next_marking", 0.0)
 
     response = send(person, {"message": "Two", "session_id": str(Conversation.objects.get().pk)})
 

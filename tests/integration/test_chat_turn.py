@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from chat.models import Message, ToolCall
+from chat.conversations import titles
+from chat.models import Conversation, Message, ToolCall
 from core import http, tokens
 from tests.support.chat import ChatHarness, call, exec_call
 from tests.support.fake_llm import build_chat_completion, build_stream
@@ -311,6 +312,28 @@ def test_model_that_dies_leaves_its_text_and_an_error(chat: ChatHarness) -> None
     assert (turn.message.text, turn.message.finish) == ("Half an an", Message.Finish.ERROR)
 
 
+def test_model_that_dies_after_a_write_lists_it_and_offers_no_repetition(chat: ChatHarness) -> None:
+    create = exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="Only once")
+
+    turn = chat.say("Add it and tell me", [create], build_stream("It is", dies=True))
+
+    error = turn.of_type("error")[0]
+    assert (error["retryable"], [each["action"] for each in error["written"]]) == (False, ["create"])
+    assert error["message"].endswith("Look at what was done before you ask for the rest.")
+
+
+def test_failure_while_a_turn_ends_is_an_error(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any, **__: Any) -> str:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(titles, "choose_title", fail)
+
+    turn = chat.say("Hello", "Hello.")
+
+    assert (turn.message.finish, turn.message.text) == (Message.Finish.ERROR, "Hello.")
+    assert [data["code"] for data in turn.of_type("error")] == ["internal"]
+
+
 def test_model_that_refuses_is_an_error_in_words(chat: ChatHarness) -> None:
     turn = chat.say("Hello", build_response(b"{}", "400 Bad Request"))
 
@@ -374,6 +397,26 @@ def test_first_answer_brings_a_title_of_the_fast_model(chat: ChatHarness) -> Non
     turn = chat.say("Which tasks are late?", "None.", build_chat_completion('"Late tasks."'))
 
     assert turn.of_type("done")[0]["title"] == turn.conversation.title == "Late tasks"
+
+
+def test_title_comes_later_if_the_first_answer_failed(chat: ChatHarness) -> None:
+    failed = chat.say("Which tasks are late?", build_stream("", dies=True))
+    turn = chat.say("Again", "None.", build_chat_completion("Late tasks"), session=str(failed.conversation.pk))
+
+    assert turn.of_type("done")[0]["title"] == turn.conversation.title == "Late tasks"
+    assert turn.conversation.tokens > 1_200  # those of the title are counted, too
+
+
+def test_title_by_a_person_during_the_first_answer_stays(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    def rename(*_: Any) -> str:
+        Conversation.objects.update(title="Mine", title_by=Conversation.TitleBy.PERSON)
+        return "Late tasks"
+
+    monkeypatch.setattr(titles, "_ask_model", rename)
+
+    turn = chat.say("Which tasks are late?", "None.")
+
+    assert turn.of_type("done")[0]["title"] == turn.conversation.title == "Mine"
 
 
 # --- long conversations -----------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from pydantic import TypeAdapter
 
 from core import llm as llms
+from core import metrics
 from core.deadlines import Deadline
 from core.http import Abort
 from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, retries
@@ -31,11 +32,13 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "FIRST_WAIT_SECONDS", 0.01)
 
 
-def ask(texts: list[str] | None = None, *, abort: Abort | None = None, tools: Any = ()) -> llms.StreamedCompletion:
+def ask(
+    texts: list[str] | None = None, *, abort: Abort | None = None, tools: Any = (), tier: Tier = Tier.MAIN
+) -> llms.StreamedCompletion:
     return llms.stream_completion(
         MESSAGES,
         tools=tools,
-        endpoint=llms.get_endpoint(Tier.MAIN),
+        endpoint=llms.get_endpoint(tier),
         max_tokens=2_000,
         deadline=Deadline.after(milliseconds=20_000),
         abort=abort or Abort(),
@@ -75,6 +78,17 @@ def test_whole_calls_without_an_index_are_calls_of_their_own() -> None:
     assert [call.name for call in parser.finish().tool_calls] == ["a", "b"]
 
 
+def test_text_may_come_in_parts_and_loses_what_databases_refuse() -> None:
+    texts: list[str] = []
+    parser = StreamParser(llms.get_endpoint(Tier.MAIN).model, texts.append)
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
+    for content in ([thought, {"type": "text", "text": "Two"}], " tas\0ks", None):
+        chunk = {"choices": [{"delta": {"content": content}, "finish_reason": None}]}
+        parser.feed(b"data: " + orjson.dumps(chunk) + b"\n\n")
+
+    assert texts == ["Two", " tasks"]
+
+
 @given(st.data())
 def test_pieces_may_end_anywhere(data: st.DataObject) -> None:
     stream = b"".join(build_chunks("Zwölf ", "Äpfel 🍎", calls=[("c", "tool_help", '{"path": "ö"}')]))
@@ -94,6 +108,27 @@ def test_a_busy_endpoint_is_asked_again_before_an_answer_began(llm: FakeLlm) -> 
 
     assert ask().text == "Yes."
     assert len(llm.bodies) == 3
+
+
+@pytest.mark.parametrize(
+    "early", [build_response(b'data: {"error": {}}\n\n'), build_response(b"")], ids=["error", "end"]
+)
+def test_an_endpoint_that_fails_before_the_first_chunk_is_asked_again(llm: FakeLlm, early: Any) -> None:
+    llm.answers = [early, build_stream("Yes.")]
+
+    assert ask().text == "Yes."
+
+
+def test_tokens_are_counted_under_the_tier_that_answered(llm: FakeLlm) -> None:
+    def read(tier: Tier) -> float:
+        return metrics.LLM_TOKENS.labels(tier, "input")._value.get()  # type: ignore[no-any-return]
+
+    llm.answers = [build_stream("Yes.")]
+    before = {tier: read(tier) for tier in Tier}
+
+    ask(tier=Tier.FAST)
+
+    assert {tier: read(tier) - before[tier] for tier in Tier} == {Tier.MAIN: 0, Tier.FAST: 1_000}
 
 
 def test_a_model_that_dies_in_the_middle_is_not_asked_again(llm: FakeLlm) -> None:
@@ -119,7 +154,7 @@ def test_a_model_that_dies_in_the_middle_is_not_asked_again(llm: FakeLlm) -> Non
     ids=["wrong_key", "not_an_object", "not_json", "error", "no_answer", "filtered"],
 )
 def test_what_is_no_answer_is_an_error(llm: FakeLlm, answer: Any, error: type[Exception]) -> None:
-    llm.answers = [answer]
+    llm.answers = [answer] * 3
 
     with pytest.raises(error):
         ask()
