@@ -13,6 +13,7 @@ from benchmarks.load import Address, build_request
 
 WORD = "word "
 MODEL_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
+COMPLETION_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json"
 TIMEOUT_SECONDS = 60.0
 
 
@@ -97,8 +98,10 @@ async def serve_recorded(upstream: Address) -> AsyncIterator[str]:
                 if path not in answers:
                     answers[path] = await asyncio.to_thread(_forward, upstream, head, body)
                 writer.write(answers[path])
-        except asyncio.IncompleteReadError:
+        except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
+        except asyncio.CancelledError:
+            writer.transport.abort()  # the benchmark is over
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
@@ -130,11 +133,15 @@ def _get_length(head: bytes | bytearray) -> int:
 @asynccontextmanager
 async def serve_model(*, per_second: float, words: int) -> AsyncIterator[str]:
     """Serve a model that answers each request with so many words at a pace, and yield its base URL."""
-    event = _build_chunk({"content": WORD}, None)
+    event, whole = _build_chunk({"content": WORD}, None), _build_completion()
     end = _build_chunk({}, "stop") + b"data: [DONE]\n\n"
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await _read_request(reader)
+        _, body = await _read_request(reader)
+        if not orjson.loads(body).get("stream"):  # for a title
+            writer.write(whole)
+            writer.close()
+            return
         writer.write(MODEL_HEAD)
         next_at = time.monotonic()
         for _ in range(words):
@@ -149,6 +156,12 @@ async def serve_model(*, per_second: float, words: int) -> AsyncIterator[str]:
     async with server:
         port = server.sockets[0].getsockname()[1]
         yield f"http://127.0.0.1:{port}/v1"
+
+
+def _build_completion() -> bytes:
+    choice = {"index": 0, "message": {"role": "assistant", "content": WORD}, "finish_reason": "stop"}
+    body = orjson.dumps({"object": "chat.completion", "choices": [choice]})
+    return b"%s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (COMPLETION_HEAD, len(body), body)
 
 
 def _build_chunk(delta: dict[str, str], reason: str | None) -> bytes:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.context import budgets
+from chat.events import event_writer
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient
 from chat.models import Message, ToolCall
@@ -22,6 +23,8 @@ from core.llm import StreamedCall, StreamedCompletion
 MAX_ROUNDS = 8
 MAX_REPAIR_ROUNDS = 4  # besides those
 MAX_CALLS = 40
+READS_A_SECOND = 1_250  # of all models' streams in this process: each takes as long as ten events
+MAX_PAUSE_SECONDS = 0.2
 MAX_SAME_CALLS = 2  # with the same arguments
 LEGACY = "legacy"
 
@@ -93,6 +96,7 @@ class TurnLoop:
             deadline=self.deadline,
             abort=self.abort,
             on_text=self.write_text,
+            pause=choose_pause,
         )
         self.spent.add_answer(answer.usage)
         return answer
@@ -173,6 +177,11 @@ class TurnLoop:
                 current.notes.append(outcome.hint)
         current.notes = list(dict.fromkeys(current.notes))
         return was_repaired
+
+
+def choose_pause() -> float:
+    """Return the seconds between two reads of a model's stream: none are felt by a few turns, and many share a pace."""
+    return min(event_writer.count_turns() / READS_A_SECOND, MAX_PAUSE_SECONDS)
 
 
 def _with_id(call: StreamedCall, index: int, round: int) -> StreamedCall:

@@ -1,5 +1,6 @@
 """JSON APIs whose URL and key the administrator configured, such as an embeddings endpoint or a language model."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from ipaddress import ip_network
 from typing import Any
@@ -35,11 +36,20 @@ def post_json(url: str, *, key: str, body: Any, deadline: Deadline, max_bytes: i
 
 
 def post_for_stream(
-    url: str, *, key: str, body: Any, deadline: Deadline, max_bytes: int, read_seconds: float, abort: Abort
+    url: str,
+    *,
+    key: str,
+    body: Any,
+    deadline: Deadline,
+    max_bytes: int,
+    read_seconds: float,
+    abort: Abort,
+    pause: Callable[[], float] | None = None,
 ) -> AbstractContextManager[ResponseStream]:
     """Send a JSON body, and read Server-Sent Events while they arrive. Raises an OutgoingError.
 
-    `read_seconds` limits the time between two chunks, the first one included.
+    `read_seconds` limits the time between two chunks, the first one included. `pause` returns the seconds to wait
+    before each read of the body.
     """
     return open_stream(
         "POST",
@@ -50,6 +60,7 @@ def post_for_stream(
         max_bytes=max_bytes,
         read_seconds=read_seconds,
         abort=abort,
+        pause=pause,
         allow=_ANY_NETWORK,
     )
 

@@ -5,7 +5,7 @@ URLs, and sends all headers across redirects. It uses httpx2's transport over ou
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -110,15 +110,17 @@ def open_stream(
     max_bytes: int,
     read_seconds: float | None,
     abort: Abort,
+    pause: Callable[[], float] | None = None,
     allow: Networks | None = None,
 ) -> Iterator[ResponseStream]:
     """Send one request and yield the response while it arrives. Raises OutgoingError, until the block ends.
 
     The arguments are those of `request`. No redirect is followed, and no encoding is accepted: a compressed stream
-    arrives late. `abort` ends the call from another thread.
+    arrives late. `abort` ends the call from another thread. `pause` returns the seconds to wait before each read of the
+    body: what arrives meanwhile is read at once.
     """
     hop = redirects.build_first_request(method, url, headers, body)
-    exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True)
+    exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True, pause=pause)
     try:
         with _open_response(hop, exchange, encoding="identity") as response:
             chunks = response_body.iter_chunks(response, max_bytes)

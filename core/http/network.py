@@ -1,10 +1,10 @@
 """Guarded sockets: they connect to the address that was checked, and never wait beyond the call's deadline."""
 
-import selectors
+import select
 import socket
 import ssl
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,7 @@ class Exchange:
     read_seconds: float | None = None  # between two chunks of the response; None: the deadline alone limits them
     abort: Abort | None = None
     is_stream: bool = False  # which must not take the connections of calls
+    pause: Callable[[], float] | None = None  # seconds before each read of a stream's body, while more of it collects
 
     def use_socket(self, sock: socket.socket) -> None:
         """Let `abort` end the wait for this socket. Raises Unreachable if the call was aborted before."""
@@ -36,6 +37,11 @@ class Exchange:
             self.abort.attach(sock)
             if self.abort.is_set:
                 raise Unreachable
+
+    def wait_for_more(self) -> None:
+        """Wait before the next read of a stream's body."""
+        if self.pause is not None and self.abort is not None and self.head_left is None:
+            self.abort.wait(self.pause())
 
     def limit_seconds(self, step: float | None) -> float:
         """Return the time limit of a step: the smaller of `step` and the time left for the call. Raises TimedOut."""
@@ -74,6 +80,7 @@ class GuardedStream(httpcore2.NetworkStream):
         """Return the bytes received: at least one, or none at the end of the stream."""
         exchange = current_exchange.get()
         room = exchange.limit_read(max_bytes)
+        exchange.wait_for_more()
         exchange.use_socket(self._sock)
         self._sock.settimeout(exchange.limit_seconds(timeout))
         try:
@@ -161,6 +168,6 @@ def _connect(address: Address, seconds: float) -> GuardedStream | None:
 def _is_readable(sock: socket.socket) -> bool:
     if sock.fileno() < 0:
         return True  # closed: a read would return at once too
-    with selectors.DefaultSelector() as selector:
-        selector.register(sock, selectors.EVENT_READ)
-        return bool(selector.select(0))
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))

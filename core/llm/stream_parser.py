@@ -49,6 +49,11 @@ class StreamParser:
         self._finish_reason = ""
         self._usage: Mapping[str, Any] = {}
 
+    @property
+    def has_content(self) -> bool:
+        """Whether a piece of a text or of a call has arrived."""
+        return bool(self._texts or self._calls)
+
     def feed(self, data: bytes) -> None:
         """Read the next bytes. Raises LlmMalformed, LlmRefused or LlmUnavailable."""
         *lines, self._rest = (self._rest + data).split(b"\n")

@@ -32,8 +32,12 @@ def stream_completion(
     deadline: Deadline,
     abort: Abort,
     on_text: Callable[[str], None],
+    pause: Callable[[], float] | None = None,
 ) -> StreamedCompletion:
     """Return the complete answer; pass each piece of its text to `on_text` while it arrives.
+
+    `pause` returns the seconds to wait between two reads: a process with many streams saves most of its time if it
+    reads several pieces at once. The first piece does not wait.
 
     Raises an LlmError: LlmUnavailable, LlmRefused, LlmMalformed, and LlmAborted if `abort` was set. A request is sent
     again, twice at most, until the first chunk of an answer has arrived. After that, the text that was passed on is
@@ -50,7 +54,7 @@ def stream_completion(
     }
     started = time.monotonic()
     try:
-        answer = _stream_with_retries(endpoint, body, deadline=deadline, abort=abort, on_text=on_text)
+        answer = _stream_with_retries(endpoint, body, deadline=deadline, abort=abort, on_text=on_text, pause=pause)
     except LlmError as error:
         if abort.is_set:
             raise LlmAborted("aborted") from None
@@ -73,12 +77,13 @@ def _stream_with_retries(
     deadline: Deadline,
     abort: Abort,
     on_text: Callable[[str], None],
+    pause: Callable[[], float] | None,
 ) -> StreamedCompletion:
     for retry in range(MAX_RETRIES + 1):
         parser = stream_parser.StreamParser(endpoint.model, on_text)
         retry_after = None
         try:
-            return _stream_once(endpoint, body, parser, deadline=deadline, abort=abort)
+            return _stream_once(endpoint, body, parser, deadline=deadline, abort=abort, pause=pause)
         except _RetryLater as later:
             problem, retry_after = str(later), later.seconds
         except http.TooLarge:
@@ -97,7 +102,13 @@ def _stream_with_retries(
 
 
 def _stream_once(
-    endpoint: Endpoint, body: dict[str, Any], parser: stream_parser.StreamParser, *, deadline: Deadline, abort: Abort
+    endpoint: Endpoint,
+    body: dict[str, Any],
+    parser: stream_parser.StreamParser,
+    *,
+    deadline: Deadline,
+    abort: Abort,
+    pause: Callable[[], float] | None,
 ) -> StreamedCompletion:
     with http.post_for_stream(
         http.build_endpoint_url(endpoint.base_url, "/chat/completions"),
@@ -107,6 +118,7 @@ def _stream_once(
         max_bytes=MAX_BYTES,
         read_seconds=READ_SECONDS,
         abort=abort,
+        pause=(lambda: pause() if parser.has_content else 0.0) if pause else None,
     ) as response:
         if response.status != 200:
             problem = f"status {response.status}"

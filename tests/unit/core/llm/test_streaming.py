@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -33,7 +33,12 @@ def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(
-    texts: list[str] | None = None, *, abort: Abort | None = None, tools: Any = (), tier: Tier = Tier.MAIN
+    texts: list[str] | None = None,
+    *,
+    abort: Abort | None = None,
+    tools: Any = (),
+    tier: Tier = Tier.MAIN,
+    pause: Callable[[], float] | None = None,
 ) -> llms.StreamedCompletion:
     return llms.stream_completion(
         MESSAGES,
@@ -43,6 +48,7 @@ def ask(
         deadline=Deadline.after(milliseconds=20_000),
         abort=abort or Abort(),
         on_text=([] if texts is None else texts).append,
+        pause=pause,
     )
 
 
@@ -186,3 +192,47 @@ def test_abort_ends_the_wait_for_a_silent_model(llm: FakeLlm) -> None:
 
     with pytest.raises(LlmAborted):
         ask(abort=abort)
+
+
+def test_pieces_that_arrive_in_a_pause_are_read_at_once(llm: FakeLlm) -> None:
+    pieces, texts, pauses = build_stream(*(f"{number} " for number in range(2_000))), list[str](), list[int]()
+    sent = threading.Event()
+
+    def answer() -> Iterator[bytes]:
+        for piece in pieces:
+            yield piece
+            time.sleep(0 if pauses else 0.01)  # one by one until the first pause
+        sent.set()
+
+    def wait() -> float:
+        pauses.append(len(texts))
+        sent.wait(20)
+        return 0.0
+
+    llm.answers = [answer]
+
+    assert ask(texts, pause=wait).text == "".join(f"{number} " for number in range(2_000))
+    assert pauses[0] >= 1  # the first piece was passed on before
+    assert len(pauses) < 100
+
+
+def test_abort_ends_a_pause(llm: FakeLlm) -> None:
+    abort = Abort()
+
+    def answer() -> Iterator[bytes]:
+        for piece in build_stream(*["word "] * 1_000):
+            yield piece
+            time.sleep(0.01)
+            if abort.is_set:
+                return
+
+    def wait() -> float:
+        threading.Timer(0.01, abort.set).start()
+        return 60.0
+
+    llm.answers = [answer]
+    started = time.monotonic()
+
+    with pytest.raises(LlmAborted):
+        ask(abort=abort, pause=wait)
+    assert time.monotonic() - started < 30
