@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from chat.conversations.start_turn import find_conversations, get_conversation
+from chat.conversations.lookup import find_conversations, get_conversation
 from chat.conversations.turn_view import describe_conversation, describe_message
 from chat.errors import ApiError
 from chat.events import event_writer
