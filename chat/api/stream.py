@@ -29,7 +29,7 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
         return _respond(turn_id, number)
     body = read_body(request, StreamRequest)
     session_id = str(body["session_id"]) if body.get("session_id") else None
-    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id))
+    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id), starts_turn=True)
     return _respond(turn_id, 0)
 
 

@@ -1,21 +1,27 @@
 """The chat's API: who may call it, what it refuses, and the conversations of a subject."""
 
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.utils import timezone
 
+from analytics.events import event_log
+from analytics.models import OperationEvent, ToolSelection
 from chat.access import service_keys
 from chat.api import base
 from chat.conversations import retention, start_turn
 from chat.events import event_writer
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
+from core import http
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
@@ -30,6 +36,7 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_runner, "start_thread", lambda *_, **__: None)
     monkeypatch.setattr(event_writer, "add_turn", lambda *_: None)
     monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
+    monkeypatch.setattr(service_keys, "run_in_thread", lambda check: sync_to_async(check)())
     monkeypatch.setattr(event_writer, "_next_marking", 0.0)
     service_keys.clear_cache()
 
@@ -99,12 +106,96 @@ def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarnes
     [
         ({"Authorization": "Basic eDp5"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "a"}, (401, "not_signed_in")),
+        ({"Authorization": "Bearer wrong key", "Gateway-Subject": "a"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong"}, (400, "invalid_request")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "zoë"}, (400, "invalid_request")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "Ana M"}, (400, "invalid_request")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "a" * 201}, (400, "invalid_request")),
     ],
 )
 def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refusal: tuple[int, str]) -> None:
     assert get_code(send(AsyncViewClient(), {"message": "Hello"}, **headers)) == refusal
+
+
+def list_as_service(chat: ChatHarness) -> HttpResponse:
+    return AsyncViewClient().get("/chat/api/sessions", headers=get_service_headers(chat))
+
+
+def get_service_headers(chat: ChatHarness) -> dict[str, str]:
+    return {"Authorization": f"Bearer {chat.credentials.key}", "Gateway-Subject": chat.credentials.subject}
+
+
+def answer_with(status: int, **headers: str) -> Callable[..., http.Response]:
+    """Return a gateway that gives the same answer to each call."""
+    body = orjson.dumps({"ok": False, "error": {"message": "The gateway's words.", "details": {"reason": "x"}}})
+    return lambda _, url, **__: http.Response(status, url, headers, body, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal", "is_retryable"),
+    [
+        (401, (401, "not_signed_in"), False),
+        (403, (403, "forbidden"), False),
+        (404, (503, "gateway_unavailable"), True),  # not the gateway, but something else that listens there
+        (429, (429, "rate_limited"), True),
+        (500, (503, "gateway_unavailable"), True),
+        (503, (503, "gateway_unavailable"), True),
+    ],
+)
+def test_answers_about_a_key_keep_their_meaning(
+    chat: ChatHarness, status: int, refusal: tuple[int, str], is_retryable: bool
+) -> None:
+    chat.gateway = answer_with(status, **{"retry-after": "7"})
+
+    response = list_as_service(chat)
+
+    assert get_code(response) == refusal
+    assert response.json()["error"]["retryable"] is is_retryable
+    assert response.headers["Retry-After"] == "7" or not is_retryable
+
+
+def test_busy_gateway_is_told_from_a_revoked_key_when_there_is_no_time_to_wait(chat: ChatHarness) -> None:
+    chat.gateway = answer_with(429, **{"retry-after": "2"})  # as long as a check may take
+
+    assert get_code(list_as_service(chat)) == (429, "rate_limited")
+
+
+def test_key_that_may_not_serve_turns_reads_no_conversation(
+    chat: ChatHarness, make_key: Callable[..., str], person: AsyncViewClient
+) -> None:
+    conversation = make_conversation()
+    headers = {"Authorization": f"Bearer {make_key(scopes=['help'])}", "Gateway-Subject": DEMO_SUBJECT}
+    path = f"/chat/api/sessions/{conversation.pk}"
+
+    for response in (
+        AsyncViewClient().get("/chat/api/sessions", headers=headers),
+        AsyncViewClient().get(f"{path}/export", headers=headers),
+        AsyncViewClient().delete(path, headers=headers),
+    ):
+        assert get_code(response) == (403, "forbidden")
+        assert "scope toolset" in response.json()["error"]["message"]
+    assert person.get(path).status_code == 200
+
+
+def test_revoked_key_reads_nothing_after_two_seconds(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    send_as_service = partial(send, AsyncViewClient(), {"message": "Hello"}, **get_service_headers(chat))
+    assert list_as_service(chat).status_code == 200
+    chat.gateway = answer_with(401)
+
+    assert list_as_service(chat).status_code == 200  # remembered
+    monkeypatch.setattr(service_keys, "REMEMBERED_SECONDS", 0.0)  # as if they were over
+    assert send_as_service().status_code == 200  # the gateway judges the calls of the turn
+    assert get_code(list_as_service(chat)) == (401, "not_signed_in")
+    assert get_code(send_as_service()) == (401, "not_signed_in")  # once the refusal is known
+
+
+def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> None:
+    assert list_as_service(chat).status_code == 200
+
+    assert chat.gateway_calls == [("POST", "telemetry", {})]
+    event_log.flush()
+    assert not OperationEvent.objects.exists()
+    assert not ToolSelection.objects.exists()
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
