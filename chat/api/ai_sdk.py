@@ -21,7 +21,8 @@ async def send_message(request: HttpRequest) -> HttpResponseBase:
     body = read_json_object(request)
     messages = body.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages and isinstance(messages[-1], dict) else {}
-    parts = [part for part in last.get("parts") or () if isinstance(part, dict)]
+    sent = last.get("parts")
+    parts = [part for part in sent if isinstance(part, dict)] if isinstance(sent, list) else []
     shared = {"context": body["context"]} if body.get("context") else {}
     if last.get("role") == "user":
         text = "\n".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")

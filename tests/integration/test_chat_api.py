@@ -21,7 +21,7 @@ from chat.conversations import retention, start_turn
 from chat.events import event_writer
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
-from core import http
+from core import cursors, http
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
@@ -316,7 +316,22 @@ def test_list_search_and_pages(person: AsyncViewClient) -> None:
     assert "next_cursor" not in second
     matches = person.get("/chat/api/sessions", {"q": "about topic 7"}).json()["conversations"]
     assert [each["title"] for each in matches] == ["Topic 7"]
-    assert get_code(person.get("/chat/api/sessions", {"cursor": "x"})) == (400, "invalid_request")
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cursor": "x"},
+        {"cursor": cursors.encode("2026-01-01T00:00:00+00:00 no-id")},
+        {"cursor": cursors.encode(f"yesterday {DEMO_PROJECT_ID}")},
+        {"cursor": cursors.encode(f"0001-01-01T00:00:00+14:00 {DEMO_PROJECT_ID}")},  # before the first year of UTC
+        {"cursor": cursors.encode("\x00")},
+        {"q": "a\x00b"},
+    ],
+)
+def test_list_refuses_what_it_cannot_look_for(person: AsyncViewClient, parameters: dict[str, str]) -> None:
+    assert get_code(person.get("/chat/api/sessions", parameters)) == (400, "invalid_request")
 
 
 def test_whole_conversation_has_its_cards(chat: ChatHarness, person: AsyncViewClient) -> None:
@@ -428,6 +443,7 @@ def test_clients_bring_their_own_ids_of_conversations(person: AsyncViewClient) -
         ("ai-sdk", {"id": "c", "messages": [{"role": "assistant", "parts": []}]}),
         ("ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}),
         ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": [{"type": "file", "url": "x"}]}]}),
+        ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": 5}]}),
         ("ai-sdk", {"id": "c", "messages": ["x"], "context": {"type": "moon"}}),
     ],
 )
