@@ -1,5 +1,6 @@
 """The chat's API: who may call it, what it refuses, and the conversations of a subject."""
 
+import gc
 import uuid
 from collections.abc import Callable
 from datetime import timedelta
@@ -16,7 +17,8 @@ from django.utils import timezone
 from analytics.events import event_log
 from analytics.models import OperationEvent, ToolSelection
 from chat.access import service_keys
-from chat.api import base
+from chat.api import base, open_streams
+from chat.api.open_streams import MAX_STREAMS
 from chat.conversations import retention, start_turn
 from chat.events import event_writer
 from chat.models import Conversation, EventChunk, Message, Profile
@@ -38,6 +40,7 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
     monkeypatch.setattr(service_keys, "run_in_thread", lambda check: sync_to_async(check)())
     monkeypatch.setattr(event_writer, "_next_marking", 0.0)
+    monkeypatch.setattr(open_streams, "_subjects", {})  # no test reads its streams to their end
     service_keys.clear_cache()
 
 
@@ -281,6 +284,38 @@ def test_messages_of_a_minute_are_limited(person: AsyncViewClient) -> None:
     assert get_code(response) == (429, "rate_limited")
     assert 1 <= int(response.headers["Retry-After"]) <= 61
     assert not Message.objects.filter(text="One more").exists()
+
+
+def test_streams_that_follow_a_turn_are_limited(person: AsyncViewClient) -> None:
+    turn = make_conversation().messages.get(role="assistant")
+    EventChunk.objects.create(message=turn, first=1, last=1, events='[["done", {}]]')
+    follow = partial(person.get, "/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:0"})
+    streams = [follow() for _ in range(MAX_STREAMS)]
+
+    refused = follow()
+
+    assert {each.status_code for each in streams} == {200}
+    assert get_code(refused) == (429, "rate_limited")
+    assert int(refused.headers["Retry-After"]) > 0
+    streams.pop().close()
+    assert follow().status_code == 200
+    streams.clear()  # as if nobody had read them
+    gc.collect()
+    assert [follow().status_code for _ in range(MAX_STREAMS)] == [200] * MAX_STREAMS
+
+
+def test_streams_of_other_protocols_and_subjects_are_counted_apart_from_those_of_turns(
+    chat: ChatHarness, person: AsyncViewClient
+) -> None:
+    post(person, "ai-sdk", {"id": "chat-1", "messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]})
+    streams = [person.get("/chat/api/ai-sdk/chat-1/stream") for _ in range(MAX_STREAMS + 1)]
+
+    assert [each.status_code for each in streams] == [200] * MAX_STREAMS + [429]
+    assert send(person, {"message": "Hello"}).status_code == 200
+    turn = make_conversation(subject="somebody").messages.get(role="assistant")
+    EventChunk.objects.create(message=turn, first=1, last=1, events='[["done", {}]]')
+    headers = get_service_headers(chat) | {"Gateway-Subject": "somebody", "Last-Event-ID": f"{turn.pk}:0"}
+    assert AsyncViewClient().get("/chat/api/stream", headers=headers).status_code == 200
 
 
 def test_dead_turn_does_not_block_the_next_message(person: AsyncViewClient, monkeypatch: pytest.MonkeyPatch) -> None:
