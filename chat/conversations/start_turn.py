@@ -91,7 +91,8 @@ def _get_or_create(
         )
     conversation = get_conversation(subject, session_id)
     conversation.updated_at = at
-    conversation.context = conversation.context if context is None else context
+    if context is not None and not context.items() <= conversation.context.items():  # a task keeps its project
+        conversation.context = context
     conversation.save(update_fields=["updated_at", "context"])
     return conversation
 

@@ -97,6 +97,10 @@ class GatewayClient:
         """Send a toolset's id with each later call, so that the turn stays on its surface and release."""
         self._headers["gateway-toolset"] = toolset_id
 
+    def use_context(self, context: str) -> None:
+        """Send another Gateway-Context with each later call."""
+        self._headers["gateway-context"] = context
+
     def fetch_toolset(self, message: str) -> dict[str, Any]:
         """Return what to show the model. Raises GatewayRefused."""
         body = {"format": "openai", "message": message[:20_000]}
