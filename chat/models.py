@@ -3,6 +3,7 @@
 import uuid
 
 from django.conf import settings
+from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -10,12 +11,23 @@ from django.utils import timezone
 MAX_SUBJECT = 200  # as the gateway's
 MAX_TITLE = 60
 
+# What the gateway accepts in the header Gateway-Subject.
+validate_subject = RegexValidator(
+    r"\A[\x21-\x7e]{1,200}\Z",
+    "Use 1 to 200 ASCII letters, digits and signs, without spaces, such as user-42.",
+    "not_a_header",
+)
+
 
 class Profile(models.Model):
     """Whom the gateway knows a user as. A user without one cannot use the chat."""
 
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="chat_profile")
-    subject = models.CharField(max_length=MAX_SUBJECT, help_text="Sent as Gateway-Subject. Opaque, not a name.")
+    subject = models.CharField(
+        max_length=MAX_SUBJECT,
+        validators=[validate_subject],
+        help_text="Sent as Gateway-Subject. Opaque, not a name.",
+    )
 
     class Meta:
         verbose_name = "chat profile"

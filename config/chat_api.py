@@ -72,6 +72,12 @@ class ChatApiHandler(ASGIHandler):
 
     async def _send(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
         """Send a response. A stream ends when its client goes; its turn does not."""
+        try:
+            await self._send_while_read(response, receive, send)
+        finally:
+            response.close()
+
+    async def _send_while_read(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
         if not response.streaming:
             await self.send_response(response, send)
             return

@@ -1,17 +1,20 @@
 """The subject of a request, and the key that speaks for it."""
 
+import re
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.middleware.csrf import CsrfViewMiddleware
 
-from chat.access import service_keys
 from chat.errors import ApiError
 from chat.gateway.client import Credentials
-from chat.models import MAX_SUBJECT, Profile
+from chat.models import Profile, validate_subject
+
+_KEY = re.compile(r"[\x21-\x7e]+")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -26,15 +29,28 @@ class Identity:
         return self.credentials.subject
 
 
-def identify(request: HttpRequest) -> Identity:
-    """Return who sends a request. Raises ApiError.
+def read_credentials(request: HttpRequest) -> Credentials | None:
+    """Return the key and the subject that a service sends, None for a person's request. Raises ApiError.
 
-    A service sends its key and `Gateway-Subject`, which the gateway judges. A person has a session, and the chat's own
-    key speaks for the subject of their profile.
+    Whether the key is valid and may speak for the subject, the gateway judges (`service_keys`).
     """
     authorization = request.headers.get("Authorization", "")
-    if authorization:
-        return Identity(_identify_service(request, authorization))
+    if not authorization:
+        return None
+    scheme, _, key = authorization.partition(" ")
+    if scheme.lower() != "bearer" or not _KEY.fullmatch(key.strip()):
+        raise ApiError(401, "not_signed_in", "Send the header Authorization: Bearer <key>.")
+    subject = request.headers.get("Gateway-Subject", "").strip()
+    try:
+        validate_subject(subject)
+    except ValidationError as error:
+        message = f"Send the header Gateway-Subject: whom you speak for. {error.message}"
+        raise ApiError(400, "invalid_request", message) from None
+    return Credentials(key.strip(), subject)
+
+
+def identify_person(request: HttpRequest) -> Identity:
+    """Return who has signed in. The chat's own key speaks for the subject of their profile. Raises ApiError."""
     user_id = _find_signed_in_user(request)
     if user_id is None:
         message = "Sign in at /chat/, or send an API key: Authorization: Bearer <key>."
@@ -51,18 +67,6 @@ def get_subject(user_id: int) -> str:
         message = "You have no chat profile. Ask an administrator to add one in the admin under Chat."
         raise ApiError(403, "no_profile", message)
     return subject
-
-
-def _identify_service(request: HttpRequest, authorization: str) -> Credentials:
-    scheme, _, key = authorization.partition(" ")
-    subject = request.headers.get("Gateway-Subject", "")
-    if scheme.lower() != "bearer" or not key.strip().isascii() or not key.strip():
-        raise ApiError(401, "not_signed_in", "Send the header Authorization: Bearer <key>.")
-    if not subject or len(subject) > MAX_SUBJECT or not (subject.isascii() and subject.isprintable()):
-        raise ApiError(400, "invalid_request", "Send the header Gateway-Subject: whom you speak for, in ASCII.")
-    credentials = Credentials(key.strip(), subject)
-    service_keys.check_with_gateway(credentials)
-    return credentials
 
 
 def _find_signed_in_user(request: HttpRequest) -> int | None:

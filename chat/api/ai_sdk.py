@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
+from chat.api.open_streams import limit_streams
 from chat.api.protocol_stream import build_session_id, respond, stream_new_turn
 from chat.api.requests import read_json_object
 from chat.errors import ApiError
@@ -21,7 +22,8 @@ async def send_message(request: HttpRequest) -> HttpResponseBase:
     body = read_json_object(request)
     messages = body.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages and isinstance(messages[-1], dict) else {}
-    parts = [part for part in last.get("parts") or () if isinstance(part, dict)]
+    sent = last.get("parts")
+    parts = [part for part in sent if isinstance(part, dict)] if isinstance(sent, list) else []
     shared = {"context": body["context"]} if body.get("context") else {}
     if last.get("role") == "user":
         text = "\n".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")
@@ -34,15 +36,17 @@ async def send_message(request: HttpRequest) -> HttpResponseBase:
 async def reconnect(request: HttpRequest, chat_id: str) -> HttpResponseBase:
     """Return the events of the turn that runs in a chat, from its beginning; 204 if none runs."""
 
-    def find_turn(identity: Identity) -> str:
+    def find_turn(identity: Identity) -> tuple[str, str]:
         session_id = build_session_id(identity.subject, chat_id)
         running = Message.objects.filter(
             conversation_id=session_id, conversation__subject=identity.subject, role=Message.Role.ASSISTANT, finish=""
         )
-        return str(running.values_list("pk", flat=True).first() or "")
+        return str(running.values_list("pk", flat=True).first() or ""), identity.subject
 
-    turn_id = await run_with_identity(request, find_turn)
-    return respond(turn_id, AiSdkEncoder(), HEADERS) if turn_id else HttpResponse(status=204)
+    turn_id, subject = await run_with_identity(request, find_turn)
+    if not turn_id:
+        return HttpResponse(status=204)
+    return limit_streams(respond(turn_id, AiSdkEncoder(), HEADERS), subject=subject)
 
 
 def _read_decision(parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from chat.access.identity import Identity, identify
+from chat.access import service_keys
+from chat.access.identity import Identity, identify_person, read_credentials
 from chat.connections import gives_connection_back
 from chat.errors import ApiError
 
@@ -23,7 +24,7 @@ View = Callable[..., Coroutine[Any, Any, HttpResponseBase]]
 
 
 def api_view(*methods: str) -> Callable[[View], View]:
-    """Decorate an async view. `identify` checks CSRF where a session is used, so the middleware does not."""
+    """Decorate an async view. `identify_person` checks CSRF, so the middleware does not."""
 
     def decorate(view: View) -> View:
         @csrf_exempt
@@ -44,12 +45,18 @@ def api_view(*methods: str) -> Callable[[View], View]:
     return decorate
 
 
-async def run_with_identity(request: HttpRequest, function: Callable[[Identity], R]) -> R:
-    """Identify the caller and call the function in a thread, whose connection is free again after that."""
+async def run_with_identity(request: HttpRequest, function: Callable[[Identity], R], *, starts_turn: bool = False) -> R:
+    """Identify the caller and call the function in a thread, whose connection is free again after that.
+
+    `starts_turn` says that all it does is begin a turn, of which the gateway judges each call.
+    """
+    credentials = read_credentials(request)
+    if credentials is not None:
+        await service_keys.check_with_gateway(credentials, starts_turn=starts_turn)
 
     @gives_connection_back
     def work() -> R:
-        return function(identify(request))
+        return function(Identity(credentials) if credentials else identify_person(request))
 
     return await run_in_thread(work)
 

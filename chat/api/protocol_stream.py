@@ -45,6 +45,7 @@ async def stream_new_turn(
     turn_id = await run_with_identity(
         request,
         lambda identity: start(identity, body, session_id=build_session_id(identity.subject, client_id), creates=True),
+        starts_turn=True,
     )
     return respond(turn_id, encoder, headers)
 

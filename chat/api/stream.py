@@ -8,6 +8,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
+from chat.api.open_streams import limit_streams
 from chat.api.requests import StreamRequest, read_body, validate_body
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
@@ -25,11 +26,11 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     """Return the events of a new turn, or those of one that runs or ended lately, after `Last-Event-ID`."""
     if request.method == "GET":
         event_id = request.headers.get(LAST_EVENT_ID) or request.GET.get("after", "")
-        turn_id, number = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
-        return _respond(turn_id, number)
+        turn_id, number, subject = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
+        return limit_streams(_respond(turn_id, number), subject=subject)
     body = read_body(request, StreamRequest)
     session_id = str(body["session_id"]) if body.get("session_id") else None
-    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id))
+    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id), starts_turn=True)
     return _respond(turn_id, 0)
 
 
@@ -54,7 +55,8 @@ def _start(identity: Identity, body: Mapping[str, Any], session_id: str | None, 
     return turn_runner.run_in_thread(new, identity.credentials).turn_id
 
 
-def _find_turn(identity: Identity, event_id: str) -> tuple[str, int]:
+def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str]:
+    """Return the turn and the number of an event, and the turn's subject. Raises ApiError."""
     parsed = sse.parse_event_id(event_id)
     if parsed is None:
         text = f"Send the id of the last event that you have in {LAST_EVENT_ID}, such as <message_id>:12, or 0 for all."
@@ -66,7 +68,7 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int]:
         raise ApiError(404, "not_found", "There is no such turn. Load the conversation instead.")
     if turn.finish not in ("", Message.Finish.INTERRUPTED) and not turn.event_chunks.exists():
         raise ApiError(404, "not_found", "The events of this turn are gone. Load the conversation instead.")
-    return turn_id, number
+    return turn_id, number, identity.subject
 
 
 def _respond(turn_id: str, after: int) -> StreamingHttpResponse:

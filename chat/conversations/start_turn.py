@@ -6,13 +6,15 @@ from typing import Any
 from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from chat.context.place import GLOBAL
+from chat.conversations.lookup import get_conversation
+from chat.conversations.title_text import shorten_title
 from chat.errors import ApiError
 from chat.events import failed_turns
-from chat.models import MAX_TITLE, Conversation, Message, ToolCall
+from chat.models import Conversation, Message, ToolCall
 
 MAX_MESSAGES_A_MINUTE = 20
 MAX_TURNS_AT_ONCE = 2
@@ -70,19 +72,6 @@ def start_turn(
     return NewTurn(conversation, turn, message, decision)
 
 
-def find_conversations(subject: str) -> QuerySet[Conversation]:
-    """Return a subject's conversations that are not deleted."""
-    return Conversation.objects.filter(subject=subject, deleted_at=None)
-
-
-def get_conversation(subject: str, session_id: str) -> Conversation:
-    """Return a subject's conversation. Raises ApiError."""
-    conversation = find_conversations(subject).filter(pk=session_id).first()
-    if conversation is None:
-        raise ApiError(404, "not_found", "There is no such conversation. Leave session_id out to begin a new one.")
-    return conversation
-
-
 def _get_or_create(
     subject: str,
     session_id: str | None,
@@ -103,18 +92,10 @@ def _get_or_create(
         )
     conversation = get_conversation(subject, session_id)
     conversation.updated_at = at
-    conversation.context = conversation.context if context is None else context
+    if context is not None and not context.items() <= conversation.context.items():  # a task keeps its project
+        conversation.context = context
     conversation.save(update_fields=["updated_at", "context"])
     return conversation
-
-
-def shorten_title(message: str) -> str:
-    """Return the beginning of a message as a title: whole words, at most 60 characters."""
-    line = " ".join(message.split())
-    if len(line) <= MAX_TITLE:
-        return line
-    words = line[: MAX_TITLE - 1].rpartition(" ")[0] or line[: MAX_TITLE - 1]
-    return f"{words}…"
 
 
 def _add_messages(conversation: Conversation, message: str, at: datetime) -> Message:
@@ -159,15 +140,12 @@ def _count_seconds(wait: timedelta) -> int:
 
 def _check_decision(conversation: Conversation, decision: Decision) -> None:
     """Refuse a decision about a call that does not wait for one, or no longer."""
-    last_turn = conversation.messages.filter(role=Message.Role.ASSISTANT).order_by("-position").first()
     call = ToolCall.objects.filter(pk=decision.call_id, message__conversation=conversation).first()
-    is_waiting = call is not None and call.status == Status.CONFIRM and last_turn is not None
-    if not is_waiting or _has_message_after(conversation, call):
+    if call is None or call.status != Status.CONFIRM or _has_message_after(conversation, call):
         text = "This call does not wait for an answer any more. Ask for it again in a new message."
         raise ApiError(409, "not_waiting", text)
 
 
-def _has_message_after(conversation: Conversation, call: ToolCall | None) -> bool:
+def _has_message_after(conversation: Conversation, call: ToolCall) -> bool:
     """Return whether the user wrote something else since."""
-    position = call.message.position if call else 0
-    return conversation.messages.filter(role=Message.Role.USER, position__gt=position).exists()
+    return conversation.messages.filter(role=Message.Role.USER, position__gt=call.message.position).exists()

@@ -2,10 +2,11 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from chat.conversations.start_turn import find_conversations, get_conversation
+from chat.conversations.lookup import find_conversations, get_conversation
 from chat.conversations.turn_view import describe_conversation, describe_message
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
@@ -14,7 +15,12 @@ from core import cursors
 
 
 def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, Any]:
-    """Return {conversations, next_cursor?}, those used last first. `query` is looked for in titles and messages."""
+    """Return {conversations, next_cursor?}, those used last first. `query` is looked for in titles and messages.
+
+    Raises ApiError.
+    """
+    if "\x00" in query:  # PostgreSQL has no such texts
+        raise ApiError(400, "invalid_request", "The search text has a NUL character. Leave it out.")
     rows = find_conversations(subject).order_by("-updated_at", "-pk")
     if query.strip():
         rows = rows.filter(Q(title__icontains=query.strip()) | Q(messages__text__icontains=query.strip())).distinct()
@@ -76,7 +82,7 @@ def cancel(subject: str, session_id: str, *, message_id: str | None) -> bool:
 def _filter_after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Conversation]:
     try:
         updated_at, id = cursors.decode(cursor).split(" ")
-        at = datetime.fromisoformat(updated_at)
-        return rows.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=id))
-    except ValueError:
+        at, last_id = datetime.fromisoformat(updated_at).astimezone(UTC), UUID(id)
+    except (ValueError, OverflowError):
         raise ApiError(400, "invalid_request", "The cursor is not valid. Begin without one.") from None
+    return rows.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=last_id))

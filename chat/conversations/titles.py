@@ -6,7 +6,7 @@ from collections.abc import Callable
 from django.db import DatabaseError, InterfaceError
 
 from chat.conversations import turn_store
-from chat.conversations.start_turn import shorten_title
+from chat.conversations.title_text import shorten_title
 from chat.models import Conversation, Message
 from core import llm
 from core.deadlines import Deadline

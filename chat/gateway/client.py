@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from chat.gateway import envelopes
 from core import http
 from core.deadlines import Deadline, DeadlineExceeded
 
@@ -15,24 +16,11 @@ MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2
 RETRY_SECONDS = 0.2  # doubles with each retry
 MAX_WAIT_SECONDS = 3.0  # that the gateway may ask for
+CHECK_SECONDS = 2.0  # for what the gateway says about a key
 
 
 class GatewayUnavailable(Exception):
     """The gateway cannot be reached, or its answer is not JSON."""
-
-
-class GatewayRefused(Exception):
-    """The gateway refuses what the turn cannot do without. `envelope` says why."""
-
-    def __init__(self, status: int, envelope: Mapping[str, Any]) -> None:
-        super().__init__(f"status {status}")
-        self.status = status
-        self.envelope = envelope
-
-    @property
-    def message(self) -> str:
-        """What the gateway says."""
-        return str(self.envelope.get("error", {}).get("message", "The gateway refuses the call."))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,17 +33,34 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GatewayAnswer:
-    """An answer with any status, and the sentence that the gateway wants a looping model to read."""
+    """An answer with any status. `hint` is the sentence that the gateway wants a looping model to read."""
 
     status: int
     body: dict[str, Any]
     hint: str
+    retry_after: int | None = None  # seconds
+
+
+class GatewayRefused(Exception):
+    """The gateway refuses what the turn cannot do without. `envelope` says why."""
+
+    def __init__(self, answer: GatewayAnswer) -> None:
+        super().__init__(f"status {answer.status}")
+        self.status = answer.status
+        self.envelope: Mapping[str, Any] = answer.body
+        self.retry_after = answer.retry_after
+
+    @property
+    def message(self) -> str:
+        """What the gateway says."""
+        return str(envelopes.get_error(self.envelope).get("message", "The gateway refuses the call."))
 
 
 class GatewayClient:
     """Calls the gateway. Every call can be sent again: reads change nothing, and writes have an idempotency key.
 
-    A call that finds the gateway away or busy is retried twice. Raises GatewayUnavailable after that.
+    A call that finds the gateway away or busy is retried twice, as long as there is time. Raises GatewayUnavailable if
+    the gateway does not answer the last try.
     """
 
     def __init__(
@@ -92,6 +97,10 @@ class GatewayClient:
         """Send a toolset's id with each later call, so that the turn stays on its surface and release."""
         self._headers["gateway-toolset"] = toolset_id
 
+    def use_context(self, context: str) -> None:
+        """Send another Gateway-Context with each later call."""
+        self._headers["gateway-context"] = context
+
     def fetch_toolset(self, message: str) -> dict[str, Any]:
         """Return what to show the model. Raises GatewayRefused."""
         body = {"format": "openai", "message": message[:20_000]}
@@ -113,8 +122,13 @@ class GatewayClient:
         return self.call("POST", "telemetry", report, seconds=5)
 
     def check_access(self) -> None:
-        """Ask for help, which needs a valid key that may speak for the subject. Raises GatewayRefused."""
-        self._require("GET", "help?path=root&limit=1", None)
+        """Return if the key is valid, may speak for the subject and has the scope of turns. Raises GatewayRefused.
+
+        A report without fields is judged like one of a turn until its fields are missed, and nothing is stored of it.
+        """
+        answer = self.call("POST", "telemetry", {}, seconds=CHECK_SECONDS)
+        if envelopes.get_reason(answer.body) != "malformed_call":
+            raise GatewayRefused(answer)
 
     def call(
         self,
@@ -137,26 +151,29 @@ class GatewayClient:
         deadline = Deadline.after(milliseconds=int(seconds * 1000))
         for retry in range(MAX_RETRIES + 1):
             pause = RETRY_SECONDS * (1 << retry)
+            response: http.Response | None = None
             try:
                 response = http.call_api(
                     method, url, headers=headers, body=content, deadline=deadline, max_bytes=MAX_BYTES
                 )
             except (http.OutgoingError, DeadlineExceeded) as error:
-                problem: Exception = error
+                problem = type(error).__name__
             else:
                 wait = _read_wait(response)
-                if wait is None or wait > MAX_WAIT_SECONDS or retry == MAX_RETRIES:
-                    return _parse_answer(response)
-                problem, pause = GatewayUnavailable(f"status {response.status}"), wait
+                if wait is None or wait > MAX_WAIT_SECONDS:
+                    break
+                pause = wait
             if retry == MAX_RETRIES or time.monotonic() + pause >= deadline.at:
                 break
             time.sleep(pause)
-        raise GatewayUnavailable(type(problem).__name__) from None
+        if response is None:
+            raise GatewayUnavailable(problem)
+        return _parse_answer(response)
 
     def _require(self, method: str, path: str, body: Mapping[str, Any] | None) -> dict[str, Any]:
         answer = self.call(method, path, body, seconds=15)
         if answer.status != 200:
-            raise GatewayRefused(answer.status, answer.body)
+            raise GatewayRefused(answer)
         return answer.body
 
 
@@ -179,7 +196,9 @@ def _parse_answer(response: http.Response) -> GatewayAnswer:
         raise GatewayUnavailable(f"status {response.status}, not JSON") from None
     if not isinstance(body, dict):
         raise GatewayUnavailable(f"status {response.status}, not a JSON object")
-    return GatewayAnswer(response.status, body, response.headers.get("gateway-hint", ""))
+    retry_after = response.headers.get("retry-after", "")
+    hint = response.headers.get("gateway-hint", "")
+    return GatewayAnswer(response.status, body, hint, int(retry_after) if retry_after.isdigit() else None)
 
 
 def _remove_nul(value: Any) -> Any:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from chat.context.place import GLOBAL
 from chat.conversations import store
-from chat.conversations.start_turn import get_conversation
+from chat.conversations.lookup import get_conversation
 from chat.conversations.turn_view import describe_conversation
 from chat.events import failed_turns
 from chat.pages import wording

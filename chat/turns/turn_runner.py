@@ -16,7 +16,7 @@ from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
 from chat.context.place import PROJECT, Place
 from chat.context.service import load_context
-from chat.conversations import compression, past_turns, titles, turn_store
+from chat.conversations import compression, past_turns, task_project, titles, turn_store
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
@@ -145,6 +145,7 @@ class TurnRunner:
             close_connection()
 
     def _run(self) -> Finish:
+        self._place = task_project.complete_place(self._conversation, self._gateway)
         toolset = self._gateway.fetch_toolset(self._new.message)
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})

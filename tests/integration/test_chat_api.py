@@ -1,21 +1,29 @@
 """The chat's API: who may call it, what it refuses, and the conversations of a subject."""
 
+import gc
 import uuid
+from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.utils import timezone
 
+from analytics.events import event_log
+from analytics.models import OperationEvent, ToolSelection
 from chat.access import service_keys
-from chat.api import base
+from chat.api import base, open_streams
+from chat.api.open_streams import MAX_STREAMS
 from chat.conversations import retention, start_turn
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile
 from chat.turns import turn_runner
+from core import cursors, http
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
@@ -31,6 +39,8 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_writer, "add_turn", lambda *_: None)
     monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
     monkeypatch.setattr(failed_turns, "_next_marking", 0.0)
+    monkeypatch.setattr(service_keys, "run_in_thread", lambda check: sync_to_async(check)())
+    monkeypatch.setattr(open_streams, "_subjects", {})  # no test reads its streams to their end
     service_keys.clear_cache()
 
 
@@ -99,12 +109,96 @@ def test_service_speaks_for_a_subject_with_a_key_of_the_gateway(chat: ChatHarnes
     [
         ({"Authorization": "Basic eDp5"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "a"}, (401, "not_signed_in")),
+        ({"Authorization": "Bearer wrong key", "Gateway-Subject": "a"}, (401, "not_signed_in")),
         ({"Authorization": "Bearer wrong"}, (400, "invalid_request")),
         ({"Authorization": "Bearer wrong", "Gateway-Subject": "zoë"}, (400, "invalid_request")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "Ana M"}, (400, "invalid_request")),
+        ({"Authorization": "Bearer wrong", "Gateway-Subject": "a" * 201}, (400, "invalid_request")),
     ],
 )
 def test_wrong_keys_are_refused(chat: ChatHarness, headers: dict[str, str], refusal: tuple[int, str]) -> None:
     assert get_code(send(AsyncViewClient(), {"message": "Hello"}, **headers)) == refusal
+
+
+def list_as_service(chat: ChatHarness) -> HttpResponse:
+    return AsyncViewClient().get("/chat/api/sessions", headers=get_service_headers(chat))
+
+
+def get_service_headers(chat: ChatHarness) -> dict[str, str]:
+    return {"Authorization": f"Bearer {chat.credentials.key}", "Gateway-Subject": chat.credentials.subject}
+
+
+def answer_with(status: int, **headers: str) -> Callable[..., http.Response]:
+    """Return a gateway that gives the same answer to each call."""
+    body = orjson.dumps({"ok": False, "error": {"message": "The gateway's words.", "details": {"reason": "x"}}})
+    return lambda _, url, **__: http.Response(status, url, headers, body, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "refusal", "is_retryable"),
+    [
+        (401, (401, "not_signed_in"), False),
+        (403, (403, "forbidden"), False),
+        (404, (503, "gateway_unavailable"), True),  # not the gateway, but something else that listens there
+        (429, (429, "rate_limited"), True),
+        (500, (503, "gateway_unavailable"), True),
+        (503, (503, "gateway_unavailable"), True),
+    ],
+)
+def test_answers_about_a_key_keep_their_meaning(
+    chat: ChatHarness, status: int, refusal: tuple[int, str], is_retryable: bool
+) -> None:
+    chat.gateway = answer_with(status, **{"retry-after": "7"})
+
+    response = list_as_service(chat)
+
+    assert get_code(response) == refusal
+    assert response.json()["error"]["retryable"] is is_retryable
+    assert response.headers["Retry-After"] == "7" or not is_retryable
+
+
+def test_busy_gateway_is_told_from_a_revoked_key_when_there_is_no_time_to_wait(chat: ChatHarness) -> None:
+    chat.gateway = answer_with(429, **{"retry-after": "2"})  # as long as a check may take
+
+    assert get_code(list_as_service(chat)) == (429, "rate_limited")
+
+
+def test_key_that_may_not_serve_turns_reads_no_conversation(
+    chat: ChatHarness, make_key: Callable[..., str], person: AsyncViewClient
+) -> None:
+    conversation = make_conversation()
+    headers = {"Authorization": f"Bearer {make_key(scopes=['help'])}", "Gateway-Subject": DEMO_SUBJECT}
+    path = f"/chat/api/sessions/{conversation.pk}"
+
+    for response in (
+        AsyncViewClient().get("/chat/api/sessions", headers=headers),
+        AsyncViewClient().get(f"{path}/export", headers=headers),
+        AsyncViewClient().delete(path, headers=headers),
+    ):
+        assert get_code(response) == (403, "forbidden")
+        assert "scope toolset" in response.json()["error"]["message"]
+    assert person.get(path).status_code == 200
+
+
+def test_revoked_key_reads_nothing_after_two_seconds(chat: ChatHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    send_as_service = partial(send, AsyncViewClient(), {"message": "Hello"}, **get_service_headers(chat))
+    assert list_as_service(chat).status_code == 200
+    chat.gateway = answer_with(401)
+
+    assert list_as_service(chat).status_code == 200  # remembered
+    monkeypatch.setattr(service_keys, "REMEMBERED_SECONDS", 0.0)  # as if they were over
+    assert send_as_service().status_code == 200  # the gateway judges the calls of the turn
+    assert get_code(list_as_service(chat)) == (401, "not_signed_in")
+    assert get_code(send_as_service()) == (401, "not_signed_in")  # once the refusal is known
+
+
+def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> None:
+    assert list_as_service(chat).status_code == 200
+
+    assert chat.gateway_calls == [("POST", "telemetry", {})]
+    event_log.flush()
+    assert not OperationEvent.objects.exists()
+    assert not ToolSelection.objects.exists()
 
 
 # --- requests ---------------------------------------------------------------------------------------------------------
@@ -192,6 +286,39 @@ def test_messages_of_a_minute_are_limited(person: AsyncViewClient) -> None:
     assert not Message.objects.filter(text="One more").exists()
 
 
+def test_streams_that_follow_a_turn_are_limited(person: AsyncViewClient) -> None:
+    turn = make_conversation().messages.get(role="assistant")
+    EventChunk.objects.create(message=turn, first=1, last=1, events='[["done", {}]]')
+    follow = partial(person.get, "/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:0"})
+    streams = [follow() for _ in range(MAX_STREAMS)]
+
+    refused = follow()
+
+    assert {each.status_code for each in streams} == {200}
+    assert get_code(refused) == (429, "rate_limited")
+    assert int(refused.headers["Retry-After"]) > 0
+    for close in streams.pop()._resource_closers:  # what Django closes at the end of a response
+        close()
+    assert follow().status_code == 200
+    streams.clear()  # as if nobody had read them
+    gc.collect()
+    assert [follow().status_code for _ in range(MAX_STREAMS)] == [200] * MAX_STREAMS
+
+
+def test_streams_of_other_protocols_and_subjects_are_counted_apart_from_those_of_turns(
+    chat: ChatHarness, person: AsyncViewClient
+) -> None:
+    post(person, "ai-sdk", {"id": "chat-1", "messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]})
+    streams = [person.get("/chat/api/ai-sdk/chat-1/stream") for _ in range(MAX_STREAMS + 1)]
+
+    assert [each.status_code for each in streams] == [200] * MAX_STREAMS + [429]
+    assert send(person, {"message": "Hello"}).status_code == 200
+    turn = make_conversation(subject="somebody").messages.get(role="assistant")
+    EventChunk.objects.create(message=turn, first=1, last=1, events='[["done", {}]]')
+    headers = get_service_headers(chat) | {"Gateway-Subject": "somebody", "Last-Event-ID": f"{turn.pk}:0"}
+    assert AsyncViewClient().get("/chat/api/stream", headers=headers).status_code == 200
+
+
 def test_dead_turn_does_not_block_the_next_message(person: AsyncViewClient, monkeypatch: pytest.MonkeyPatch) -> None:
     send(person, {"message": "One"})
     Message.objects.filter(role="assistant").update(heartbeat_at=timezone.now() - timedelta(seconds=60))
@@ -225,7 +352,22 @@ def test_list_search_and_pages(person: AsyncViewClient) -> None:
     assert "next_cursor" not in second
     matches = person.get("/chat/api/sessions", {"q": "about topic 7"}).json()["conversations"]
     assert [each["title"] for each in matches] == ["Topic 7"]
-    assert get_code(person.get("/chat/api/sessions", {"cursor": "x"})) == (400, "invalid_request")
+
+
+@pytest.mark.both_databases
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cursor": "x"},
+        {"cursor": cursors.encode("2026-01-01T00:00:00+00:00 no-id")},
+        {"cursor": cursors.encode(f"yesterday {DEMO_PROJECT_ID}")},
+        {"cursor": cursors.encode(f"0001-01-01T00:00:00+14:00 {DEMO_PROJECT_ID}")},  # before the first year of UTC
+        {"cursor": cursors.encode("\x00")},
+        {"q": "a\x00b"},
+    ],
+)
+def test_list_refuses_what_it_cannot_look_for(person: AsyncViewClient, parameters: dict[str, str]) -> None:
+    assert get_code(person.get("/chat/api/sessions", parameters)) == (400, "invalid_request")
 
 
 def test_whole_conversation_has_its_cards(chat: ChatHarness, person: AsyncViewClient) -> None:
@@ -337,6 +479,7 @@ def test_clients_bring_their_own_ids_of_conversations(person: AsyncViewClient) -
         ("ai-sdk", {"id": "c", "messages": [{"role": "assistant", "parts": []}]}),
         ("ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}),
         ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": [{"type": "file", "url": "x"}]}]}),
+        ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": 5}]}),
         ("ai-sdk", {"id": "c", "messages": ["x"], "context": {"type": "moon"}}),
     ],
 )

@@ -1,6 +1,7 @@
 """Turns of the chat through the real API: what runs, what the model is told, and what the user sees."""
 
 from typing import Any
+from uuid import UUID
 
 import orjson
 import pytest
@@ -104,6 +105,37 @@ def test_created_project_moves_the_conversation(chat: ChatHarness) -> None:
     project = Project.objects.get(name="Bake sale")
     assert turn.conversation.context == {"type": "project", "project_id": str(project.pk)}
     assert turn.of_type("context")[1] == {"context": turn.conversation.context, "name": "Bake sale"}
+
+
+def test_task_is_sent_with_its_project_which_is_read_once(chat: ChatHarness) -> None:
+    place = {"type": "task", "entity_id": str(find_task().pk)}
+    whole = {**place, "project_id": DEMO_PROJECT_ID}
+
+    turn = chat.say("Add a task", [exec_call("onto.task.create", title="Beside it")], "Added.", context=place)
+
+    assert Task.objects.get(title="Beside it").project_id == UUID(DEMO_PROJECT_ID)  # the place's, by default
+    assert turn.calls[0].envelope["ok"] is True
+    assert turn.conversation.context == turn.of_type("context")[0]["context"] == whole
+    assert chat.paths() == ["exec", "batch", "exec"]  # the project, the context, the call
+    again = chat.say("Hello", "Hello!", session=str(turn.conversation.pk), context=place)
+    assert again.conversation.context == whole
+    assert chat.paths() == ["batch"]
+
+
+def test_task_that_cannot_be_read_does_not_stop_the_turn(chat: ChatHarness) -> None:
+    place = {"type": "task", "entity_id": "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1aff"}
+
+    turn = chat.say("Hello", "Hello!", context=place)
+
+    assert (turn.reason, turn.conversation.context) == ("stop", place)
+
+
+def test_other_place_replaces_a_task_and_its_project(chat: ChatHarness) -> None:
+    turn = chat.say("Hello", "Hello!", context={"type": "task", "entity_id": str(find_task().pk)})
+
+    moved = chat.say("Hello", "Hello!", session=str(turn.conversation.pk), context=PROJECT)
+
+    assert moved.conversation.context == PROJECT
 
 
 def test_usage_of_all_requests_is_added_up(chat: ChatHarness, settings: Any) -> None:
