@@ -57,7 +57,7 @@ class TurnLoop:
         Raises an LlmError, after what was written until then.
         """
         self.base = base
-        rounds, repaired, seen = list[ModelRound](), set[tuple[str, str, str]](), list[tuple[str, str]]()
+        rounds, repaired, seen = list[ModelRound](), set[repair.RepairKey](), list[tuple[str, str]]()
         repair_rounds, was_nudged = 0, False
         while True:
             is_last = len(rounds) - repair_rounds >= MAX_ROUNDS or len(seen) >= MAX_CALLS
@@ -154,9 +154,12 @@ class TurnLoop:
         )
         return self.tools.replace_answer(outcome, answer)
 
-    def _add_notes(self, current: ModelRound, repaired: set[tuple[str, str, str]]) -> bool:
-        """Tell the model how to repair what failed. Return whether there was something to repair for the first time."""
-        has_help, was_repaired = any(each["function"]["name"] == "tool_help" for each in self.toolset["tools"]), False
+    def _add_notes(self, current: ModelRound, repaired: set[repair.RepairKey]) -> bool:
+        """Tell the model how to repair what failed. Return whether there was something to repair for the first time.
+
+        `repaired` are the failures of earlier rounds: of calls that were made together, none repeats another.
+        """
+        has_help, failures = self._shows("tool_help"), set[repair.RepairKey]()
         for outcome in current.outcomes:
             for envelope in envelopes.iter_envelopes(outcome.answer):
                 if not repair.is_repairable(envelope) or envelopes.get_reason(envelope) == "not_run":
@@ -164,15 +167,19 @@ class TurnLoop:
                 op = str(envelope.get("op") or outcome.planned.call.name)
                 key = repair.build_repair_key(op, envelope)
                 if key in repaired:
-                    current.notes.append(repair.GIVE_UP.format(op=op))
+                    current.notes.append(repair.build_give_up(op))
                 else:
-                    repaired.add(key)
-                    was_repaired = True
+                    failures.add(key)
                     current.notes.append(repair.build_repair(op, envelope, has_help=has_help))
             if outcome.hint:
                 current.notes.append(outcome.hint)
         current.notes = list(dict.fromkeys(current.notes))
-        return was_repaired
+        repaired |= failures
+        return bool(failures)
+
+    def _shows(self, name: str) -> bool:
+        """Whether the model is shown a tool."""
+        return any(each["function"]["name"] == name for each in self.toolset["tools"])
 
 
 def _with_id(call: StreamedCall, index: int, round: int) -> StreamedCall:

@@ -182,6 +182,33 @@ def test_same_error_is_repaired_once(chat: ChatHarness) -> None:
     assert "Do not call it again" in turn.requests[2]["messages"][-1]["content"]
 
 
+def test_calls_that_fail_together_are_each_to_be_corrected(chat: ChatHarness) -> None:
+    calls = [
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99),
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="B", due_at="some day"),
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="C", priority=98),
+    ]
+
+    turn = chat.say("Add them", calls, [calls[0]], "I could not add them.")
+
+    assert [each.status for each in turn.calls] == ["error"] * 4
+    together, again = (request["messages"][-1]["content"] for request in turn.requests[1:3])
+    assert "Do not call it again" not in together
+    assert "Do not call it again" in again
+
+
+def test_next_wrong_field_is_repaired_too(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "Add it",
+        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99)],
+        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", due_at="some day")],
+        "I could not add it.",
+    )
+
+    assert [each.status for each in turn.calls] == ["error"] * 2
+    assert "Do not call it again" not in turn.notes()
+
+
 def test_repeated_call_is_stopped(chat: ChatHarness) -> None:
     again = exec_call("onto.task.list", limit=1)
 
