@@ -11,7 +11,7 @@ from chat.models import Message, ToolCall
 from chat.turns import agents, repair
 from chat.turns.model_endpoint import ChatModel
 from chat.turns.spending import Spent
-from chat.turns.tool_plan import DISCOVER_PREFIX
+from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
 from chat.turns.tool_runner import Outcome, ToolRunner
 from chat.turns.turn_messages import ModelRound, build_messages
 from core import llm
@@ -31,7 +31,6 @@ NO_ANSWER = "You have not answered. Answer the user now, in a sentence or two."
 LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
 REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
 NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
-NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
 
 
 @dataclass(slots=True)
@@ -101,7 +100,10 @@ class TurnLoop:
         length = self.get_text_length()
         shown = {each["function"]["name"] for each in self.toolset["tools"]}
         calls = [_with_id(call, index, round) for index, call in enumerate(answer.tool_calls)]
-        refusals = {index: text for index, call in enumerate(calls) if (text := self._refuse(call, shown, seen))}
+        whole = calls[:-1] if answer.is_cut_off else calls
+        refusals = {index: text for index, call in enumerate(whole) if (text := self._refuse(call, shown, seen))}
+        if answer.is_cut_off:
+            refusals[len(whole)] = CUT_OFF
         runnable = [call for index, call in enumerate(calls) if index not in refusals]
         outcomes = iter(self.tools.run(runnable, round=round, text_length=length))
         answered = []
@@ -114,7 +116,7 @@ class TurnLoop:
         return answered
 
     def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
-        """Return why a call is not run, empty if it is. Ask for a wider toolset if it lacks the tool."""
+        """Return why a call is not run, empty if it is. Ask for a wider toolset if the model was not shown the tool."""
         seen.append((call.name, call.arguments))
         if seen.count((call.name, call.arguments)) > MAX_SAME_CALLS:
             return REPEATED
@@ -129,14 +131,16 @@ class TurnLoop:
         return self._escalate(call.name)
 
     def _escalate(self, name: str) -> str:
-        while wider := self.gateway.escalate_toolset(self.toolset["id"], name):
+        """Widen the toolset until it has the tool, which another call of the same answer may have done already."""
+        while not self._shows(name):
+            wider = self.gateway.escalate_toolset(self.toolset["id"], name)
+            if not wider:
+                return NO_SUCH_TOOL.format(name=name)
             self.toolset = wider
             self.gateway.use_toolset(wider["id"])
             self.tools.toolset_ops = wider.get("ops", {})
-            if any(each["function"]["name"] == name for each in wider["tools"]):
-                self.escalated.append(name)
-                return NOW_LOADED.format(name=name)
-        return NO_SUCH_TOOL.format(name=name)
+        self.escalated.append(name)
+        return NOW_LOADED.format(name=name)
 
     def _run_agent(self, outcome: Outcome) -> Outcome:
         plan = agents.get_agent_plan(outcome.answer)

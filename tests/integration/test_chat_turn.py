@@ -137,6 +137,20 @@ def test_malformed_arguments_are_never_run(chat: ChatHarness, arguments: str) ->
     assert orjson.loads(turn.requests[1]["messages"][-3]["tool_calls"][0]["function"]["arguments"]) == {}
 
 
+@pytest.mark.parametrize("arguments", ["", "{}", '{"op": "onto.task.li'])
+def test_call_that_is_cut_off_is_not_run(chat: ChatHarness, arguments: str) -> None:
+    whole = exec_call("onto.project.list")
+    cut_off = build_stream(calls=[whole, ("c2", "list_onto_tasks", arguments)], finish="length")
+
+    turn = chat.say("Urgent?", cut_off, "None.")
+
+    assert chat.paths() == ["batch", "exec"]  # the context, and the call before it
+    assert [(each.name, each.status) for each in turn.calls] == [("tool_exec", "success"), ("list_onto_tasks", "error")]
+    answer, (_, result) = turn.requests[1]["messages"][-3], turn.requests[1]["messages"][-2:]
+    assert "length limit within this call" in result["content"]
+    assert answer["tool_calls"][1]["function"]["arguments"] == "{}"
+
+
 def test_update_without_an_id_gives_an_error_then_a_question(chat: ChatHarness) -> None:
     turn = chat.say(
         "Update my task",
@@ -258,6 +272,18 @@ def test_tool_that_was_not_given_widens_the_toolset(legacy_chat: ChatHarness) ->
     assert legacy_chat.gateway_calls[-1][2]["tool_escalations"] == ["delete_onto_task"]
 
 
+def test_two_calls_of_a_missing_tool_widen_the_toolset_as_one_does(legacy_chat: ChatHarness) -> None:
+    task_ids = [str(each.pk) for each in Task.objects.all()[:2]]
+    missing = [call("delete_onto_task", task_id=task_id) for task_id in task_ids]
+
+    one = legacy_chat.say("Delete it", missing[:1], "I could.", context={"type": "calendar"})
+    two = legacy_chat.say("Delete them", missing, "I could.", context={"type": "calendar"})
+
+    assert two.requests[1]["tools"] == one.requests[1]["tools"]
+    results = [each["content"] for each in two.requests[1]["messages"] if each["role"] == "tool"]
+    assert ["It is now" in result for result in results] == [True, True]
+
+
 def test_tool_that_does_not_exist_is_told_to_the_model(legacy_chat: ChatHarness) -> None:
     turn = legacy_chat.say("Fly", [call("book_flight")], "I cannot book flights.")
 
@@ -325,6 +351,36 @@ def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
         "calls": 1,
     }
     assert turn.requests[1]["messages"][0]["content"].startswith("You look things up")
+
+
+def test_agent_runs_only_tools_that_it_is_shown(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        [call("discover_x/../../exec", op="onto.task.list", args={}), call("onto.task.list")],
+        "I do not know.",
+        "Nobody knows.",
+    )
+
+    assert chat.paths() == ["batch", "exec"]  # the context, and the call that runs the agent
+    results = [each["content"] for each in turn.requests[2]["messages"] if each["role"] == "tool"]
+    assert all("There is no tool" in result for result in results)
+    assert len(results) == 2
+
+
+def test_call_of_an_agent_that_is_cut_off_is_not_run(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        build_stream(calls=[("c1", "tool_exec", '{"op": "onto.ta')], finish="length"),
+        "I do not know.",
+        "Nobody knows.",
+    )
+
+    assert chat.paths() == ["batch", "exec"]
+    answer, result = turn.requests[2]["messages"][-2:]
+    assert "length limit within this call" in result["content"]
+    assert answer["tool_calls"][0]["function"]["arguments"] == "{}"
 
 
 # --- what breaks ------------------------------------------------------------------------------------------------------
