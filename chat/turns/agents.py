@@ -19,6 +19,7 @@ RUN_AGENT = "x.agent.run"
 MAX_CALLS = 8
 MAX_ANSWER_TOKENS = 2_000
 CALL_SECONDS = 40.0
+NOT_FINISHED = "The agent was stopped before it answered. Run it again if its answer is still needed."
 LAST_CALL = "You may make no more calls. Answer with what you know."
 
 
@@ -44,6 +45,11 @@ def get_agent_plan(answer: Mapping[str, Any]) -> AgentPlan | None:
     )
 
 
+def build_failure(message: str) -> dict[str, Any]:
+    """Return the envelope of an agent that gave no answer."""
+    return envelopes.build_error(RUN_AGENT, "INTERNAL", message, "agent_failed")
+
+
 def run_agent(
     plan: AgentPlan,
     *,
@@ -63,7 +69,7 @@ def run_agent(
     try:
         toolset = own.fetch_toolset(task)
     except (GatewayRefused, GatewayUnavailable):
-        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent could not be started.", "agent_failed")
+        return build_failure("The agent could not be started.")
     own.use_toolset(toolset["id"])
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": f"{plan.system_prompt}\n\n{toolset['prompt']}"},
@@ -87,6 +93,8 @@ def run_agent(
             return _build_envelope(plan, answer.text, count)
         messages.append(_build_assistant_message(answer))
         for index, call in enumerate(answer.tool_calls, start=1):
+            if abort.is_set:
+                raise llm.LlmAborted("aborted")
             count += 1
             is_cut_off = answer.is_cut_off and index == len(answer.tool_calls)
             refusal = _refuse(call, shown, is_over=count > plan.max_calls, is_cut_off=is_cut_off)
@@ -133,12 +141,11 @@ def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:
 
 def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
     if not text.strip():
-        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent gave no answer.", "agent_failed")
+        return build_failure("The agent gave no answer.")
     return {
         "op": RUN_AGENT,
         "ok": True,
         "result": {"agent": plan.agent, "answer": _cut_tokens(text, MAX_ANSWER_TOKENS), "calls": calls},
-        "meta": {},
     }
 
 

@@ -70,10 +70,10 @@ class TurnLoop:
                 continue
             current = ModelRound(answer.text, self._run_calls(answer, len(rounds) + 1, seen))
             rounds.append(current)
-            if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
-                return Finish.ASK
             if self.abort.is_set:
                 raise llm.LlmAborted("aborted")
+            if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
+                return Finish.ASK
             was_repaired = self._add_notes(current, repaired)
             if was_repaired and repair_rounds < MAX_REPAIR_ROUNDS:
                 repair_rounds += 1
@@ -105,14 +105,14 @@ class TurnLoop:
         if answer.is_cut_off:
             refusals[len(whole)] = CUT_OFF
         runnable = [call for index, call in enumerate(calls) if index not in refusals]
-        outcomes = iter(self.tools.run(runnable, round=round, text_length=length))
+        outcomes = iter(self._run_agents(self.tools.run(runnable, round=round, text_length=length)))
         answered = []
         for index, call in enumerate(calls):
             if index in refusals:
                 error = envelopes.build_error(call.name, "VALIDATION_ERROR", refusals[index], "not_run")
                 answered.append(self.tools.answer_without_running(call, error, round=round, text_length=length))
             else:
-                answered.append(self._run_agent(next(outcomes)))
+                answered.append(next(outcomes))
         return answered
 
     def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
@@ -142,10 +142,21 @@ class TurnLoop:
         self.escalated.append(name)
         return NOW_LOADED.format(name=name)
 
-    def _run_agent(self, outcome: Outcome) -> Outcome:
-        plan = agents.get_agent_plan(outcome.answer)
-        if plan is None:
-            return outcome
+    def _run_agents(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Run the agents that calls ask for, and return all outcomes. Raises an LlmError after ending those calls."""
+        answered = []
+        for index, outcome in enumerate(outcomes):
+            plan = agents.get_agent_plan(outcome.answer)
+            try:
+                answered.append(outcome if plan is None else self._run_agent(plan, outcome))
+            except llm.LlmError:
+                for each in outcomes[index:]:
+                    if agents.get_agent_plan(each.answer) is not None:
+                        self.tools.end_agent_run(each, agents.build_failure(agents.NOT_FINISHED))
+                raise
+        return answered
+
+    def _run_agent(self, plan: agents.AgentPlan, outcome: Outcome) -> Outcome:
         answer = agents.run_agent(
             plan,
             task=str(outcome.planned.args.get("task", "")),
@@ -156,7 +167,7 @@ class TurnLoop:
             spent=self.spent.add,
             on_answer=self.tools.note_operations,
         )
-        return self.tools.replace_answer(outcome, answer)
+        return self.tools.end_agent_run(outcome, answer)
 
     def _add_notes(self, current: ModelRound, repaired: set[repair.RepairKey]) -> bool:
         """Tell the model how to repair what failed. Return whether there was something to repair for the first time.

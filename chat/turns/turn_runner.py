@@ -119,7 +119,7 @@ class TurnRunner:
         toolset = self._gateway.fetch_toolset(self._new.message)
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})
-        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit)
+        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit, abort=self._abort)
         tools.toolset_ops = toolset.get("ops", {})
         loop = self._loop = TurnLoop(
             gateway=self._gateway,

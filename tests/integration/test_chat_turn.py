@@ -345,6 +345,9 @@ def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
     )
 
     assert turn.text == "The explorer found two."
+    assert [each["status"] for each in turn.of_type("tool")] == ["start", "success"]
+    assert [each["status"] for each in turn.of_type("operation") if each["entity"] == "agent"] == ["start", "success"]
+    assert turn.calls[0].trace_id
     assert turn.of_type("tool")[-1]["envelope"]["result"] == {
         "agent": "explorer",
         "answer": "Two tasks are blocked.",
@@ -381,6 +384,17 @@ def test_call_of_an_agent_that_is_cut_off_is_not_run(chat: ChatHarness) -> None:
     answer, result = turn.requests[2]["messages"][-2:]
     assert "length limit within this call" in result["content"]
     assert answer["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_agents_whose_model_dies_have_failed(chat: ChatHarness) -> None:
+    agents = [exec_call("x.agent.run", agent="explorer", task=task) for task in ("What is blocked?", "What is late?")]
+
+    turn = chat.say("What is wrong?", [exec_call("onto.task.list"), *agents], build_stream("Half an an", dies=True))
+
+    assert turn.of_type("error")[0]["code"] == "model_failed"
+    assert [each.status for each in turn.calls] == ["success", "error", "error"]
+    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["agent_failed"] * 2
+    assert "system_prompt" not in orjson.dumps(turn.events).decode()
 
 
 # --- what breaks ------------------------------------------------------------------------------------------------------
@@ -448,6 +462,64 @@ def test_cancelled_turn_says_so(chat: ChatHarness) -> None:
     turn = chat.say("Hello", "Never read.")
 
     assert (turn.reason, turn.message.finish) == ("cancelled", "cancelled")
+
+
+def stop_after(chat: ChatHarness, op: str) -> None:
+    """Let the user stop the turn while a call of an op runs."""
+
+    def call_gateway(method: str, url: str, **rest: Any) -> Any:
+        response = chat.call_gateway(method, url, **rest)
+        if chat.gateway_calls[-1][2].get("op") == op:
+            chat.abort.set()
+        return response
+
+    chat.gateway = call_gateway
+
+
+def test_stop_leaves_the_remaining_calls_of_an_answer_undone(chat: ChatHarness) -> None:
+    second, third = ({"project_id": DEMO_PROJECT_ID, "title": title} for title in ("Second", "Third"))
+    stop_after(chat, "onto.task.create")
+
+    turn = chat.say(
+        "Add them",
+        [
+            exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="First"),
+            call("tool_batch", ops=[{"type": "exec", "op": "onto.task.create", "args": second}]),
+            exec_call("onto.task.create", **third),
+        ],
+    )
+
+    assert (turn.reason, [each.status for each in turn.calls]) == ("cancelled", ["success", "error", "error"])
+    assert list(Task.objects.filter(title__in=["First", "Second", "Third"]).values_list("title", flat=True)) == [
+        "First"
+    ]
+    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["not_run"] * 2
+    assert [each["status"] for each in turn.written] == ["success"]
+
+
+def test_stop_of_a_call_that_needs_the_user_is_no_question(chat: ChatHarness) -> None:
+    stop_after(chat, "onto.task.delete")
+
+    turn = chat.say("Delete it", [exec_call("onto.task.delete", task_id=str(find_task().pk))])
+
+    assert (turn.reason, turn.calls[0].status) == ("cancelled", "confirm")
+
+
+def test_stop_ends_an_agent_before_its_next_call(chat: ChatHarness) -> None:
+    stop_after(chat, "onto.task.list")
+
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        [exec_call("onto.task.list"), exec_call("onto.project.list")],
+    )
+
+    assert turn.reason == "cancelled"
+    assert [body.get("op") for _, path, body in chat.gateway_calls if path == "exec"] == [
+        "x.agent.run",
+        "onto.task.list",
+    ]
+    assert turn.calls[0].envelope["error"]["details"]["reason"] == "agent_failed"
 
 
 # --- titles -----------------------------------------------------------------------------------------------------------
