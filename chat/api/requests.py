@@ -34,7 +34,8 @@ class StreamRequest(serializers.Serializer[Any]):
             raise serializers.ValidationError("Send either message or decision.")
         if attrs.get("decision") and not attrs.get("session_id"):
             raise serializers.ValidationError("A decision needs session_id, its conversation.")
-        return attrs
+        decision = attrs.pop("decision", None)
+        return attrs | {"decisions": [decision] if decision else []}
 
 
 class CancelRequest(serializers.Serializer[Any]):

@@ -41,14 +41,13 @@ def start(identity: Identity, fields: Mapping[str, Any], *, session_id: str, cre
 
 def _start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:
     turn_runner.check_capacity()
-    decision = body.get("decision")
     new = start_turn.start_turn(
         subject=identity.subject,
         message=body.get("message", ""),
         session_id=session_id,
         creates=creates,
         context=body.get("context"),
-        decision=Decision(str(decision["call_id"]), decision["approve"]) if decision else None,
+        decisions=[Decision(str(each["call_id"]), each["approve"]) for each in body["decisions"]],
         at=datetime.now(UTC),
     )
     return turn_runner.run_in_thread(new, identity.credentials).turn_id

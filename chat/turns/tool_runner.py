@@ -83,6 +83,12 @@ class ToolRunner:
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
         self._end(planned, row, GatewayAnswer(0, dict(answer), ""), row.duration_ms or 0)
 
+    def show_waiting(self, row: ToolCall) -> None:
+        """Show a call of an earlier turn that still waits for the user."""
+        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        shown = {"envelope": row.envelope or {}, "duration_ms": row.duration_ms}
+        self._emit("tool", {**self._describe(planned, row), **shown})
+
     def end_agent_run(self, outcome: Outcome, answer: Mapping[str, Any]) -> Outcome:
         """Store and show what an agent answered to the call that ran it."""
         body = {**answer, "meta": outcome.answer.get("meta", {})}

@@ -132,7 +132,7 @@ class TurnRunner:
             get_text_length=lambda: self._text.length,
             spent=self._spent,
         )
-        if self._new.decision is not None and decisions.carry_out(self._new.decision, tools):
+        if self._new.decisions and decisions.carry_out(self._new.decisions, tools):
             self._tell_context(toolset, [])
             return Finish.ASK  # another call waits
         base = self._build_base(toolset, names)

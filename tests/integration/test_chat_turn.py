@@ -5,9 +5,11 @@ from typing import Any
 import orjson
 import pytest
 
+from chat.conversations.start_turn import Decision
 from chat.models import Message, ToolCall
+from chat.protocols.ag_ui import AgUiEncoder
 from core import http, tokens
-from tests.support.chat import ChatHarness, call, exec_call
+from tests.support.chat import ChatHarness, TurnResult, call, exec_call
 from tests.support.fake_llm import build_chat_completion, build_stream
 from tests.support.http_servers import build_response
 from workspace.demo import DEMO_PROJECT_ID
@@ -19,6 +21,18 @@ PROJECT = {"type": "project", "project_id": DEMO_PROJECT_ID}
 
 def find_task() -> Task:
     return Task.objects.get(title=TASK_TITLE)
+
+
+def stop_after(chat: ChatHarness, op: str) -> None:
+    """Let the user stop the turn while a call of an op runs."""
+
+    def call_gateway(method: str, url: str, **rest: Any) -> Any:
+        response = chat.call_gateway(method, url, **rest)
+        if chat.gateway_calls[-1][2].get("op") == op:
+            chat.abort.set()
+        return response
+
+    chat.gateway = call_gateway
 
 
 # --- what an ordinary turn does ---------------------------------------------------------------------------------------
@@ -332,6 +346,51 @@ def test_next_message_leaves_the_call_undone(chat: ChatHarness) -> None:
     assert "did not agree" in result["content"]
 
 
+def ask_about_two(chat: ChatHarness) -> tuple[TurnResult, list[str]]:
+    """Return a turn in which two deletes wait, and the ids of their calls."""
+    tasks = Task.objects.filter(deleted_at=None).order_by("title")[:2]
+    asked = chat.say("Delete them", [exec_call("onto.task.delete", task_id=str(task.pk)) for task in tasks])
+    assert [each.status for each in asked.calls] == ["confirm"] * 2
+    return asked, [str(each.pk) for each in asked.calls]
+
+
+def test_decisions_about_several_calls_are_carried_out_at_once(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+
+    done = chat.decide_all(asked, [Decision(first, True), Decision(second, False)], "One is deleted.")
+
+    assert (done.reason, done.text) == ("stop", "One is deleted.")
+    assert [each.status for each in asked.message.calls.all()] == ["success", "error"]
+    assert [(each["id"], each["status"]) for each in done.of_type("tool")] == [(first, "success"), (second, "error")]
+    assert Task.objects.exclude(deleted_at=None).count() == 1
+
+
+def test_call_that_still_waits_is_asked_about_again(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+
+    still = chat.decide_all(asked, [Decision(first, True)])
+
+    assert (still.reason, still.requests) == ("ask", [])
+    again = still.of_type("tool")[-1]
+    assert again == {**asked.of_type("tool")[-1], "id": second, "status": "confirm"}
+    encoder = AgUiEncoder(thread_id="t", run_id="r")
+    end = [frame for type, data in still.events for frame in encoder.encode(type, data)][-1]
+    assert [each["id"] for each in end["outcome"]["interrupts"]] == [second]
+
+    assert chat.decide_all(asked, [Decision(second, True)], "Both are deleted.").reason == "stop"
+    assert Task.objects.exclude(deleted_at=None).count() == 2
+
+
+def test_stop_leaves_what_is_not_carried_out_waiting(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+    stop_after(chat, "onto.task.delete")
+
+    stopped = chat.decide_all(asked, [Decision(first, True), Decision(second, True)])
+
+    assert stopped.reason == "cancelled"
+    assert [each.status for each in asked.message.calls.all()] == ["success", "confirm"]
+
+
 # --- agents -----------------------------------------------------------------------------------------------------------
 
 
@@ -462,18 +521,6 @@ def test_cancelled_turn_says_so(chat: ChatHarness) -> None:
     turn = chat.say("Hello", "Never read.")
 
     assert (turn.reason, turn.message.finish) == ("cancelled", "cancelled")
-
-
-def stop_after(chat: ChatHarness, op: str) -> None:
-    """Let the user stop the turn while a call of an op runs."""
-
-    def call_gateway(method: str, url: str, **rest: Any) -> Any:
-        response = chat.call_gateway(method, url, **rest)
-        if chat.gateway_calls[-1][2].get("op") == op:
-            chat.abort.set()
-        return response
-
-    chat.gateway = call_gateway
 
 
 def test_stop_leaves_the_remaining_calls_of_an_answer_undone(chat: ChatHarness) -> None:
