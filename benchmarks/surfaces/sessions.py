@@ -95,7 +95,7 @@ class _Session:
     def run(self, place: dict[str, str]) -> None:
         """Send the messages, and answer when the chat asks the user to agree."""
         for number, message in enumerate(self._task.messages):
-            turn = self._run_turn(self._dates.fill_placeholders(message), place if number == 0 else None, None)
+            turn = self._run_turn(self._dates.fill_placeholders(message), place if number == 0 else None)
             for _ in range(MAX_DECISIONS):
                 waiting = ToolCall.objects.filter(message__conversation_id=turn.conversation_id, status=Status.CONFIRM)
                 call = waiting.order_by("message__position", "position").first()
@@ -112,13 +112,13 @@ class _Session:
         outcome = SessionOutcome(before, after, changes, self._answers, self._asked_to_confirm, self._errors)
         self._result.problems += find_problems(self._task, outcome, self._dates)
 
-    def _run_turn(self, message: str, place: dict[str, str] | None, decision: Decision | None) -> Message:
+    def _run_turn(self, message: str, place: dict[str, str] | None, *decisions: Decision) -> Message:
         new = start_turn(
             subject=self._subject,
             message=message,
             session_id=self._session_id,
             context=place,
-            decision=decision,
+            decisions=decisions,
             at=datetime.now(UTC),
         )
         self._session_id = str(new.conversation.pk)

@@ -6,38 +6,52 @@ from django.http import HttpRequest, HttpResponseBase
 
 from chat.api.base import api_view
 from chat.api.protocol_stream import stream_new_turn
-from chat.api.requests import read_json_object
+from chat.api.requests import read_thread
 from chat.errors import ApiError
 from chat.protocols.ag_ui import AgUiEncoder
+
+NAMES = {
+    "session_id": "threadId",
+    "message": "messages",
+    "context": "forwardedProps.context",
+    "decisions": "resume",
+    "call_id": "interruptId",
+    "approve": "payload.approved",
+}
 
 
 @api_view("POST")
 async def run_agent(request: HttpRequest) -> HttpResponseBase:
-    """Run the agent on the last message of a thread, or go on after an interrupt."""
-    body = read_json_object(request)
+    """Run the agent on the last message of a thread, or go on after interrupts."""
+    body = read_thread(request)
     thread_id, run_id = body.get("threadId"), body.get("runId")
     if not isinstance(run_id, str):
         raise ApiError(400, "invalid_request", "Send runId, a text.")
     encoder = AgUiEncoder(thread_id=str(thread_id), run_id=run_id)
-    return await stream_new_turn(request, thread_id, _read_input(body), encoder, {})
+    return await stream_new_turn(request, thread_id, _read_input(body), encoder, names=NAMES)
 
 
 def _read_input(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the message or the decision, and where the user is (`forwardedProps.context`)."""
+    """Return the message or the decisions, and where the user is (`forwardedProps.context`)."""
     properties = body.get("forwardedProps")
     context = properties.get("context") if isinstance(properties, dict) else None
     shared = {"context": context} if context else {}
-    resume = body.get("resume")
-    if isinstance(resume, list) and resume and isinstance(resume[0], dict):
-        answer, payload = resume[0], resume[0].get("payload")
-        is_declined = isinstance(payload, dict) and payload.get("approved") is False
-        is_approved = answer.get("status") == "resolved" and not is_declined
-        return shared | {"decision": {"call_id": answer.get("interruptId"), "approve": is_approved}}
+    if resume := body.get("resume"):
+        if not isinstance(resume, list) or not all(isinstance(each, dict) for each in resume):
+            raise ApiError(400, "invalid_request", "Send resume as a list of {interruptId, status, payload}.")
+        return shared | {"decisions": [_read_decision(each) for each in resume]}
     messages = body.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else {}
     if not isinstance(last, dict) or last.get("role") != "user":
         raise ApiError(400, "invalid_request", "The last of messages must be one of the user.")
     return shared | {"message": _read_text(last.get("content"))}
+
+
+def _read_decision(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return what the user answered to an interrupt. If they cancelled it, they did not agree."""
+    payload = entry.get("payload")
+    approved = payload.get("approved") if isinstance(payload, dict) else None
+    return {"call_id": entry.get("interruptId"), "approve": entry.get("status") == "resolved" and approved}
 
 
 def _read_text(content: Any) -> str:

@@ -1,7 +1,9 @@
 """The bodies of requests."""
 
+from collections.abc import Mapping
 from typing import Any
 
+import orjson
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
 from rest_framework import serializers
@@ -11,6 +13,7 @@ from chat.errors import ApiError
 from core import strict_json
 
 MAX_MESSAGE = 20_000
+MAX_DECISIONS = 40  # as many as a turn has calls
 
 
 class DecisionField(serializers.Serializer[Any]):
@@ -34,7 +37,24 @@ class StreamRequest(serializers.Serializer[Any]):
             raise serializers.ValidationError("Send either message or decision.")
         if attrs.get("decision") and not attrs.get("session_id"):
             raise serializers.ValidationError("A decision needs session_id, its conversation.")
-        return attrs
+        decision = attrs.pop("decision", None)
+        return attrs | {"decisions": [decision] if decision else []}
+
+
+class ProtocolRequest(serializers.Serializer[Any]):
+    """What is read of a request in another protocol: a message, or decisions about calls of the conversation."""
+
+    message = serializers.CharField(max_length=MAX_MESSAGE, required=False)
+    context = ContextField(required=False)  # type: ignore[assignment]
+    decisions = DecisionField(  # type: ignore[call-arg]  # the list takes max_length
+        many=True, required=False, allow_empty=False, max_length=MAX_DECISIONS
+    )
+
+    def validate_decisions(self, decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Check that they do not contradict each other."""
+        if len({each["call_id"] for each in decisions}) < len(decisions):
+            raise serializers.ValidationError("Decide about each call once.")
+        return decisions
 
 
 class CancelRequest(serializers.Serializer[Any]):
@@ -51,50 +71,71 @@ class RenameRequest(serializers.Serializer[Any]):
 
 def read_body(request: HttpRequest, serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:
     """Return the validated body; no body is an empty object. Raises ApiError that names each wrong field."""
-    return validate_body(_parse_object(_read_bytes(request) or b"{}"), serializer_class)
-
-
-def read_json_object(request: HttpRequest) -> dict[str, Any]:
-    """Return the body. Raises ApiError if it is not a JSON object, or too large."""
-    return _parse_object(_read_bytes(request))
-
-
-def _read_bytes(request: HttpRequest) -> bytes:
-    try:
-        return request.body
-    except RequestDataTooBig:
-        raise ApiError(413, "too_large", "The body is too large. Send less text.") from None
-
-
-def _parse_object(content: bytes) -> dict[str, Any]:
+    content = _read_bytes(request, advice="Send less text.") or b"{}"
     try:
         body = strict_json.loads(content)
     except strict_json.NotStrictJSON as error:
-        raise ApiError(400, "invalid_request", f"The body is not JSON: {error}.") from None
+        raise ApiError(400, "invalid_request", str(error)) from None
+    return validate_body(_check_object(body), serializer_class)
+
+
+def read_thread(request: HttpRequest) -> dict[str, Any]:
+    """Return the body of another protocol: a whole thread with all answers, limited by its size alone.
+
+    Validate what is read of it. Raises ApiError if it is not a JSON object, or too large.
+    """
+    content = _read_bytes(request, advice="Send only the last of messages.")
+    try:
+        body = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        text = f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
+        raise ApiError(400, "invalid_request", text) from None
+    return _check_object(body)
+
+
+def _read_bytes(request: HttpRequest, *, advice: str) -> bytes:
+    try:
+        return request.body
+    except RequestDataTooBig:
+        raise ApiError(413, "too_large", f"The body is too large. {advice}") from None
+
+
+def _check_object(body: Any) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise ApiError(400, "invalid_request", "The body must be a JSON object.")
     return body
 
 
-def validate_body(body: dict[str, Any], serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:
-    """Return the values of a body. Raises ApiError that names each wrong field."""
+def validate_body(
+    body: Mapping[str, Any],
+    serializer_class: type[serializers.Serializer[Any]],
+    *,
+    names: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Return the values of a body. Raises ApiError that names each wrong field, as `names` has it for the client."""
     serializer = serializer_class(data=body)
     unknown = [name for name in body if name not in serializer.fields]
     if unknown:
         known = ", ".join(serializer.fields)
         raise ApiError(400, "invalid_request", f"There is no field {unknown[0][:40]!r}. The fields are: {known}.")
     if not serializer.is_valid():
-        raise ApiError(400, "invalid_request", " ".join(_describe_errors(serializer.errors)))
+        raise ApiError(400, "invalid_request", " ".join(_describe_errors(serializer.errors, names or {})))
     return dict(serializer.validated_data)
 
 
-def _describe_errors(errors: Any, path: str = "") -> list[str]:
+def _describe_errors(errors: Any, names: Mapping[str, str], path: str = "") -> list[str]:
     if isinstance(errors, dict):
         return [
             sentence
             for name, value in errors.items()
-            for sentence in _describe_errors(value, path if name == "non_field_errors" else f"{path}{name}: ")
+            for sentence in _describe_errors(value, names, f"{path}{_describe_field(name, names)}")
         ]
     if isinstance(errors, list):
-        return [sentence for each in errors for sentence in _describe_errors(each, path)]
+        return [sentence for each in errors for sentence in _describe_errors(each, names, path)]
     return [f"{path}{errors}"]
+
+
+def _describe_field(name: str | int, names: Mapping[str, str]) -> str:
+    """Return a field as the beginning of a sentence; nothing for an entry of a list."""
+    is_field = isinstance(name, str) and name != "non_field_errors"
+    return f"{names.get(str(name), name)}: " if is_field else ""

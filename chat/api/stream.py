@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
 from chat.api.open_streams import limit_streams
-from chat.api.requests import StreamRequest, read_body, validate_body
+from chat.api.requests import StreamRequest, read_body
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
 from chat.errors import ApiError
@@ -30,26 +30,20 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
         return limit_streams(_respond(turn_id, number), subject=subject)
     body = read_body(request, StreamRequest)
     session_id = str(body["session_id"]) if body.get("session_id") else None
-    turn_id = await run_with_identity(request, lambda identity: _start(identity, body, session_id), starts_turn=True)
+    turn_id = await run_with_identity(request, lambda identity: start(identity, body, session_id), starts_turn=True)
     return _respond(turn_id, 0)
 
 
-def start(identity: Identity, fields: Mapping[str, Any], *, session_id: str, creates: bool) -> str:
-    """Start a turn from the fields of another protocol, and return its id. Raises ApiError."""
-    body = validate_body({**fields, "session_id": session_id}, StreamRequest)
-    return _start(identity, body, session_id, creates=creates)
-
-
-def _start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:
+def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:
+    """Start a turn from a validated body, and return its id. Raises ApiError."""
     turn_runner.check_capacity()
-    decision = body.get("decision")
     new = start_turn.start_turn(
         subject=identity.subject,
         message=body.get("message", ""),
         session_id=session_id,
         creates=creates,
         context=body.get("context"),
-        decision=Decision(str(decision["call_id"]), decision["approve"]) if decision else None,
+        decisions=[Decision(str(each["call_id"]), each["approve"]) for each in body.get("decisions", ())],
         at=datetime.now(UTC),
     )
     return turn_runner.run_in_thread(new, identity.credentials).turn_id

@@ -12,12 +12,8 @@ from chat.models import Conversation, Message, ToolCall
 
 MAX_TURNS = 40  # that are loaded; the budget of the history is far smaller
 
-NOT_CONFIRMED = orjson.dumps(
-    {
-        "ok": False,
-        "error": {"code": "CONFLICT", "message": "The user did not agree. Nothing was done. Do not repeat the call."},
-    }
-).decode()
+DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
+NOT_CONFIRMED = orjson.dumps({"ok": False, "error": {"code": "CONFLICT", "message": DECLINED}}).decode()
 UNFINISHED = orjson.dumps(
     {"ok": False, "error": {"code": "INTERNAL", "message": "The turn ended before this call. Check what was done."}}
 ).decode()

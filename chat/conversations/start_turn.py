@@ -1,5 +1,6 @@
 """Begin a turn: store the user's message, and the assistant's message that will hold the answer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -32,12 +33,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn that is to be run. `message` is empty if it goes on after a decision."""
+    """A turn that is to be run. `message` is empty if it goes on after decisions."""
 
     conversation: Conversation
     turn: Message
     message: str
-    decision: Decision | None
+    decisions: tuple[Decision, ...]
 
 
 def start_turn(
@@ -46,13 +47,13 @@ def start_turn(
     message: str,
     session_id: str | None,
     context: dict[str, Any] | None,
-    decision: Decision | None,
+    decisions: Sequence[Decision],
     at: datetime,
     creates: bool = False,
 ) -> NewTurn:
     """Store the messages of a new turn. Without a session there is a new conversation; with `creates` it gets that id.
 
-    Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if the decision comes too
+    Raises ApiError: 404 for a conversation of somebody else, 409 while a turn runs in it or if a decision comes too
     late, 429 over a limit.
     """
     failed_turns.mark_dead_turns_sometimes()
@@ -60,16 +61,14 @@ def start_turn(
         with transaction.atomic():
             _lock_subject(subject)
             _check_limits(subject, at)
-            conversation = _get_or_create(
-                subject, session_id, message, context, at, creates=creates and decision is None
-            )
-            if decision is not None:
+            conversation = _get_or_create(subject, session_id, message, context, at, creates=creates and not decisions)
+            for decision in decisions:
                 _check_decision(conversation, decision)
             turn = _add_messages(conversation, message, at)
     except IntegrityError:
         text = "An answer is still being written in this conversation. Wait for its end, or cancel it."
         raise ApiError(409, "turn_running", text) from None
-    return NewTurn(conversation, turn, message, decision)
+    return NewTurn(conversation, turn, message, tuple(decisions))
 
 
 def _get_or_create(

@@ -1,6 +1,6 @@
 """What a running turn stores. Each function is one short transaction, and gives its connection back."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -62,9 +62,10 @@ def load_call(call_id: str) -> ToolCall:
 
 
 @gives_connection_back
-def has_waiting_calls(message_id: UUID) -> bool:
-    """Whether a call of a turn waits for the user."""
-    return ToolCall.objects.filter(message_id=message_id, status=ToolCall.Status.CONFIRM).exists()
+def load_waiting_calls(message_ids: Collection[UUID]) -> list[ToolCall]:
+    """Return the calls of turns that wait for the user, in order."""
+    calls = ToolCall.objects.filter(message_id__in=message_ids, status=ToolCall.Status.CONFIRM)
+    return list(calls.order_by("message__position", "position"))
 
 
 @gives_connection_back

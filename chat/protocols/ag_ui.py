@@ -5,9 +5,7 @@ from typing import Any
 
 import orjson
 
-from chat.protocols.text_parts import TextParts
-
-Frame = dict[str, Any]
+from chat.protocols.turn_encoder import Frame, TurnEncoder
 
 APPROVAL_SCHEMA = {
     "type": "object",
@@ -16,23 +14,17 @@ APPROVAL_SCHEMA = {
 }
 
 
-class AgUiEncoder:
+class AgUiEncoder(TurnEncoder):
     """Turns the events of one turn into those of a run. `run_id` and `thread_id` are the client's."""
 
     def __init__(self, *, thread_id: str, run_id: str) -> None:
+        super().__init__()
         self._ids = {"threadId": thread_id, "runId": run_id}
         self._turn_id = ""
-        self._texts = TextParts()
         self._interrupts: list[Frame] = []
         self._usage: list[Frame] = []
 
-    def encode(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
-        """Yield the events of the protocol for one of ours."""
-        if type == "text":
-            yield from self._encode_text(data.get("delta", ""))
-            return
-        if type != "operation":
-            yield from self._close_text()
+    def _encode_event(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
         if type == "session":
             self._turn_id = data["message_id"]
             yield {"type": "RUN_STARTED", **self._ids, "protocolVersion": "1.0"}
@@ -48,28 +40,18 @@ class AgUiEncoder:
         else:
             yield {"type": "CUSTOM", "name": type, "value": data}
 
-    def frame(self, event: Frame) -> bytes:
-        """Return an event as it is sent."""
-        return b"data: " + orjson.dumps(event) + b"\n\n"
+    def _begin_text(self) -> Frame:
+        return {"type": "TEXT_MESSAGE_START", "messageId": self._text_id, "role": "assistant"}
 
-    def end(self) -> bytes:
-        """Return what is sent after the last event: nothing."""
-        return b""
+    def _add_text(self, delta: str) -> Frame:
+        return {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._text_id, "delta": delta}
 
-    def _encode_text(self, delta: str) -> Iterator[Frame]:
-        if not delta:
-            return
-        if self._texts.open():
-            yield {"type": "TEXT_MESSAGE_START", "messageId": self._text_id, "role": "assistant"}
-        yield {"type": "TEXT_MESSAGE_CONTENT", "messageId": self._text_id, "delta": delta}
-
-    def _close_text(self) -> Iterator[Frame]:
-        if self._texts.close():
-            yield {"type": "TEXT_MESSAGE_END", "messageId": self._text_id}
+    def _end_text(self) -> Frame:
+        return {"type": "TEXT_MESSAGE_END", "messageId": self._text_id}
 
     @property
     def _text_id(self) -> str:
-        return f"{self._turn_id}-{self._texts.number}"
+        return f"{self._turn_id}-{self._text_number}"
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         call = {"toolCallId": data["id"]}

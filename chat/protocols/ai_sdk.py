@@ -3,30 +3,24 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import orjson
-
-from chat.protocols.text_parts import TextParts
-
-Frame = dict[str, Any]
+from chat.protocols.turn_encoder import Frame, TurnEncoder
 
 HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 FINISH_REASONS = {"stop": "stop", "limit": "length", "ask": "tool-calls"}
 
 
-class AiSdkEncoder:
+class AiSdkEncoder(TurnEncoder):
     """Turns the events of one turn into chunks of a message: a new one, or the client's that goes on."""
 
     def __init__(self, *, message_id: str = "") -> None:
+        super().__init__()
         self._message_id = message_id
-        self._texts = TextParts()
 
-    def encode(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
-        """Yield the chunks of the protocol for one of our events."""
-        if type == "text":
-            yield from self._encode_text(data.get("delta", ""))
-            return
-        if type != "operation":
-            yield from self._close_text()
+    def end(self) -> bytes:
+        """Return what is sent after the last chunk."""
+        return b"data: [DONE]\n\n"
+
+    def _encode_event(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
         if type == "session":
             yield {"type": "start", "messageId": self._message_id or data["message_id"]}
             yield {"type": "data-session", "data": data, "transient": True}
@@ -44,24 +38,14 @@ class AiSdkEncoder:
         else:
             yield {"type": f"data-{type}", "data": data, "transient": type == "operation"}
 
-    def frame(self, chunk: Frame) -> bytes:
-        """Return a chunk as it is sent."""
-        return b"data: " + orjson.dumps(chunk) + b"\n\n"
+    def _begin_text(self) -> Frame:
+        return {"type": "text-start", "id": str(self._text_number)}
 
-    def end(self) -> bytes:
-        """Return what is sent after the last chunk."""
-        return b"data: [DONE]\n\n"
+    def _add_text(self, delta: str) -> Frame:
+        return {"type": "text-delta", "id": str(self._text_number), "delta": delta}
 
-    def _encode_text(self, delta: str) -> Iterator[Frame]:
-        if not delta:
-            return
-        if self._texts.open():
-            yield {"type": "text-start", "id": str(self._texts.number)}
-        yield {"type": "text-delta", "id": str(self._texts.number), "delta": delta}
-
-    def _close_text(self) -> Iterator[Frame]:
-        if self._texts.close():
-            yield {"type": "text-end", "id": str(self._texts.number)}
+    def _end_text(self) -> Frame:
+        return {"type": "text-end", "id": str(self._text_number)}
 
     def _encode_tool(self, data: Mapping[str, Any]) -> Iterator[Frame]:
         shared = {"toolCallId": data["id"], "providerExecuted": True, "dynamic": True}

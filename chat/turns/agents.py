@@ -10,6 +10,7 @@ from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailable
 from chat.turns import tool_plan
 from chat.turns.model_endpoint import ChatModel
+from chat.turns.tool_plan import CUT_OFF, NO_SUCH_TOOL
 from core import llm, tokens
 from core.deadlines import Deadline
 from core.http import Abort
@@ -18,6 +19,7 @@ RUN_AGENT = "x.agent.run"
 MAX_CALLS = 8
 MAX_ANSWER_TOKENS = 2_000
 CALL_SECONDS = 40.0
+NOT_FINISHED = "The agent was stopped before it answered. Run it again if its answer is still needed."
 LAST_CALL = "You may make no more calls. Answer with what you know."
 
 
@@ -43,6 +45,11 @@ def get_agent_plan(answer: Mapping[str, Any]) -> AgentPlan | None:
     )
 
 
+def build_failure(message: str) -> dict[str, Any]:
+    """Return the envelope of an agent that gave no answer."""
+    return envelopes.build_error(RUN_AGENT, "INTERNAL", message, "agent_failed")
+
+
 def run_agent(
     plan: AgentPlan,
     *,
@@ -62,12 +69,13 @@ def run_agent(
     try:
         toolset = own.fetch_toolset(task)
     except (GatewayRefused, GatewayUnavailable):
-        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent could not be started.", "agent_failed")
+        return build_failure("The agent could not be started.")
     own.use_toolset(toolset["id"])
     messages: list[dict[str, Any]] = [
         {"role": "system", "content": f"{plan.system_prompt}\n\n{toolset['prompt']}"},
         {"role": "user", "content": task},
     ]
+    shown = {each["function"]["name"] for each in toolset["tools"]}
     count = 0
     while True:
         is_last = count >= plan.max_calls
@@ -84,18 +92,31 @@ def run_agent(
         if not answer.tool_calls or is_last:
             return _build_envelope(plan, answer.text, count)
         messages.append(_build_assistant_message(answer))
-        for call in answer.tool_calls:
+        for index, call in enumerate(answer.tool_calls, start=1):
+            if abort.is_set:
+                raise llm.LlmAborted("aborted")
             count += 1
-            envelope = _run_call(own, call, is_over=count > plan.max_calls)
+            is_cut_off = answer.is_cut_off and index == len(answer.tool_calls)
+            refusal = _refuse(call, shown, is_over=count > plan.max_calls, is_cut_off=is_cut_off)
+            envelope = refusal or _run_call(own, call)
             on_answer(envelope)
             content = fit_results([envelope])[0]
             messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
 
-def _run_call(gateway: GatewayClient, call: llm.StreamedCall, *, is_over: bool) -> Mapping[str, Any]:
-    planned = tool_plan.plan_call(call)
+def _refuse(call: llm.StreamedCall, shown: set[str], *, is_over: bool, is_cut_off: bool) -> Mapping[str, Any] | None:
+    """Return the answer of a call that is not run, None if it may be. An agent has only the tools that it is shown."""
     if is_over:
-        return envelopes.build_error(planned.op, "CONFLICT", LAST_CALL, "not_run")
+        return envelopes.build_error(call.name, "CONFLICT", LAST_CALL, "not_run")
+    if is_cut_off:
+        return envelopes.build_error(call.name, "VALIDATION_ERROR", CUT_OFF, "not_run")
+    if call.name not in shown:
+        return envelopes.build_error(call.name, "VALIDATION_ERROR", NO_SUCH_TOOL.format(name=call.name), "not_run")
+    return None
+
+
+def _run_call(gateway: GatewayClient, call: llm.StreamedCall) -> Mapping[str, Any]:
+    planned = tool_plan.plan_call(call)
     if planned.problem is not None:
         return planned.problem
     key = str(uuid4()) if planned.endpoint in ("exec", "batch") and "idempotency_key" not in planned.body else ""
@@ -108,7 +129,11 @@ def _run_call(gateway: GatewayClient, call: llm.StreamedCall, *, is_over: bool) 
 
 def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:
     calls = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": tool_plan.plan_call(call).json_arguments},
+        }
         for call in answer.tool_calls
     ]
     return {"role": "assistant", "content": answer.text or None, "tool_calls": calls}
@@ -116,12 +141,11 @@ def _build_assistant_message(answer: llm.StreamedCompletion) -> dict[str, Any]:
 
 def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
     if not text.strip():
-        return envelopes.build_error(RUN_AGENT, "INTERNAL", "The agent gave no answer.", "agent_failed")
+        return build_failure("The agent gave no answer.")
     return {
         "op": RUN_AGENT,
         "ok": True,
         "result": {"agent": plan.agent, "answer": _cut_tokens(text, MAX_ANSWER_TOKENS), "calls": calls},
-        "meta": {},
     }
 
 

@@ -1,5 +1,6 @@
 """From a tool call of the model to a call of the gateway."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,10 @@ from core.llm import StreamedCall
 
 HELP, EXEC, BATCH = "tool_help", "tool_exec", "tool_batch"
 DISCOVER_PREFIX = "discover_"
+NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
+CUT_OFF = "The answer reached its length limit within this call, so it was not run. Send it again, with less text."
+
+_DISCOVER = re.compile(r"discover_[a-z0-9_]{1,100}")  # the only names that become part of an address
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,11 @@ class PlannedCall:
         args = self.body.get("args", {}) if self.endpoint == "exec" else self.body
         return args if isinstance(args, Mapping) else {}
 
+    @property
+    def json_arguments(self) -> str:
+        """The arguments as the model wrote them. Providers refuse what is not JSON, so that is sent as empty."""
+        return self.call.arguments.strip() or "{}" if self.problem is None else "{}"
+
     def to_batch_entry(self) -> dict[str, Any] | None:
         """Return the call as an entry of a batch. None if it can only be sent alone."""
         if self.problem is None and self.endpoint in ("help", "exec") and "idempotency_key" not in self.body:
@@ -40,14 +50,14 @@ def plan_call(call: StreamedCall) -> PlannedCall:
     try:
         args = strict_json.loads(call.arguments.encode("utf-8", "surrogatepass")) if call.arguments.strip() else {}
     except strict_json.NotStrictJSON as error:
-        return _refuse(call, f"The arguments of {call.name} are not JSON ({error}). Send one JSON object.")
+        return _refuse(call, f"The arguments of {call.name} cannot be sent. {_describe(error)}")
     if not isinstance(args, dict):
         return _refuse(call, f"The arguments of {call.name} are not a JSON object. Send one, such as {{}}.")
     if call.name == HELP:
         return PlannedCall(call, "help", "", args)
     if call.name == BATCH:
         return PlannedCall(call, "batch", "", args)
-    if call.name.startswith(DISCOVER_PREFIX):
+    if _DISCOVER.fullmatch(call.name):
         return PlannedCall(call, f"discover/{call.name}", "", args)
     if call.name == EXEC:
         return PlannedCall(call, "exec", str(args.get("op", "")), args)
@@ -58,3 +68,9 @@ def _refuse(call: StreamedCall, message: str) -> PlannedCall:
     op = "" if call.name in (HELP, EXEC, BATCH) else call.name
     problem = envelopes.build_error(op, "VALIDATION_ERROR", message, "malformed_arguments")
     return PlannedCall(call, "", op, {}, problem)
+
+
+def _describe(error: strict_json.NotStrictJSON) -> str:
+    if error.problem:
+        return f"This is not valid JSON: {error.problem} at character {error.at}. Send one JSON object."
+    return str(error).replace("The body", "The JSON")  # the sentences are about bodies of requests

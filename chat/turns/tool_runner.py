@@ -11,19 +11,24 @@ from chat.conversations import turn_store
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayAnswer, GatewayClient, GatewayUnavailable
 from chat.models import Message, ToolCall
-from chat.turns import operations, tool_plan
+from chat.turns import agents, operations, tool_plan
 from chat.turns.operations import NamesSeen, Operation
 from chat.turns.tool_plan import PlannedCall
+from core.http import Abort
 from core.llm import StreamedCall
 
 CALL_SECONDS = 40.0
+STOPPED = "The user stopped the answer before this call, so it was not run. Run it only if they ask for it again."
 
 Emit = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came back for a call, without confirmation tokens, and what the gateway tells a looping model."""
+    """What came back for a call, without confirmation tokens, and what the gateway tells a looping model.
+
+    The answer to a call that runs an agent is the plan of that run, until the agent has answered.
+    """
 
     planned: PlannedCall
     row: ToolCall
@@ -34,10 +39,11 @@ class Outcome:
 class ToolRunner:
     """Runs calls for one turn. Several calls of one answer are one parallel batch, where they can be."""
 
-    def __init__(self, gateway: GatewayClient, *, turn: Message, names: NamesSeen, emit: Emit) -> None:
+    def __init__(self, gateway: GatewayClient, *, turn: Message, names: NamesSeen, emit: Emit, abort: Abort) -> None:
         self.ledger: list[Operation] = []  # writes that succeeded or failed, in order
         self.tools_used: list[str] = []
         self.toolset_ops: Mapping[str, Any] = {}
+        self.abort = abort
         self._gateway = gateway
         self._turn = turn
         self._names = names
@@ -45,16 +51,16 @@ class ToolRunner:
         self._count = 0
 
     def run(self, calls: Sequence[StreamedCall], *, round: int, text_length: int) -> list[Outcome]:
-        """Run the calls and return their outcomes in order."""
+        """Run the calls and return their outcomes in order. Those left when the user stops the turn are not run."""
         planned = [tool_plan.plan_call(call) for call in calls]
         rows = [self._begin(each, round=round, text_length=text_length) for each in planned]
         entries = [each.to_batch_entry() for each in planned]
-        if len(planned) > 1 and all(entries):
+        if len(planned) > 1 and all(entries) and not self.abort.is_set:
             answers = self._run_together([each for each in entries if each], key=f"{self._turn.pk}:r{round}")
         else:
             answers = [self._run_alone(each, row) for each, row in zip(planned, rows, strict=True)]
         return [
-            self._end(each, row, answer, milliseconds)
+            self._end_unless_agent(each, row, answer, milliseconds)
             for each, row, (answer, milliseconds) in zip(planned, rows, answers, strict=True)
         ]
 
@@ -77,9 +83,17 @@ class ToolRunner:
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
         self._end(planned, row, GatewayAnswer(0, dict(answer), ""), row.duration_ms or 0)
 
-    def replace_answer(self, outcome: Outcome, answer: Mapping[str, Any]) -> Outcome:
-        """Store and show another answer for a call, such as that of an agent."""
-        return self._end(outcome.planned, outcome.row, GatewayAnswer(0, dict(answer), ""), outcome.row.duration_ms or 0)
+    def show_waiting(self, row: ToolCall) -> None:
+        """Show a call of an earlier turn that still waits for the user."""
+        planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
+        shown = {"envelope": row.envelope or {}, "duration_ms": row.duration_ms}
+        self._emit("tool", {**self._describe(planned, row), **shown})
+
+    def end_agent_run(self, outcome: Outcome, answer: Mapping[str, Any]) -> Outcome:
+        """Store and show what an agent answered to the call that ran it."""
+        body = {**answer, "meta": outcome.answer.get("meta", {})}
+        milliseconds = outcome.row.duration_ms or 0
+        return self._end(outcome.planned, outcome.row, GatewayAnswer(0, body, outcome.hint), milliseconds)
 
     def note_operations(self, answer: Mapping[str, Any]) -> None:
         """Tell the stream which rows an answer is about, and add writes to the ledger."""
@@ -121,6 +135,8 @@ class ToolRunner:
     def _run_alone(self, planned: PlannedCall, row: ToolCall, *, confirmation: str = "") -> tuple[GatewayAnswer, int]:
         if planned.problem is not None:
             return GatewayAnswer(0, dict(planned.problem), ""), 0
+        if self.abort.is_set:
+            return GatewayAnswer(0, envelopes.build_error(planned.op, "CONFLICT", STOPPED, "not_run"), ""), 0
         key = f"{row.message_id}:{row.position}" if planned.endpoint in ("exec", "batch") else ""
         has_own_key = "idempotency_key" in planned.body
         return self._send(planned.endpoint, planned.body, key="" if has_own_key else key, confirmation=confirmation)
@@ -138,6 +154,15 @@ class ToolRunner:
             message = "The gateway cannot be reached, so it is not known whether this call ran. Tell the user."
             answer = GatewayAnswer(503, envelopes.build_error(op, "INTERNAL", message, "gateway_unavailable"), "")
         return answer, int((time.monotonic() - started) * 1000)
+
+    def _end_unless_agent(
+        self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int
+    ) -> Outcome:
+        """End a call, unless it runs an agent, whose answer is still to come."""
+        if agents.get_agent_plan(answer.body) is None:
+            return self._end(planned, row, answer, milliseconds)
+        row.duration_ms = milliseconds
+        return Outcome(planned, row, answer.body, answer.hint)
 
     def _end(self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int) -> Outcome:
         shown = envelopes.remove_tokens(answer.body)

@@ -12,7 +12,7 @@ from chat.models import Message, ToolCall
 from chat.turns import agents, repair
 from chat.turns.model_endpoint import ChatModel
 from chat.turns.spending import Spent
-from chat.turns.tool_plan import DISCOVER_PREFIX
+from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
 from chat.turns.tool_runner import Outcome, ToolRunner
 from chat.turns.turn_messages import ModelRound, build_messages
 from core import llm
@@ -34,7 +34,6 @@ NO_ANSWER = "You have not answered. Answer the user now, in a sentence or two."
 LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
 REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
 NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
-NO_SUCH_TOOL = "There is no tool {name}. Use one that is listed, or tell the user what cannot be done."
 
 
 @dataclass(slots=True)
@@ -60,7 +59,7 @@ class TurnLoop:
         Raises an LlmError, after what was written until then.
         """
         self.base = base
-        rounds, repaired, seen = list[ModelRound](), set[tuple[str, str, str]](), list[tuple[str, str]]()
+        rounds, repaired, seen = list[ModelRound](), set[repair.RepairKey](), list[tuple[str, str]]()
         repair_rounds, was_nudged = 0, False
         while True:
             is_last = len(rounds) - repair_rounds >= MAX_ROUNDS or len(seen) >= MAX_CALLS
@@ -74,10 +73,10 @@ class TurnLoop:
                 continue
             current = ModelRound(answer.text, self._run_calls(answer, len(rounds) + 1, seen))
             rounds.append(current)
-            if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
-                return Finish.ASK
             if self.abort.is_set:
                 raise llm.LlmAborted("aborted")
+            if any(each.row.status == ToolCall.Status.CONFIRM for each in current.outcomes):
+                return Finish.ASK
             was_repaired = self._add_notes(current, repaired)
             if was_repaired and repair_rounds < MAX_REPAIR_ROUNDS:
                 repair_rounds += 1
@@ -105,20 +104,23 @@ class TurnLoop:
         length = self.get_text_length()
         shown = {each["function"]["name"] for each in self.toolset["tools"]}
         calls = [_with_id(call, index, round) for index, call in enumerate(answer.tool_calls)]
-        refusals = {index: text for index, call in enumerate(calls) if (text := self._refuse(call, shown, seen))}
+        whole = calls[:-1] if answer.is_cut_off else calls
+        refusals = {index: text for index, call in enumerate(whole) if (text := self._refuse(call, shown, seen))}
+        if answer.is_cut_off:
+            refusals[len(whole)] = CUT_OFF
         runnable = [call for index, call in enumerate(calls) if index not in refusals]
-        outcomes = iter(self.tools.run(runnable, round=round, text_length=length))
+        outcomes = iter(self._run_agents(self.tools.run(runnable, round=round, text_length=length)))
         answered = []
         for index, call in enumerate(calls):
             if index in refusals:
                 error = envelopes.build_error(call.name, "VALIDATION_ERROR", refusals[index], "not_run")
                 answered.append(self.tools.answer_without_running(call, error, round=round, text_length=length))
             else:
-                answered.append(self._run_agent(next(outcomes)))
+                answered.append(next(outcomes))
         return answered
 
     def _refuse(self, call: StreamedCall, shown: set[str], seen: list[tuple[str, str]]) -> str:
-        """Return why a call is not run, empty if it is. Ask for a wider toolset if it lacks the tool."""
+        """Return why a call is not run, empty if it is. Ask for a wider toolset if the model was not shown the tool."""
         seen.append((call.name, call.arguments))
         if seen.count((call.name, call.arguments)) > MAX_SAME_CALLS:
             return REPEATED
@@ -133,19 +135,32 @@ class TurnLoop:
         return self._escalate(call.name)
 
     def _escalate(self, name: str) -> str:
-        while wider := self.gateway.escalate_toolset(self.toolset["id"], name):
+        """Widen the toolset until it has the tool, which another call of the same answer may have done already."""
+        while not self._shows(name):
+            wider = self.gateway.escalate_toolset(self.toolset["id"], name)
+            if not wider:
+                return NO_SUCH_TOOL.format(name=name)
             self.toolset = wider
             self.gateway.use_toolset(wider["id"])
             self.tools.toolset_ops = wider.get("ops", {})
-            if any(each["function"]["name"] == name for each in wider["tools"]):
-                self.escalated.append(name)
-                return NOW_LOADED.format(name=name)
-        return NO_SUCH_TOOL.format(name=name)
+        self.escalated.append(name)
+        return NOW_LOADED.format(name=name)
 
-    def _run_agent(self, outcome: Outcome) -> Outcome:
-        plan = agents.get_agent_plan(outcome.answer)
-        if plan is None:
-            return outcome
+    def _run_agents(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Run the agents that calls ask for, and return all outcomes. Raises an LlmError after ending those calls."""
+        answered = []
+        for index, outcome in enumerate(outcomes):
+            plan = agents.get_agent_plan(outcome.answer)
+            try:
+                answered.append(outcome if plan is None else self._run_agent(plan, outcome))
+            except llm.LlmError:
+                for each in outcomes[index:]:
+                    if agents.get_agent_plan(each.answer) is not None:
+                        self.tools.end_agent_run(each, agents.build_failure(agents.NOT_FINISHED))
+                raise
+        return answered
+
+    def _run_agent(self, plan: agents.AgentPlan, outcome: Outcome) -> Outcome:
         answer = agents.run_agent(
             plan,
             task=str(outcome.planned.args.get("task", "")),
@@ -156,11 +171,14 @@ class TurnLoop:
             spent=self.spent.add_answer,
             on_answer=self.tools.note_operations,
         )
-        return self.tools.replace_answer(outcome, answer)
+        return self.tools.end_agent_run(outcome, answer)
 
-    def _add_notes(self, current: ModelRound, repaired: set[tuple[str, str, str]]) -> bool:
-        """Tell the model how to repair what failed. Return whether there was something to repair for the first time."""
-        has_help, was_repaired = any(each["function"]["name"] == "tool_help" for each in self.toolset["tools"]), False
+    def _add_notes(self, current: ModelRound, repaired: set[repair.RepairKey]) -> bool:
+        """Tell the model how to repair what failed. Return whether there was something to repair for the first time.
+
+        `repaired` are the failures of earlier rounds: of calls that were made together, none repeats another.
+        """
+        has_help, failures = self._shows("tool_help"), set[repair.RepairKey]()
         for outcome in current.outcomes:
             for envelope in envelopes.iter_envelopes(outcome.answer):
                 if not repair.is_repairable(envelope) or envelopes.get_reason(envelope) == "not_run":
@@ -168,15 +186,19 @@ class TurnLoop:
                 op = str(envelope.get("op") or outcome.planned.call.name)
                 key = repair.build_repair_key(op, envelope)
                 if key in repaired:
-                    current.notes.append(repair.GIVE_UP.format(op=op))
+                    current.notes.append(repair.build_give_up(op))
                 else:
-                    repaired.add(key)
-                    was_repaired = True
+                    failures.add(key)
                     current.notes.append(repair.build_repair(op, envelope, has_help=has_help))
             if outcome.hint:
                 current.notes.append(outcome.hint)
         current.notes = list(dict.fromkeys(current.notes))
-        return was_repaired
+        repaired |= failures
+        return bool(failures)
+
+    def _shows(self, name: str) -> bool:
+        """Whether the model is shown a tool."""
+        return any(each["function"]["name"] == name for each in self.toolset["tools"])
 
 
 def choose_pause() -> float:

@@ -29,7 +29,7 @@ def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound])
             {
                 "id": outcome.planned.call.id,
                 "type": "function",
-                "function": {"name": outcome.planned.call.name, "arguments": _get_arguments(outcome)},
+                "function": {"name": outcome.planned.call.name, "arguments": outcome.planned.json_arguments},
             }
             for outcome in each.outcomes
         ]
@@ -40,8 +40,3 @@ def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound])
         if each.notes:
             messages.append({"role": "system", "content": "\n".join(each.notes)})
     return messages
-
-
-def _get_arguments(outcome: Outcome) -> str:
-    """Return the arguments as the model wrote them. Providers refuse what is not JSON, so that is sent as empty."""
-    return outcome.planned.call.arguments if outcome.planned.problem is None else "{}"

@@ -149,7 +149,7 @@ class TurnRunner:
         toolset = self._gateway.fetch_toolset(self._new.message)
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})
-        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit)
+        tools = ToolRunner(self._gateway, turn=self._turn, names=names, emit=self._emit, abort=self._abort)
         tools.toolset_ops = toolset.get("ops", {})
         loop = self._loop = TurnLoop(
             gateway=self._gateway,
@@ -162,7 +162,7 @@ class TurnRunner:
             get_text_length=lambda: self._text.length,
             spent=self._spent,
         )
-        if self._new.decision is not None and decisions.carry_out(self._new.decision, tools):
+        if self._new.decisions and decisions.carry_out(self._new.decisions, tools):
             self._tell_context(toolset, [])
             return Finish.ASK  # another call waits
         base = self._build_base(toolset, names)

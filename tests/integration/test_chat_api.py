@@ -20,8 +20,9 @@ from chat.access import service_keys
 from chat.api import base, open_streams
 from chat.api.open_streams import MAX_STREAMS
 from chat.conversations import retention, start_turn
+from chat.conversations.start_turn import Decision, NewTurn
 from chat.events import event_writer, failed_turns
-from chat.models import Conversation, EventChunk, Message, Profile
+from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
 from chat.turns import turn_runner
 from core import cursors, http
 from gateway.jobs import subject_data
@@ -467,6 +468,160 @@ def test_clients_bring_their_own_ids_of_conversations(person: AsyncViewClient) -
     assert person.get("/chat/api/ai-sdk/chat-1/stream").status_code == 204
 
 
+def build_long_thread() -> list[dict[str, Any]]:
+    """Return the messages of a client that keeps every answer whole, as both protocols do."""
+    rows = [{"id": number, "title": f"Task {number}", "state_key": "todo", "tags": []} for number in range(800)]
+    return [{"id": "m", "role": "assistant", "content": "", "parts": [{"output": rows}]} for _ in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "last"),
+    [
+        ("ai-sdk", {"id": "c"}, {"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hello"}]}),
+        ("ag-ui", {"threadId": "t", "runId": "r"}, {"id": "m", "role": "user", "content": "Hello"}),
+    ],
+)
+def test_long_threads_of_clients_are_read(
+    person: AsyncViewClient, path: str, fields: dict[str, Any], last: dict[str, Any], settings: Any
+) -> None:
+    body = {**fields, "messages": [*build_long_thread(), last]}
+
+    assert post(person, path, body).status_code == 200
+    assert Message.objects.filter(role="user").get().text == "Hello"
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000
+    refused = post(person, path, body)
+    assert get_code(refused) == (413, "too_large")
+    assert "Send only the last of messages" in refused.json()["error"]["message"]
+
+
+def make_waiting_calls(person: AsyncViewClient, path: str, body: dict[str, Any]) -> list[str]:
+    """Begin a conversation of another protocol in which two calls wait, and return their ids."""
+    assert post(person, path, body).status_code == 200
+    turn = Message.objects.get(role="assistant")
+    Message.objects.filter(pk=turn.pk).update(finish="ask")
+    fields = {"message": turn, "round": 1, "text_before": 0, "name": "tool_exec", "args": "{}", "status": "confirm"}
+    return [str(ToolCall.objects.create(position=number, call_id=f"c{number}", **fields).pk) for number in (1, 2)]
+
+
+@pytest.fixture
+def begun(monkeypatch: pytest.MonkeyPatch) -> list[NewTurn]:
+    """The turns that were begun."""
+    turns: list[NewTurn] = []
+    run_in_thread = turn_runner.run_in_thread
+
+    def record(new: NewTurn, credentials: Any) -> Any:
+        turns.append(new)
+        return run_in_thread(new, credentials)
+
+    monkeypatch.setattr(turn_runner, "run_in_thread", record)
+    return turns
+
+
+def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begun: list[NewTurn]) -> None:
+    thread = {"threadId": "t", "runId": "r"}
+    message = {"id": "m", "role": "user", "content": "Hi"}
+    first, second = make_waiting_calls(person, "ag-ui", {**thread, "messages": [message]})
+
+    resume = [
+        {"interruptId": first, "status": "resolved", "payload": {"approved": True}},
+        {"interruptId": second, "status": "cancelled"},
+    ]
+
+    assert post(person, "ag-ui", {**thread, "messages": build_long_thread(), "resume": resume}).status_code == 200
+    assert begun[-1].decisions == (Decision(first, True), Decision(second, False))
+
+
+def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, begun: list[NewTurn]) -> None:
+    message = {"id": "m", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
+    first, second = make_waiting_calls(person, "ai-sdk", {"id": "c", "messages": [message]})
+    answer = build_long_thread()[0]
+    for call_id, approved in ((first, False), (second, True)):
+        approval = {"id": call_id, "approved": approved}
+        answer["parts"].append({"type": "dynamic-tool", "state": "approval-responded", "approval": approval})
+
+    assert post(person, "ai-sdk", {"id": "c", "messages": [answer]}).status_code == 200
+    assert begun[-1].decisions == (Decision(first, False), Decision(second, True))
+
+
+CALL_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1aff"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "text"),
+    [
+        ("ag-ui", {"runId": "r", "messages": [{"role": "user", "content": "Hi"}]}, "Send threadId, a text"),
+        ("ag-ui", {"threadId": "t", "runId": "r", "messages": [{"role": "user"}]}, "messages: This field may not be"),
+        (
+            "ag-ui",
+            {
+                "threadId": "t",
+                "runId": "r",
+                "messages": [{"role": "user", "content": "Hi"}],
+                "forwardedProps": {"context": {"type": "moon"}},
+            },
+            "forwardedProps.context: type: ",
+        ),
+        ("ag-ui", {"threadId": "t", "runId": "r", "resume": ["x"]}, "Send resume as a list of {interruptId"),
+        (
+            "ag-ui",
+            {"threadId": "t", "runId": "r", "resume": [{"interruptId": CALL_ID, "status": "resolved"}]},
+            "resume: payload.approved: ",
+        ),
+        (
+            "ag-ui",
+            {"threadId": "t", "runId": "r", "resume": [{"interruptId": "x", "status": "cancelled"}]},
+            "resume: interruptId: ",
+        ),
+        (
+            "ag-ui",
+            {"threadId": "t", "runId": "r", "resume": [{"interruptId": CALL_ID, "status": "cancelled"}] * 2},
+            "resume: Decide about each call once.",
+        ),
+        (
+            "ag-ui",
+            {"threadId": "t", "runId": "r", "resume": [{"interruptId": CALL_ID, "status": "cancelled"}]},
+            "Send another threadId to begin a new one.",
+        ),
+        ("ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}, "Send id, a text"),
+        ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": 5}]}, "messages: This field may not be blank"),
+        (
+            "ai-sdk",
+            {"id": "c", "messages": [{"parts": [{"state": "approval-responded", "approval": {"id": CALL_ID}}]}]},
+            "messages: approval.approved: ",
+        ),
+        (
+            "ai-sdk",
+            {"id": "c", "messages": [{"parts": [{"state": "approval-responded", "approval": {"approved": True}}]}]},
+            "messages: approval.id: ",
+        ),
+        (
+            "ai-sdk",
+            {"id": "c", "messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi\x00"}]}]},
+            "messages: Null characters",
+        ),
+    ],
+)
+def test_refusals_name_the_fields_of_the_protocol(person: AsyncViewClient, path: str, body: Any, text: str) -> None:
+    response = post(person, path, body)
+
+    message = response.json()["error"]["message"]
+    assert response.status_code in (400, 404)
+    assert text in message
+    assert not any(name in message for name in ("session_id", "call_id", "decision:", "decisions"))
+    assert not Conversation.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["stream", "ag-ui", "ai-sdk"])
+def test_body_that_is_not_json_is_explained_once(person: AsyncViewClient, path: str) -> None:
+    message = send_raw(person, path, b'{"a": ').json()["error"]["message"]
+
+    assert message.startswith("The body is not valid JSON: ")
+    assert message.endswith(". Send one JSON object.")
+    assert message.count("JSON") == 2
+    assert get_code(send_raw(person, path, b'{"a": "\\ud800"}')) == (400, "invalid_request")
+    assert get_code(send_raw(person, path, b"[" * 5_000)) == (400, "invalid_request")
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
@@ -475,8 +630,10 @@ def test_clients_bring_their_own_ids_of_conversations(person: AsyncViewClient) -
         ("ag-ui", {"threadId": "t", "messages": [{"role": "user", "content": "Hi"}]}),
         ("ag-ui", {"threadId": 1, "runId": "r", "messages": [{"role": "user", "content": "Hi"}]}),
         ("ag-ui", {"threadId": "t", "runId": "r", "resume": [{"interruptId": "x", "status": "resolved"}]}),
+        ("ag-ui", {"threadId": "t", "runId": "r", "resume": {"interruptId": CALL_ID, "status": "cancelled"}}),
         ("ai-sdk", {}),
         ("ai-sdk", {"id": "c", "messages": [{"role": "assistant", "parts": []}]}),
+        ("ai-sdk", {"id": "c", "messages": [{"parts": [{"state": "approval-responded", "approval": "x"}]}]}),
         ("ai-sdk", {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}),
         ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": [{"type": "file", "url": "x"}]}]}),
         ("ai-sdk", {"id": "c", "messages": [{"role": "user", "parts": 5}]}),

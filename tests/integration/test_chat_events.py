@@ -24,7 +24,7 @@ Finish = Message.Finish
 
 def begin(subject: str = "ana") -> Message:
     return start_turn.start_turn(
-        subject=subject, message="Hello", session_id=None, context=None, decision=None, at=timezone.now()
+        subject=subject, message="Hello", session_id=None, context=None, decisions=(), at=timezone.now()
     ).turn
 
 
@@ -159,7 +159,7 @@ def test_turn_whose_thread_cannot_start_does_not_block_its_conversation(monkeypa
     monkeypatch.setattr(event_writer, "_thread", threading.current_thread())  # it seems to run already
     monkeypatch.setattr(turn_runner, "start_thread", refuse)
     new = start_turn.start_turn(
-        subject="ana", message="Hello", session_id=None, context=None, decision=None, at=timezone.now()
+        subject="ana", message="Hello", session_id=None, context=None, decisions=(), at=timezone.now()
     )
 
     with pytest.raises(ApiError) as refusal:

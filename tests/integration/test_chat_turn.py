@@ -7,9 +7,11 @@ import orjson
 import pytest
 
 from chat.conversations import titles
+from chat.conversations.start_turn import Decision
 from chat.models import Conversation, Message, ToolCall
+from chat.protocols.ag_ui import AgUiEncoder
 from core import http, tokens
-from tests.support.chat import ChatHarness, call, exec_call
+from tests.support.chat import ChatHarness, TurnResult, call, exec_call
 from tests.support.fake_llm import build_chat_completion, build_stream
 from tests.support.http_servers import build_response
 from workspace.demo import DEMO_PROJECT_ID
@@ -21,6 +23,18 @@ PROJECT = {"type": "project", "project_id": DEMO_PROJECT_ID}
 
 def find_task() -> Task:
     return Task.objects.get(title=TASK_TITLE)
+
+
+def stop_after(chat: ChatHarness, op: str) -> None:
+    """Let the user stop the turn while a call of an op runs."""
+
+    def call_gateway(method: str, url: str, **rest: Any) -> Any:
+        response = chat.call_gateway(method, url, **rest)
+        if chat.gateway_calls[-1][2].get("op") == op:
+            chat.abort.set()
+        return response
+
+    chat.gateway = call_gateway
 
 
 # --- what an ordinary turn does ---------------------------------------------------------------------------------------
@@ -170,6 +184,20 @@ def test_malformed_arguments_are_never_run(chat: ChatHarness, arguments: str) ->
     assert orjson.loads(turn.requests[1]["messages"][-3]["tool_calls"][0]["function"]["arguments"]) == {}
 
 
+@pytest.mark.parametrize("arguments", ["", "{}", '{"op": "onto.task.li'])
+def test_call_that_is_cut_off_is_not_run(chat: ChatHarness, arguments: str) -> None:
+    whole = exec_call("onto.project.list")
+    cut_off = build_stream(calls=[whole, ("c2", "list_onto_tasks", arguments)], finish="length")
+
+    turn = chat.say("Urgent?", cut_off, "None.")
+
+    assert chat.paths() == ["batch", "exec"]  # the context, and the call before it
+    assert [(each.name, each.status) for each in turn.calls] == [("tool_exec", "success"), ("list_onto_tasks", "error")]
+    answer, (_, result) = turn.requests[1]["messages"][-3], turn.requests[1]["messages"][-2:]
+    assert "length limit within this call" in result["content"]
+    assert answer["tool_calls"][1]["function"]["arguments"] == "{}"
+
+
 def test_update_without_an_id_gives_an_error_then_a_question(chat: ChatHarness) -> None:
     turn = chat.say(
         "Update my task",
@@ -213,6 +241,33 @@ def test_same_error_is_repaired_once(chat: ChatHarness) -> None:
 
     assert "Never make up an id" in turn.requests[1]["messages"][-1]["content"]
     assert "Do not call it again" in turn.requests[2]["messages"][-1]["content"]
+
+
+def test_calls_that_fail_together_are_each_to_be_corrected(chat: ChatHarness) -> None:
+    calls = [
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99),
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="B", due_at="some day"),
+        exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="C", priority=98),
+    ]
+
+    turn = chat.say("Add them", calls, [calls[0]], "I could not add them.")
+
+    assert [each.status for each in turn.calls] == ["error"] * 4
+    together, again = (request["messages"][-1]["content"] for request in turn.requests[1:3])
+    assert "Do not call it again" not in together
+    assert "Do not call it again" in again
+
+
+def test_next_wrong_field_is_repaired_too(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "Add it",
+        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", priority=99)],
+        [exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="A", due_at="some day")],
+        "I could not add it.",
+    )
+
+    assert [each.status for each in turn.calls] == ["error"] * 2
+    assert "Do not call it again" not in turn.notes()
 
 
 def test_repeated_call_is_stopped(chat: ChatHarness) -> None:
@@ -264,6 +319,18 @@ def test_tool_that_was_not_given_widens_the_toolset(legacy_chat: ChatHarness) ->
     assert legacy_chat.gateway_calls[-1][2]["tool_escalations"] == ["delete_onto_task"]
 
 
+def test_two_calls_of_a_missing_tool_widen_the_toolset_as_one_does(legacy_chat: ChatHarness) -> None:
+    task_ids = [str(each.pk) for each in Task.objects.all()[:2]]
+    missing = [call("delete_onto_task", task_id=task_id) for task_id in task_ids]
+
+    one = legacy_chat.say("Delete it", missing[:1], "I could.", context={"type": "calendar"})
+    two = legacy_chat.say("Delete them", missing, "I could.", context={"type": "calendar"})
+
+    assert two.requests[1]["tools"] == one.requests[1]["tools"]
+    results = [each["content"] for each in two.requests[1]["messages"] if each["role"] == "tool"]
+    assert ["It is now" in result for result in results] == [True, True]
+
+
 def test_tool_that_does_not_exist_is_told_to_the_model(legacy_chat: ChatHarness) -> None:
     turn = legacy_chat.say("Fly", [call("book_flight")], "I cannot book flights.")
 
@@ -312,6 +379,51 @@ def test_next_message_leaves_the_call_undone(chat: ChatHarness) -> None:
     assert "did not agree" in result["content"]
 
 
+def ask_about_two(chat: ChatHarness) -> tuple[TurnResult, list[str]]:
+    """Return a turn in which two deletes wait, and the ids of their calls."""
+    tasks = Task.objects.filter(deleted_at=None, project_id=DEMO_PROJECT_ID, recurrence="").order_by("title")[:2]
+    asked = chat.say("Delete them", [exec_call("onto.task.delete", task_id=str(task.pk)) for task in tasks])
+    assert [each.status for each in asked.calls] == ["confirm"] * 2
+    return asked, [str(each.pk) for each in asked.calls]
+
+
+def test_decisions_about_several_calls_are_carried_out_at_once(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+
+    done = chat.decide_all(asked, [Decision(first, True), Decision(second, False)], "One is deleted.")
+
+    assert (done.reason, done.text) == ("stop", "One is deleted.")
+    assert [each.status for each in asked.message.calls.all()] == ["success", "error"]
+    assert [(each["id"], each["status"]) for each in done.of_type("tool")] == [(first, "success"), (second, "error")]
+    assert Task.objects.exclude(deleted_at=None).count() == 1
+
+
+def test_call_that_still_waits_is_asked_about_again(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+
+    still = chat.decide_all(asked, [Decision(first, True)])
+
+    assert (still.reason, still.requests) == ("ask", [])
+    again = still.of_type("tool")[-1]
+    assert again == {**asked.of_type("tool")[-1], "id": second, "status": "confirm"}
+    encoder = AgUiEncoder(thread_id="t", run_id="r")
+    end = [frame for type, data in still.events for frame in encoder.encode(type, data)][-1]
+    assert [each["id"] for each in end["outcome"]["interrupts"]] == [second]
+
+    assert chat.decide_all(asked, [Decision(second, True)], "Both are deleted.").reason == "stop"
+    assert Task.objects.exclude(deleted_at=None).count() == 2
+
+
+def test_stop_leaves_what_is_not_carried_out_waiting(chat: ChatHarness) -> None:
+    asked, (first, second) = ask_about_two(chat)
+    stop_after(chat, "onto.task.delete")
+
+    stopped = chat.decide_all(asked, [Decision(first, True), Decision(second, True)])
+
+    assert stopped.reason == "cancelled"
+    assert [each.status for each in asked.message.calls.all()] == ["success", "confirm"]
+
+
 # --- agents -----------------------------------------------------------------------------------------------------------
 
 
@@ -325,12 +437,56 @@ def test_agent_answers_in_an_inner_loop(chat: ChatHarness) -> None:
     )
 
     assert turn.text == "The explorer found two."
+    assert [each["status"] for each in turn.of_type("tool")] == ["start", "success"]
+    assert [each["status"] for each in turn.of_type("operation") if each["entity"] == "agent"] == ["start", "success"]
+    assert turn.calls[0].trace_id
     assert turn.of_type("tool")[-1]["envelope"]["result"] == {
         "agent": "explorer",
         "answer": "Two tasks are blocked.",
         "calls": 1,
     }
     assert turn.requests[1]["messages"][0]["content"].startswith("You look things up")
+
+
+def test_agent_runs_only_tools_that_it_is_shown(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        [call("discover_x/../../exec", op="onto.task.list", args={}), call("onto.task.list")],
+        "I do not know.",
+        "Nobody knows.",
+    )
+
+    assert chat.paths() == ["batch", "exec"]  # the context, and the call that runs the agent
+    results = [each["content"] for each in turn.requests[2]["messages"] if each["role"] == "tool"]
+    assert all("There is no tool" in result for result in results)
+    assert len(results) == 2
+
+
+def test_call_of_an_agent_that_is_cut_off_is_not_run(chat: ChatHarness) -> None:
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        build_stream(calls=[("c1", "tool_exec", '{"op": "onto.ta')], finish="length"),
+        "I do not know.",
+        "Nobody knows.",
+    )
+
+    assert chat.paths() == ["batch", "exec"]
+    answer, result = turn.requests[2]["messages"][-2:]
+    assert "length limit within this call" in result["content"]
+    assert answer["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
+def test_agents_whose_model_dies_have_failed(chat: ChatHarness) -> None:
+    agents = [exec_call("x.agent.run", agent="explorer", task=task) for task in ("What is blocked?", "What is late?")]
+
+    turn = chat.say("What is wrong?", [exec_call("onto.task.list"), *agents], build_stream("Half an an", dies=True))
+
+    assert turn.of_type("error")[0]["code"] == "model_failed"
+    assert [each.status for each in turn.calls] == ["success", "error", "error"]
+    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["agent_failed"] * 2
+    assert "system_prompt" not in orjson.dumps(turn.events).decode()
 
 
 # --- what breaks ------------------------------------------------------------------------------------------------------
@@ -420,6 +576,52 @@ def test_cancelled_turn_says_so(chat: ChatHarness) -> None:
     turn = chat.say("Hello", "Never read.")
 
     assert (turn.reason, turn.message.finish) == ("cancelled", "cancelled")
+
+
+def test_stop_leaves_the_remaining_calls_of_an_answer_undone(chat: ChatHarness) -> None:
+    second, third = ({"project_id": DEMO_PROJECT_ID, "title": title} for title in ("Second", "Third"))
+    stop_after(chat, "onto.task.create")
+
+    turn = chat.say(
+        "Add them",
+        [
+            exec_call("onto.task.create", project_id=DEMO_PROJECT_ID, title="First"),
+            call("tool_batch", ops=[{"type": "exec", "op": "onto.task.create", "args": second}]),
+            exec_call("onto.task.create", **third),
+        ],
+    )
+
+    assert (turn.reason, [each.status for each in turn.calls]) == ("cancelled", ["success", "error", "error"])
+    assert list(Task.objects.filter(title__in=["First", "Second", "Third"]).values_list("title", flat=True)) == [
+        "First"
+    ]
+    assert [each.envelope["error"]["details"]["reason"] for each in turn.calls[1:]] == ["not_run"] * 2
+    assert [each["status"] for each in turn.written] == ["success"]
+
+
+def test_stop_of_a_call_that_needs_the_user_is_no_question(chat: ChatHarness) -> None:
+    stop_after(chat, "onto.task.delete")
+
+    turn = chat.say("Delete it", [exec_call("onto.task.delete", task_id=str(find_task().pk))])
+
+    assert (turn.reason, turn.calls[0].status) == ("cancelled", "confirm")
+
+
+def test_stop_ends_an_agent_before_its_next_call(chat: ChatHarness) -> None:
+    stop_after(chat, "onto.task.list")
+
+    turn = chat.say(
+        "What is blocked?",
+        [exec_call("x.agent.run", agent="explorer", task="Which tasks are blocked?")],
+        [exec_call("onto.task.list"), exec_call("onto.project.list")],
+    )
+
+    assert turn.reason == "cancelled"
+    assert [body.get("op") for _, path, body in chat.gateway_calls if path == "exec"] == [
+        "x.agent.run",
+        "onto.task.list",
+    ]
+    assert turn.calls[0].envelope["error"]["details"]["reason"] == "agent_failed"
 
 
 # --- titles -----------------------------------------------------------------------------------------------------------

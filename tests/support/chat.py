@@ -93,14 +93,17 @@ class ChatHarness:
 
     def say(self, message: str, *answers: Answer, session: str | None = None, context: Any = None) -> TurnResult:
         """Send a message and run the turn. `answers` are those of the model, one for each request."""
-        return self._run(answers, message=message, session_id=session, context=context, decision=None)
+        return self._run(answers, message=message, session_id=session, context=context, decisions=())
 
     def decide(self, turn: TurnResult, *answers: Answer, approve: bool, call_id: str = "") -> TurnResult:
-        """Decide about the call that waits in a turn, and go on."""
+        """Decide about the first call that waits in a turn, or about another one, and go on."""
         waiting = next(each for each in turn.calls if each.status == ToolCall.Status.CONFIRM)
-        decision = Decision(call_id or str(waiting.pk), approve)
+        return self.decide_all(turn, [Decision(call_id or str(waiting.pk), approve)], *answers)
+
+    def decide_all(self, turn: TurnResult, decisions: Sequence[Decision], *answers: Answer) -> TurnResult:
+        """Decide about several calls of a turn at once, and go on."""
         session = str(turn.conversation.pk)
-        return self._run(answers, message="", session_id=session, context=None, decision=decision)
+        return self._run(answers, message="", session_id=session, context=None, decisions=decisions)
 
     def paths(self) -> list[str]:
         """Return the endpoints that were called by the model, in order."""

@@ -1,0 +1,48 @@
+"""What the model is told about failed calls."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat.turns import repair
+from core import tokens
+
+
+def build_failure(message: str = "Wrong.", *, code: str = "VALIDATION_ERROR", **error: Any) -> dict[str, Any]:
+    return {"ok": False, "error": {"code": code, "message": message, **error}}
+
+
+def build_field_failure(*paths: str) -> dict[str, Any]:
+    fields = [{"path": path, "code": "enum"} for path in paths]
+    return build_failure(details={"reason": "invalid", "field_errors": fields})
+
+
+@given(op=st.text(max_size=300), message=st.text(max_size=400), help_path=st.text(max_size=80))
+def test_repair_has_at_most_100_tokens(op: str, message: str, help_path: str) -> None:
+    failure = build_failure(message, code="NOT_FOUND", help_path=help_path)
+
+    assert tokens.count(repair.build_repair(op, failure, has_help=True)) <= 100
+    assert tokens.count(repair.build_give_up(op)) <= 100
+
+
+@pytest.mark.parametrize("op", ["onto.task.create", "x7Q." * 50, "任務" * 100])
+def test_repair_names_op_error_and_help(op: str) -> None:
+    text = repair.build_repair(op, build_failure("The title is missing.", help_path="onto.task"), has_help=True)
+
+    assert text.startswith(op[:10])
+    assert "The title is missing. Correct what the error names" in text
+    assert "tool_help onto.task" in text
+    assert tokens.count(text) <= 100
+
+
+def test_failures_of_other_fields_are_others() -> None:
+    priority, both = build_field_failure("/priority"), build_field_failure("/due_at", "/priority")
+
+    assert repair.build_repair_key("op", priority) != repair.build_repair_key("op", build_field_failure("/due_at"))
+    assert repair.build_repair_key("op", priority) != repair.build_repair_key("op", both)
+    assert repair.build_repair_key("op", both) == repair.build_repair_key(
+        "op", build_field_failure("/priority", "/due_at")
+    )
+    assert repair.build_repair_key("op", priority) != repair.build_repair_key("op", build_failure())
