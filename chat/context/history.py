@@ -8,7 +8,7 @@ from chat.context import budgets
 from chat.context.last_turn import describe_last_turn
 from chat.context.shortening import arguments, clipping, envelopes
 from chat.context.shortening.json_text import dump, parse
-from chat.context.tool_results import fit_results
+from chat.context.tool_results import shorten_results
 from chat.context.turns import Call, PastTurn, Step
 from core import tokens
 
@@ -96,7 +96,7 @@ def _cut_turn(turn: PastTurn, room: int) -> History:
 def _render(turn: PastTurn, result_size: int) -> History:
     """Return the messages of a turn with its results within `result_size` tokens."""
     results = [_parse_result(call.result) for step in turn.steps for call in step.calls]
-    texts = fit_results(results, budget=result_size)
+    texts = shorten_results(results, budget=result_size)
     is_cut = any(text != dump(envelopes.prepare(result)) for text, result in zip(texts, results, strict=True))
     remaining = iter(texts)
     messages: list[Message] = [{"role": "user", "content": clipping.clean(turn.user_text)}] if turn.user_text else []
