@@ -16,8 +16,6 @@ __all__ = ["Call", "History", "PastTurn", "Step", "build_history", "describe_las
 
 Message = dict[str, Any]
 
-MESSAGE_TOKENS = 4  # around each message, as providers count them
-
 # Tokens for all results of one past turn: the first that fit are used. Only the last turn may have the most.
 RESULT_SIZES = (1_000, 400, 150, 0)
 MAX_ARGUMENT_TOKENS = 300  # of one past call
@@ -58,7 +56,7 @@ def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budg
 
 def count_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of messages: texts, names and arguments, and some for each message."""
-    return sum(MESSAGE_TOKENS + sum(map(tokens.count, _list_texts(message))) for message in messages)
+    return sum(budgets.MESSAGE + sum(map(tokens.count, _list_texts(message))) for message in messages)
 
 
 def _list_texts(message: Message) -> Iterator[str]:
@@ -68,7 +66,7 @@ def _list_texts(message: Message) -> Iterator[str]:
 
 
 def _build_summary(summary: str, budget: int) -> Message:
-    room = budget - MESSAGE_TOKENS - tokens.count(SUMMARY_HEADING) - 1
+    room = budget - budgets.MESSAGE - tokens.count(SUMMARY_HEADING) - 1
     return {"role": "system", "content": f"{SUMMARY_HEADING}\n{clipping.clip_to_tokens(clipping.clean(summary), room)}"}
 
 
@@ -87,7 +85,7 @@ def _cut_turn(turn: PastTurn, room: int) -> History:
         shorter = _render(replace(turn, steps=turn.steps[first:]), 0)
         if shorter.tokens <= room:
             return replace(shorter, is_cut=True)
-    half = max(room // 2 - MESSAGE_TOKENS, 0)
+    half = max(room // 2 - budgets.MESSAGE, 0)
     user_text = clipping.clip_to_tokens(clipping.clean(turn.user_text), half) if turn.user_text else turn.user_text
     answer = clipping.clip_to_tokens(clipping.clean(turn.answer), half)
     return replace(_render(PastTurn(user_text, (), answer), 0), is_cut=True)
