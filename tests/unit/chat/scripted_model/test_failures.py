@@ -120,6 +120,16 @@ def test_tool_that_is_not_offered_is_called_once_and_again_when_it_is() -> None:
     assert ask(question, refused_twice, tools=build_tools("list_onto_risks")).tool_calls == ()
 
 
+def test_tool_that_was_loaded_late_is_not_missing_in_the_turn_after_the_agreement() -> None:
+    question = build_user("delete the task “Buy paint”")
+    found = build_round("search_onto_tasks", {}, build_success("onto.task.search", tasks=[BUY]), call_id="a")
+    missing = build_failure("delete_onto_task", "It was not loaded. It is now.", reason="not_run")
+    done = build_success("onto.task.delete", message="Deleted it.")
+    calls = [build_round("delete_onto_task", {}, each, call_id=str(at)) for at, each in enumerate((missing, done))]
+
+    assert ask(question, found, *calls, tools=build_tools("search_onto_tasks")).text == "Deleted it."
+
+
 def test_write_is_not_repeated_when_a_search_before_it_is() -> None:
     """After a confirmation the earlier turns may be shorter, so that the row is searched for again."""
     done = build_exec("onto.task.delete", build_success("onto.task.delete", message="Deleted “Sell the fridge”."))
