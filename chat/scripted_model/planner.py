@@ -8,6 +8,7 @@ from chat.scripted_model.dates import Days, read_days
 from chat.scripted_model.op_names import BATCH, EXEC, HELP, read_tool_names
 from chat.scripted_model.plans import Plan, play
 from chat.scripted_model.rules import plan_free_message
+from chat.scripted_model.rules.request import get_place
 from chat.scripted_model.scripts import find_script, plan_script
 
 NO_TOOLS = "I could not finish: I am the scripted model, without AI, and this request has no tools to call."
@@ -28,5 +29,5 @@ def answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Answe
 
 def _choose_plan(conversation: Conversation, days: Days) -> Plan:
     if script := find_script(conversation.current.message):
-        return plan_script(script, days)
+        return plan_script(script, days, place=get_place(conversation))
     return plan_free_message(conversation, days)

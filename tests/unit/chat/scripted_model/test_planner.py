@@ -150,6 +150,33 @@ def test_task_is_created_in_the_project_that_the_user_looks_at() -> None:
     assert get_exec(answer) == ("onto.task.create", {"project_id": BUY["id"], "title": "Sow tomatoes"})
 
 
+def test_risks_are_listed_only_if_the_help_names_the_op() -> None:
+    question = build_user(SUGGESTIONS[8].text)
+    project = build_exec(
+        "onto.project.search", build_success("onto.project.search", projects=[{"id": "p", "name": "W"}])
+    )
+
+    for paths, is_listed in ((["onto.risk.get", "onto.risk.list"], True), (["onto.task.list"], False), ([], False)):
+        help_page = {"type": "search", "items": [{"path": path} for path in paths]}
+        answer = ask(question, build_round("tool_help", {"query": "x"}, help_page, call_id="help"), project)
+
+        assert bool(answer.tool_calls) is is_listed, paths
+        assert is_listed or answer.text == "The help names no op for that, so I called none."
+
+
+def test_row_with_the_title_of_its_event_is_meant_by_its_title() -> None:
+    event = {"id": "e", "title": "Buy paint", "start_at": "2026-11-30T10:00"}
+    scheduled = build_exec("cal.task.schedule", build_success("cal.task.schedule", task=BUY, events=[event]))
+    earlier = [build_user("schedule “Buy paint”"), *scheduled, build_assistant("Scheduled “Buy paint”.")]
+
+    for message, argument in (
+        ("schedule “Buy paint” on Monday at 11:00", "task_id"),
+        ("delete “Buy paint”", "task_id"),
+    ):
+        assert get_exec(ask(earlier, build_user(message)))[1][argument] == BUY["id"], message
+    assert get_exec(ask(earlier, build_user("delete the event “Buy paint”"))) == ("cal.event.delete", {"event_id": "e"})
+
+
 def test_last_round_without_tools_says_what_results_say() -> None:
     assert ask(build_user("my tasks"), TASK_LIST, tools=[]).text.startswith("2 tasks:")
 
