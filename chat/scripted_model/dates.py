@@ -99,17 +99,17 @@ class Days:
 
     def shift(self, value: object, days: int) -> str | None:
         """Return the day so many days after that of a row's date, in the user's zone; None if it has none."""
-        moment = self._parse_moment(value)
+        moment = self.parse_local(value)
         return (moment.date() + timedelta(days)).isoformat() if moment else None
 
     def format_day(self, value: object) -> str:
         """Return a date or date-time as a day such as Fri 27 Nov, in the user's zone."""
-        moment = self._parse_moment(value)
+        moment = self.parse_local(value)
         return f"{moment:%a} {self._format_date(moment)}" if moment else str(value)
 
     def format_span(self, start: object, end: object) -> str:
         """Return a span of time, such as Wed 25 Nov, 10:00–12:00."""
-        first, last = self._parse_moment(start), self._parse_moment(end)
+        first, last = self.parse_local(start), self.parse_local(end)
         if not first or not last:
             return f"{start} to {end}"
         return f"{self.format_day(start)}, {first:%H:%M}–{last:%H:%M}"
@@ -119,14 +119,15 @@ class Days:
         return _MOMENT.sub(lambda match: self._format_moment(match[0]), text)
 
     def _format_moment(self, value: str) -> str:
-        moment = self._parse_moment(value)
+        moment = self.parse_local(value)
         return f"{self._format_date(moment)} {moment:%H:%M}" if moment else value
 
     def _format_date(self, moment: datetime) -> str:
         is_this_year = self.today is not None and moment.year == self.today.year
         return f"{moment.day} {moment:%b}{'' if is_this_year else f' {moment.year}'}"
 
-    def _parse_moment(self, value: object) -> datetime | None:
+    def parse_local(self, value: object) -> datetime | None:
+        """Return the moment of a row's date or time, in the user's zone if it is in UTC."""
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:

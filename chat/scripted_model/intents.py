@@ -30,6 +30,7 @@ _DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)
 _SHIFT = re.compile(r"\bby (an?|one|two|three|\d{1,3}) (day|week)s?\b")
 _NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
 _CONTENT = re.compile(r"[.,;]? (?:it says|saying|with (?:the )?(?:text|content))\b:? *(.+)$|: (.+)$", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(r"^(?:and )?(?:what|how) about (?!it\b|this\b|that\b)")
 _PRIORITY_OF = re.compile(r"\bpriority of\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(r"\b(?:to|as|due|priority|until|by)\b", re.IGNORECASE)
 _CHANGING = ("update", "create")
@@ -70,6 +71,8 @@ def parse_intent(message: str, days: Days) -> Intent | None:
             return None
         action = "list"
     quoted = _QUOTED.findall(text)
+    if action == "details" and kind and not quoted and _WHAT_ABOUT.search(lower) and not read_words(lower):
+        action = "list"  # what about goals?
     if action == "list" and not (kind or quoted or SEARCH.search(lower) or read_list_filters(lower)):
         return None
     content = _CONTENT.search(text) if action == "create" and kind == "document" else None

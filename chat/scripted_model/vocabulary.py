@@ -16,7 +16,16 @@ _ACTIONS = (
         r"^(hello|hi|hey|help|good (morning|afternoon|evening))[.!?]*$|what can you do|who are you",
     ),
     ("thank", r"^(thanks|thank you|thx|great|perfect|nice|cool)( a lot| so much| very much)?[.! ]*$"),
-    ("refuse", rf"{_POLITE}(undo|revert|restore|assign|remind|e-?mail|mail|send|invite|translate)\b"),
+    (
+        "refuse_many",
+        rf"{_POLITE}(delete|remove|mark|set|move|change|update|finish|complete|close|rename|schedule|postpone) "
+        r"(all|every|everything|both)\b",
+    ),
+    (
+        "refuse",
+        rf"{_POLITE}((add|create) (a |another )?subtasks?|link|connect|append|attach|comment)\b"
+        rf"|{_POLITE}(undo|revert|restore|assign|remind|e-?mail|mail|send|invite|translate)\b",
+    ),
     (
         "free_time",
         r"\bfree (time|slot|hour|hours|half|minutes|afternoon|morning)|\b(am i|when.* i) free\b|\bavailab"

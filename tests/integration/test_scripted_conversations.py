@@ -131,6 +131,28 @@ def test_follow_ups_go_on_from_the_answers_before_them(start: Callable[..., Any]
     assert chat.approve().startswith("Deleted the task")
 
 
+def test_follow_ups_of_follow_ups_keep_what_was_changed(start: Callable[..., Any]) -> None:
+    chat = start()
+    chat.say("what is due next week?")
+    chat.say("and this week?")
+
+    assert "due then in **Kitchen renovation**:" in (kitchen := chat.say("and in the kitchen renovation?"))
+    assert "Order the worktop" in kitchen, "which is due this week"
+    assert "goals:" in chat.say("what about goals?")
+    chat.say("Any blocked tasks in the website relaunch?")
+    assert "Changed “Review the pricing page" in chat.say("set the first one to in progress")
+    assert "Changed “Write the imprint" in chat.say("and the second one?")
+
+
+def test_deleted_project_of_the_conversation_is_said_to_be_gone(start: Callable[..., Any]) -> None:
+    chat = start()
+    chat.say("Create a project “Garden party” with two tasks: buy food, invite neighbours")
+    chat.say("delete the project “Garden party”")
+    assert chat.approve().startswith("Deleted the project “Garden party”")
+
+    assert "Start a new one" in chat.say("what's on my plate?")
+
+
 def test_free_time_that_was_offered_can_be_chosen_by_number(start: Callable[..., Any]) -> None:
     chat = start()
 
@@ -173,6 +195,9 @@ def test_task_that_the_user_looks_at_is_meant_by_this(start: Callable[..., Any])
         ("Zeig mir meine Aufgaben", "in English"),
         ("🙂", "I did not understand that."),
         ("thanks!", "You are welcome."),
+        ("move the event “Lunch with Jonas” tomorrow to 14:30", "end_at"),
+        ("delete all tasks", "I change one row at a time."),
+        ("Add a subtask “A” to “Plan the launch day”", "I cannot do that."),
     ],
 )
 def test_messages_of_curious_people_are_done_or_answered_plainly(

@@ -34,10 +34,11 @@ I am the scripted model: I follow scripts and simple rules, in English and witho
 To connect a real model, set `LLM_BASE_URL`."""
 NOT_UNDERSTOOD = f"I did not understand that. {INTRODUCTION}"
 REFUSED = f"I cannot do that. {INTRODUCTION}"
+REFUSED_MANY = f"I change one row at a time. {INTRODUCTION}"
 WELCOME = "You are welcome."
 DECLINED = "All right. Nothing was changed."
 
-TEXTS = MappingProxyType({"introduce": INTRODUCTION, "refuse": REFUSED, "thank": WELCOME})
+TEXTS = MappingProxyType({"introduce": INTRODUCTION, "refuse": REFUSED, "refuse_many": REFUSED_MANY, "thank": WELCOME})
 
 
 def plan_free_message(conversation: Conversation, days: Days) -> Plan:

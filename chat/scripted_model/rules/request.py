@@ -27,7 +27,8 @@ _FOLLOW_UP = re.compile(
     r"^(?:and|or|then|also)\b[, ]*(?:what about |how about |for |on )?|^(?:what|how) about ", re.IGNORECASE
 )
 _INSTEAD = re.compile(r"\binstead\b", re.IGNORECASE)
-_ABOUT_ONE_ROW = ("create", "update", "get", "schedule")  # actions
+_ABOUT_KNOWN_ROWS = ("details", "update", "delete", "schedule")  # actions of an intent
+_ABOUT_ONE_ROW = ("create", "update", "get", "schedule")  # actions of an op
 _TURNS_LOOKED_BACK = 3
 
 
@@ -77,16 +78,20 @@ def _read_request(conversation: Conversation, days: Days) -> Request | None:
 
 def _read_follow_up(conversation: Conversation, message: str, days: Days) -> Intent | None:
     """Return the last intent with another day, time or project: and tomorrow? And the kitchen? At 14:00 instead."""
+    base = _find_last_intent(conversation, days)
+    return _apply_follow_up(base, message, days) if base else None
+
+
+def _apply_follow_up(base: Intent, message: str, days: Days) -> Intent | None:
     lead = _FOLLOW_UP.match(message)
     if find_action(message) not in (None, "details") or not (lead or _INSTEAD.search(message)):
-        return None
-    base = _find_last_intent(conversation, days)
-    if base is None:
         return None
     rest = message[lead.end() :] if lead else message
     changed = days.replace_times(base.message, rest)
     if changed != base.message:
         return parse_intent(changed, days)
+    if read_ordinal(rest) is not None and base.action in _ABOUT_KNOWN_ROWS:
+        return replace(base, message=rest, title="", words="")
     words = read_words(rest)
     if not words or base.action != "list" or find_action(message) == "details":
         return None
@@ -122,12 +127,15 @@ def _complete_intent(base: Intent, reply: str, question: str) -> Intent:
 
 
 def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
-    """Return the intent of the latest message that was no reply itself, with what replies added since."""
+    """Return the intent of the latest message that was no reply itself, with what replies and follow-ups added."""
     recent = conversation.earlier[-_TURNS_LOOKED_BACK:]
     for at, turn in reversed(list(enumerate(recent))):
         if intent := parse_intent(turn.message, days):
             for question, reply in pairwise(recent[at:]):
-                intent = _complete_intent(intent, reply.message, question.text) if intent.action == "create" else intent
+                if intent.action == "create":
+                    intent = _complete_intent(intent, reply.message, question.text)
+                else:
+                    intent = _apply_follow_up(intent, reply.message, days) or intent
             return intent
     return None
 
@@ -171,7 +179,7 @@ def _list_offered_starts(conversation: Conversation) -> tuple[str, ...]:
 
 def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]) -> Row | None:
     """Return the row of earlier turns that a message means: by title, by number, as “it”, or by its words."""
-    if intent.action not in ("details", "update", "delete", "schedule"):
+    if intent.action not in _ABOUT_KNOWN_ROWS:
         return None
     shown = [row for row in shown if _may_be(row, intent.kind)]
     if intent.title:

@@ -22,6 +22,7 @@ _HEAD = re.compile(
     r"(?:a |an |the |new )*[\w-]+(?:\s+|$)(?:called |named |titled |to |about |that |for (?:my |our |an? )|: ?)?",
     re.IGNORECASE,
 )
+_MOVED_TO = re.compile(r"\b(?:at|to) (\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?\b", re.IGNORECASE)
 _IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
 _TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
 _BETWEEN_TASKS = re.compile(r",(?: and)? | and ")
@@ -95,6 +96,8 @@ def plan_update(request: Request, days: Days) -> Plan:
     changes = _adapt_changes(request.intent.changes, row.kind)
     if SHIFT_DAYS in changes:
         changes = yield from _shift_date(row, changes, days)
+    if row.kind == "event":
+        changes = _move_event(row, changes, request.intent.message, days)
     if not changes:
         return (
             f"What should I change about **{row.title}**? I can mark it as done, rename it, set its priority or move "
@@ -102,6 +105,17 @@ def plan_update(request: Request, days: Days) -> Plan:
         )
     outcome = yield from run(build_op(row.kind, "update"), **{f"{row.kind}_id": row.id}, **changes)
     return outcome.message
+
+
+def _move_event(row: Row, changes: dict[str, Any], message: str, days: Days) -> dict[str, Any]:
+    """Return the changes with the new time of an event, if the message names one. It takes as long as before."""
+    start, end = (days.parse_local(row.fields.get(name)) for name in ("start_at", "end_at"))
+    time = _read_time(message, _MOVED_TO)
+    if not time or not start:
+        return changes
+    moved = f"{days.parse_day(message) or start.date().isoformat()}T{time}"
+    minutes = read_minutes(message) or (int((end - start).total_seconds() // 60) if end else 60)
+    return {**changes, "start_at": moved, "end_at": _add_minutes(moved, minutes)}
 
 
 def _shift_date(row: Row, changes: dict[str, Any], days: Days) -> Generator[list[Call], list[Outcome], dict[str, Any]]:
@@ -185,8 +199,8 @@ def _read_title(intent: Intent) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _read_time(message: str) -> str | None:
-    match = TIME.search(message)
+def _read_time(message: str, pattern: re.Pattern[str] = TIME) -> str | None:
+    match = pattern.search(message)
     if not match or int(match[1]) > 23 or int(match[2] or 0) > 59:
         return None
     hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0) if match[3] else int(match[1])

@@ -1,9 +1,12 @@
 """The planner: which calls it makes for a message."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chat.scripted_model.answers import Answer, ToolCall
 from chat.scripted_model.suggestions import SUGGESTIONS
+from tests.support.cpu_budget import examples
 from tests.unit.chat.scripted_model.requests import (
     BUY,
     SELL,
@@ -186,3 +189,56 @@ def test_no_free_time_is_said() -> None:
 
     assert ask(build_user(SUGGESTIONS[3].text), slots).text == "You have no free hour next week."
     assert ask(build_user("when am I free tomorrow?"), slots).text == "You have no 60 minutes free then."
+
+
+_PHRASES = st.sampled_from(
+    (
+        *(
+            "and",
+            "what about",
+            "delete",
+            "move",
+            "schedule",
+            "create a",
+            "which of these is most urgent",
+            "put",
+            "rename",
+        ),
+        *("task", "event", "project", "note", "it", "the first one", "“Buy paint”", "“", "to", "in the", "Roof garden"),
+        *(
+            "tomorrow",
+            "next friday",
+            "29 feb",
+            "31 april 2027",
+            "in 999 weeks",
+            "by 999 days",
+            "this week",
+            "9999-99-99",
+        ),
+        *(
+            "at 25:99",
+            "at 14:00 instead",
+            "to 3pm",
+            "for 999 hours",
+            "priority 9",
+            "yes",
+            "no",
+            "?",
+            "due",
+            "afternoon",
+        ),
+    )
+)
+_MESSAGES = st.lists(_PHRASES | st.text(max_size=8), max_size=8).map(" ".join)
+
+
+@settings(max_examples=examples(150))
+@given(messages=st.lists(_MESSAGES, min_size=1, max_size=4))
+def test_any_conversation_gets_an_answer(messages: list[str]) -> None:
+    text = "2 tasks:\n\n- **Buy paint**\n- **Sell the fridge**\n\nWhich of these do you mean?"
+    *earlier, last = messages
+    past = [each for message in earlier for each in (build_user(message), *TASK_LIST, build_assistant(text))]
+
+    answer = ask(past, build_user(last))
+
+    assert bool(answer.text) != bool(answer.tool_calls)
