@@ -8,11 +8,21 @@ from typing import Any
 
 from benchmarks.surfaces.evaluation_tasks import EvaluationTask, ExpectedChange, Fact
 from benchmarks.surfaces.relative_dates import RelativeDates
-from benchmarks.surfaces.workspaces import CREATE, RowChange, Snapshot
+from benchmarks.surfaces.workspaces import CHANGE, CREATE, RowChange, Snapshot
 
 REFUSAL = re.compile(
     r"\b(can ?not|can't|couldn't|could not|unable|not able|not possible|impossible|no tool|not available|unavailable|"
     r"don't have|do not have|doesn't support|does not support|not supported|no way to|have no)\b"
+)
+_MONTH = (
+    "(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:tember)?|oct(?:ober)?"
+    "|nov(?:ember)?|dec(?:ember)?)\\b"
+)
+# Dates and times, whose numbers are no counts.
+_DATE_OR_TIME = re.compile(
+    r"\b\d{4}-\d\d-\d\d\b|\b\d{1,2}:\d\d\b"
+    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)? (?:of )?{_MONTH}|\b{_MONTH}\.? \d{{1,2}}\b"
+    r"|\b\d{1,2}([./])\d{1,2}\1(?:\d{2,4})?"
 )
 _STRAIGHT = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "\u00a0": " ", "\u202f": " ", "*": "", "`": ""})
 
@@ -48,6 +58,8 @@ def _find_row_problems(
             missing.append(each)
         else:
             left.remove(matching)
+            if others := _list_other_fields(each, matching):
+                yield f"change {each.kind} {_get_title(each)}: changed {', '.join(others)}, too"
     for each in missing:
         similar = next((change for change in left if _is_same_row(each, change)), None)
         name = f"{each.action} {each.kind} {_get_title(each)}"
@@ -57,6 +69,13 @@ def _find_row_problems(
             left.remove(similar)
             yield f"{name}: {_describe_differences(each, similar, outcome, dates)}"
     yield from (f"Unexpected: {change}" for change in left)
+
+
+def _list_other_fields(expected: ExpectedChange, change: RowChange) -> list[str]:
+    """Return the fields of a row that changed although its task does not name them. A new row may have any."""
+    if change.action != CHANGE:
+        return []
+    return sorted(change.fields.keys() - {name for fields in expected.alternatives for name in fields})
 
 
 def _is_same_row(expected: ExpectedChange, change: RowChange) -> bool:
@@ -154,7 +173,9 @@ def _iter_spellings(fact: Fact, dates: RelativeDates) -> Iterator[str]:
 
 
 def _has_words(text: str, words: str) -> bool:
-    """Whether a normalized text contains words, as whole words."""
+    """Whether a normalized text contains words, as whole words. A number does not count within a date or time."""
+    if words.isdecimal():
+        text = _DATE_OR_TIME.sub(" ", text)
     return re.search(rf"(?<!\w){re.escape(_normalize(words))}(?!\w)", text) is not None
 
 

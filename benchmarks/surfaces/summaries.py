@@ -1,17 +1,19 @@
 """Figures of each surface with 95% confidence intervals over tasks.
 
 A task is the unit: its repeats are averaged first, because repeats of one task say little about other tasks. Success
-has Wilson's interval for that many tasks, which is valid when all or none succeed. The other figures, and differences
-between surfaces on the same tasks, have percentile bootstrap intervals over tasks.
+has Wilson's interval for that many tasks, which is valid when all or none succeed. Differences of success on the same
+tasks have the interval of Bonett and Price, which is valid when no task differs. All other figures and differences have
+percentile bootstrap intervals over tasks.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from types import MappingProxyType
 
 import numpy as np
 
-from analytics.reports.confidence_intervals import compute_wilson_interval
+from analytics.reports.confidence_intervals import Z, compute_wilson_interval
 from benchmarks.surfaces.sessions import SessionResult
 
 RESAMPLES = 5_000
@@ -86,7 +88,8 @@ def compare_surfaces(sessions: Sequence[SessionResult], surfaces: Sequence[str])
             first, own = average_by_task(by_surface[present[0]], get), average_by_task(by_surface[surface], get)
             shared = first.keys() & own.keys()
             if shared:
-                figures[name] = estimate_mean([own[task] - first[task] for task in sorted(shared)])
+                estimate = estimate_success_difference if name == SUCCESS else estimate_mean
+                figures[name] = estimate([own[task] - first[task] for task in sorted(shared)])
         if shared:
             differences.append(SurfaceDifference(surface, present[0], len(shared), figures))
     return differences
@@ -106,6 +109,21 @@ def estimate_mean(values: Sequence[float]) -> Estimate:
     chosen = np.random.default_rng(SEED).integers(0, len(array), size=(RESAMPLES, len(array)))
     low, high = np.percentile(array[chosen].mean(axis=1), [2.5, 97.5])
     return Estimate(float(array.mean()), float(low), float(high))
+
+
+def estimate_success_difference(differences: Sequence[float]) -> Estimate:
+    """Return the mean difference of success on the same tasks, each from -1 to 1, with its interval.
+
+    D. G. Bonett, R. M. Price, Journal of Educational and Behavioral Statistics 37 (2012) 479–488: one more task that
+    only the one surface does, and one more that only the other does. A bootstrap would claim certainty if no task
+    differs.
+    """
+    total = len(differences) + 2
+    gained = (sum(max(each, 0) for each in differences) + 1) / total
+    lost = (sum(max(-each, 0) for each in differences) + 1) / total
+    half = Z * sqrt((gained + lost - (gained - lost) ** 2) / total)
+    low, high = max(-1.0, gained - lost - half), min(1.0, gained - lost + half)
+    return Estimate(sum(differences) / len(differences), low, high)
 
 
 def _estimate_success(rate: float, tasks: int) -> Estimate:

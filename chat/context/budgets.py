@@ -11,6 +11,6 @@ HARD_LIMIT = 10_000  # all of the above together
 
 LAST_TURN = 300  # of the history: what the last turn did
 SUMMARY = 600  # of the history: the turns that are no longer sent
+MESSAGE = 4  # around each message, as providers count them
 
-# Definitions of tools come on top of the hard limit. Their budgets are the gateway's; other surfaces have none.
-TOOLS_BY_SURFACE = {"gateway": 900, "legacy": 6_000}
+GATEWAY_TOOLS = 900  # definitions of the surface gateway, on top of the hard limit

@@ -8,15 +8,13 @@ from chat.context import budgets
 from chat.context.last_turn import describe_last_turn
 from chat.context.shortening import arguments, clipping, envelopes
 from chat.context.shortening.json_text import dump, parse
-from chat.context.tool_results import fit_results
+from chat.context.tool_results import shorten_results
 from chat.context.turns import Call, PastTurn, Step
 from core import tokens
 
 __all__ = ["Call", "History", "PastTurn", "Step", "build_history", "describe_last_turn"]
 
 Message = dict[str, Any]
-
-MESSAGE_TOKENS = 4  # around each message, as providers count them
 
 # Tokens for all results of one past turn: the first that fit are used. Only the last turn may have the most.
 RESULT_SIZES = (1_000, 400, 150, 0)
@@ -58,7 +56,7 @@ def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budg
 
 def count_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of messages: texts, names and arguments, and some for each message."""
-    return sum(MESSAGE_TOKENS + sum(map(tokens.count, _list_texts(message))) for message in messages)
+    return sum(budgets.MESSAGE + sum(map(tokens.count, _list_texts(message))) for message in messages)
 
 
 def _list_texts(message: Message) -> Iterator[str]:
@@ -68,7 +66,7 @@ def _list_texts(message: Message) -> Iterator[str]:
 
 
 def _build_summary(summary: str, budget: int) -> Message:
-    room = budget - MESSAGE_TOKENS - tokens.count(SUMMARY_HEADING) - 1
+    room = budget - budgets.MESSAGE - tokens.count(SUMMARY_HEADING) - 1
     return {"role": "system", "content": f"{SUMMARY_HEADING}\n{clipping.clip_to_tokens(clipping.clean(summary), room)}"}
 
 
@@ -87,7 +85,7 @@ def _cut_turn(turn: PastTurn, room: int) -> History:
         shorter = _render(replace(turn, steps=turn.steps[first:]), 0)
         if shorter.tokens <= room:
             return replace(shorter, is_cut=True)
-    half = max(room // 2 - MESSAGE_TOKENS, 0)
+    half = max(room // 2 - budgets.MESSAGE, 0)
     user_text = clipping.clip_to_tokens(clipping.clean(turn.user_text), half) if turn.user_text else turn.user_text
     answer = clipping.clip_to_tokens(clipping.clean(turn.answer), half)
     return replace(_render(PastTurn(user_text, (), answer), 0), is_cut=True)
@@ -96,7 +94,7 @@ def _cut_turn(turn: PastTurn, room: int) -> History:
 def _render(turn: PastTurn, result_size: int) -> History:
     """Return the messages of a turn with its results within `result_size` tokens."""
     results = [_parse_result(call.result) for step in turn.steps for call in step.calls]
-    texts = fit_results(results, budget=result_size)
+    texts = shorten_results(results, budget=result_size)
     is_cut = any(text != dump(envelopes.prepare(result)) for text, result in zip(texts, results, strict=True))
     remaining = iter(texts)
     messages: list[Message] = [{"role": "user", "content": clipping.clean(turn.user_text)}] if turn.user_text else []

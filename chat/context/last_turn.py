@@ -21,7 +21,8 @@ _QUESTION = re.compile(r"[^.!?\n]{0,400}\?(?=\s|$|[\"”’)*_])")
 def describe_last_turn(turn: PastTurn, names: Mapping[str, str]) -> str:
     """Return the description, or an empty text if nothing was run and nothing is open. `names` are ids seen before.
 
-    It has at most 300 tokens: the rows touched first are left out first, then the ops, then the question is shorter.
+    As a message it has at most 300 tokens: the rows touched first are left out first, then the ops, then the question
+    is shorter.
     """
     envelopes = [envelope for step in turn.steps for call in step.calls for envelope in _list_envelopes(call)]
     ops = list(dict.fromkeys(map(_describe_op, envelopes)))
@@ -35,7 +36,7 @@ def describe_last_turn(turn: PastTurn, names: Mapping[str, str]) -> str:
         row_count, op_count, chars = size
         return _render(_take_last(ops, op_count), _take_last(rows, row_count), clip(question, chars))
 
-    return token_fit.render_to_fit(render, sizes, budget=budgets.LAST_TURN)
+    return token_fit.render_to_fit(render, sizes, budget=budgets.LAST_TURN - budgets.MESSAGE)
 
 
 def _take_last(lines: list[str], count: int) -> list[str]:

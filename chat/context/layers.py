@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
+
 from chat.context import budgets
 from core import tokens
 
@@ -54,7 +56,14 @@ class Context:
 def measure_tools(toolset: Mapping[str, Any]) -> Layer:
     """Return the layer of the tool definitions. The gateway counts the prompt with them, which the system layer has."""
     size = max(0, int(toolset.get("tokens", 0)) - tokens.count(toolset.get("prompt", "")))
-    surface = str(toolset.get("surface"))
-    if surface == "legacy" and (toolset.get("selection") or {}).get("kind") == "static":
-        return Layer(TOOLS, "", size, 0, is_cut=False)  # every tool of the place, whatever that takes
-    return Layer(TOOLS, "", size, budgets.TOOLS_BY_SURFACE.get(surface, 0), is_cut=False)
+    return Layer(TOOLS, "", size, _get_tools_budget(toolset), is_cut=False)
+
+
+def _get_tools_budget(toolset: Mapping[str, Any]) -> int:
+    """Return the budget of the definitions: where a message selects them, it is the gateway's setting."""
+    if toolset.get("surface") == "gateway":
+        return budgets.GATEWAY_TOOLS
+    selection = toolset.get("selection") or {}
+    is_selected = selection.get("kind") == "dynamic" and selection.get("mode") != "default"
+    # The chat has the gateway's settings. A selection that failed shows every tool of the place, whatever that takes.
+    return int(settings.GATEWAY_SELECTION_TOKENS) if is_selected else 0

@@ -12,6 +12,7 @@ from chat.context.place import Place
 OPEN_STATES = ("todo", "in_progress", "blocked")
 TOP_TASKS = 5
 SIBLINGS = TOP_TASKS + 1  # the task itself may be among them
+MILESTONES_LOADED = 50  # the most of a page: those without a date come first, then the earliest
 DAY = timedelta(days=1)
 
 PROFILE, PROJECT, PROJECTS, TASK, TASKS, EVENTS = "profile", "project", "projects", "task", "tasks", "events"
@@ -81,14 +82,14 @@ def _list_reads(place: Place, at: datetime) -> dict[str, tuple[str, dict[str, An
 
 def _list_project_reads(project_id: str | None) -> dict[str, tuple[str, dict[str, Any]]]:
     of_project = {"project_id": project_id}
-    documents = {**of_project, "limit": 3}
+    documents, milestones = {**of_project, "limit": 3}, {**of_project, "limit": MILESTONES_LOADED}
     return {
         PROJECT: ("onto.project.get", {**of_project, "include_phases": False, "max_chars": PROJECT_CHARS}),
         TASKS: ("onto.task.list", {**of_project, **_most_urgent(TOP_TASKS)}),
         NOTES: ("onto.document.list", {**documents, "type_key": "document.note"}),
         BRAIN_DUMPS: ("onto.document.list", {**documents, "type_key": "document.brain_dump"}),
-        MILESTONES: ("onto.milestone.list", {**of_project, "state_key": "pending"}),
-        CURRENT_MILESTONES: ("onto.milestone.list", {**of_project, "state_key": "in_progress"}),
+        MILESTONES: ("onto.milestone.list", {**milestones, "state_key": "pending"}),
+        CURRENT_MILESTONES: ("onto.milestone.list", {**milestones, "state_key": "in_progress"}),
     }
 
 

@@ -18,6 +18,7 @@ from chat.context.shortening import token_fit
 __all__ = ["BatchCall", "Context", "Layer", "Place", "load_context"]
 
 SYSTEM, LOCATION = "system", "location"
+NO_IDS = "There is no room for the ids of these rows. A list or a search has them."
 
 
 def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], at: datetime) -> Context:
@@ -45,6 +46,11 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
 def _describe_location(
     place: Place, results: Results, tools: ToolNames, size: Size, zone: ZoneInfo, now: datetime
 ) -> str:
+    text = _describe_place(place, results, tools, size, zone, now)
+    return text if size.has_ids else f"{text}\n{NO_IDS}"
+
+
+def _describe_place(place: Place, results: Results, tools: ToolNames, size: Size, zone: ZoneInfo, now: datetime) -> str:
     if place.type == places.PROJECT:
         return project.describe_project(results, tools, size, zone)
     if place.type == places.TASK:

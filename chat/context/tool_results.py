@@ -4,20 +4,43 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat.context import budgets
-from chat.context.shortening import envelopes, token_fit
+from chat.context.shortening import envelopes, stubs, token_fit
 from chat.context.shortening.json_text import dump
 from core import tokens
 
 STUB_TOKENS = 60  # of an old answer, while there is room
 
+Answer = Mapping[str, Any] | list[Any]
 
-def fit_results(results: Sequence[Mapping[str, Any] | list[Any]], *, budget: int = budgets.TOOL_RESULTS) -> list[str]:
+
+def fit_results(results: Sequence[Answer], *, budget: int = budgets.TOOL_RESULTS) -> list[str]:
     """Return the JSON texts of the answers, in order, within the budget together.
 
-    The newest get room first; every older one keeps at least what it was and which row it is about. Errors are whole.
-    Only these, and the least of very many answers, can exceed the budget.
+    They are shortened as by `shorten_results`. If that does not suffice, because errors are large or the answers very
+    many, the oldest errors are shortened, and then only the success of the oldest answers is said, in a dozen tokens.
     """
     prepared = [envelopes.prepare(each) for each in results]
+    texts = _shorten(prepared, budget)
+    sizes = [tokens.count(text) for text in texts]
+    for build in (envelopes.build_short, stubs.build_empty):
+        for index, answer in enumerate(prepared):
+            if sum(sizes) <= budget:
+                return texts
+            text = build(answer)
+            if (size := tokens.count(text)) < sizes[index]:
+                texts[index], sizes[index] = text, size
+    return texts
+
+
+def shorten_results(results: Sequence[Answer], *, budget: int) -> list[str]:
+    """Return the JSON texts of the answers, in order, within the budget together as far as that keeps the essential.
+
+    The newest get room first. Every older one keeps at least what it was and which row it is about. Errors are whole.
+    """
+    return _shorten([envelopes.prepare(each) for each in results], budget)
+
+
+def _shorten(prepared: Sequence[dict[str, Any]], budget: int) -> list[str]:
     texts = [dump(each) for each in prepared]
     if token_fit.fits("".join(texts), budget - len(texts)):
         return texts

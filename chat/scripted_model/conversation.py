@@ -7,11 +7,11 @@ from typing import Any
 
 from chat.scripted_model.outcomes import Outcome, read_outcomes
 
-# A remark of the chat between two calls, such as how to repair one, is no message of the user.
-_REMARK = re.compile(
-    r"\b(help_path|retry_with|tool_help|tool call|made-up ids?|invent(ed)? (an )?ids?)\b", re.IGNORECASE
+_PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\b")
+_TASK = re.compile(
+    r"\bThe user looks at the task ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\n(?:- (?!Project:)[^\n]*\n)*"
+    r"(?:- Project: ([^\n]{1,200}) ([0-9a-f-]{36})\b)?"
 )
-_PLACE = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\b")
 
 
 @dataclass(slots=True)
@@ -31,9 +31,20 @@ class Conversation:
     turns: list[Turn]
 
     @property
-    def place(self) -> tuple[str, str] | None:
-        """Name and id of the project that the user looks at, if the system prompt says it."""
-        match = _PLACE.search(self.system)
+    def project(self) -> tuple[str, str] | None:
+        """Name and id of the project, or of the task's project, that the user looks at, if the system prompt says it.
+
+        Searches and lists without a project are of this one, because the chat sends it with each call.
+        """
+        if match := _PROJECT.search(self.system):
+            return match[1], match[2]
+        match = _TASK.search(self.system)
+        return (match[3], match[4]) if match and match[4] else None
+
+    @property
+    def task(self) -> tuple[str, str] | None:
+        """Name and id of the task that the user looks at, if the system prompt says it."""
+        match = _TASK.search(self.system)
         return (match[1], match[2]) if match else None
 
     @property
@@ -55,19 +66,15 @@ def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
     system: list[str] = []
     turns: list[Turn] = []
     results = _collect_results(messages)
-    follows_call = False
     for message in messages:
         role, text = message.get("role"), _read_text(message)
         if role in ("system", "developer"):
             system.append(text)
-        elif role == "user" and not (follows_call and _REMARK.search(text)):
+        elif role == "user":
             turns.append(Turn(text))
-            follows_call = False
         elif role == "assistant" and turns:
-            calls = message.get("tool_calls")
-            follows_call = bool(calls)
             turns[-1].text = text or turns[-1].text
-            turns[-1].outcomes += _read_calls(calls, results)
+            turns[-1].outcomes += _read_calls(message.get("tool_calls"), results)
     return Conversation("\n".join(system), turns or [Turn("")])
 
 

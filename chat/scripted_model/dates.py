@@ -10,8 +10,23 @@ _MOMENT = re.compile(r"\b20\d\d-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|
 _TODAY = re.compile(r"\btoday is\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORECASE)
 _ZONE = re.compile(r"\b((?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[\w/+-]+)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
 _IN_DAYS = re.compile(r"\bin (\d{1,3}) (day|week)s?\b")
 _WEEKDAY = re.compile(rf"\b(next )?({'|'.join(_WEEKDAYS)})\b")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_MONTH = rf"({'|'.join(f'{name}|{name[:3]}' for name in _MONTHS)})\b\.?"
+_DAY_OF_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?:,? (20\d\d))?\b")
+_MONTH_AND_DAY = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (20\d\d)\b)?")
+_ANY_DAY = re.compile(
+    rf"\b(?:on |by )?(?:the )?(?:day after tomorrow|tomorrow|today|tonight|(?:next|this) week"
+    rf"|in \d{{1,3}} (?:day|week)s?|(?:next |this )?(?:{'|'.join(_WEEKDAYS)})|20\d\d-\d\d-\d\d)\b",
+    re.IGNORECASE,
+)
+# Hours of a part of the day; the gateway leaves out what is no working time.
+_PARTS_OF_DAY = {"morning": ("06:00", "12:00"), "afternoon": ("12:00", "18:00"), "evening": ("18:00", "22:00")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +52,13 @@ class Days:
                 return today + timedelta(days)
         if match := _IN_DAYS.search(text):
             return today + timedelta(int(match[1]) * (7 if match[2] == "week" else 1))
+        if day := _parse_date(text, today):
+            return day
         if match := _WEEKDAY.search(text):
-            return today + timedelta((_WEEKDAYS.index(match[2]) - today.weekday() - 1) % 7 + 1)
+            weekday = _WEEKDAYS.index(match[2])
+            if match[1]:  # of the next week, as the gateway reads it
+                return self._get_next_monday(today) + timedelta(weekday)
+            return today + timedelta((weekday - today.weekday() - 1) % 7 + 1)
         if "next week" in text:
             return self._get_next_monday(today)
         return None
@@ -49,21 +69,47 @@ class Days:
         if self.today and "next week" in text:
             monday = self._get_next_monday(self.today)
             return {"time_min": monday.isoformat(), "time_max": (monday + timedelta(6)).isoformat()}
+        if self.today and "this week" in text:
+            sunday = self._get_next_monday(self.today) - timedelta(1)
+            return {"time_min": self.today.isoformat(), "time_max": sunday.isoformat()}
         day = self.parse_day(text)
         return {"time_min": day, "time_max": day} if day else {}
+
+    def parse_hours(self, text: str) -> dict[str, str]:
+        """Return time_min and time_max as `parse_range` does, or those of a part of the day that the text names."""
+        day = self.parse_day(text)
+        part = next((hours for name, hours in _PARTS_OF_DAY.items() if name in text.lower()), None)
+        if day and part:
+            return {"time_min": f"{day}T{part[0]}", "time_max": f"{day}T{part[1]}"}
+        return self.parse_range(text)
+
+    def replace_times(self, text: str, other: str) -> str:
+        """Return a text with the day and the time of day of another text instead of its own."""
+        if self.parse_range(other):
+            text = _ANY_DAY.sub("", text)
+        elif not TIME.search(other):
+            return text
+        if TIME.search(other):
+            text = TIME.sub("", text)
+        return f"{text.rstrip(' .?!')} {other}"
 
     @staticmethod
     def _get_next_monday(today: date) -> date:
         return today + timedelta(7 - today.weekday())
 
+    def shift(self, value: object, days: int) -> str | None:
+        """Return the day so many days after that of a row's date, in the user's zone; None if it has none."""
+        moment = self.parse_local(value)
+        return (moment.date() + timedelta(days)).isoformat() if moment else None
+
     def format_day(self, value: object) -> str:
         """Return a date or date-time as a day such as Fri 27 Nov, in the user's zone."""
-        moment = self._parse_moment(value)
+        moment = self.parse_local(value)
         return f"{moment:%a} {self._format_date(moment)}" if moment else str(value)
 
     def format_span(self, start: object, end: object) -> str:
         """Return a span of time, such as Wed 25 Nov, 10:00–12:00."""
-        first, last = self._parse_moment(start), self._parse_moment(end)
+        first, last = self.parse_local(start), self.parse_local(end)
         if not first or not last:
             return f"{start} to {end}"
         return f"{self.format_day(start)}, {first:%H:%M}–{last:%H:%M}"
@@ -73,20 +119,37 @@ class Days:
         return _MOMENT.sub(lambda match: self._format_moment(match[0]), text)
 
     def _format_moment(self, value: str) -> str:
-        moment = self._parse_moment(value)
+        moment = self.parse_local(value)
         return f"{self._format_date(moment)} {moment:%H:%M}" if moment else value
 
     def _format_date(self, moment: datetime) -> str:
         is_this_year = self.today is not None and moment.year == self.today.year
         return f"{moment.day} {moment:%b}{'' if is_this_year else f' {moment.year}'}"
 
-    def _parse_moment(self, value: object) -> datetime | None:
+    def parse_local(self, value: object) -> datetime | None:
+        """Return the moment of a row's date or time, in the user's zone if it is in UTC."""
         try:
             moment = datetime.fromisoformat(str(value))
         except ValueError:
             return None
         is_in_utc = moment.tzinfo is not None and moment.utcoffset() == timedelta(0)
         return moment.astimezone(self.zone or UTC) if is_in_utc else moment
+
+
+def _parse_date(text: str, today: date) -> date | None:
+    """Return a day and a month in words; without a year, the next such day."""
+    if match := _DAY_OF_MONTH.search(text):
+        number, month, year = match.groups()
+    elif match := _MONTH_AND_DAY.search(text):
+        month, number, year = match.groups()
+    else:
+        return None
+    numbers = [at for at, name in enumerate(_MONTHS, start=1) if name.startswith(month)]
+    try:
+        day = date(int(year or today.year), numbers[0], int(number))
+        return day if year or day >= today else day.replace(year=day.year + 1)
+    except ValueError:
+        return None
 
 
 def read_days(system: str) -> Days:

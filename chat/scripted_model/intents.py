@@ -10,10 +10,13 @@ from chat.scripted_model.vocabulary import (
     DUE,
     FILLER_WORDS,
     KIND_PATTERNS,
+    MOST,
     OPEN,
     PRIORITY,
     PRIORITY_BY_WORD,
+    SEARCH,
     STATE_PATTERNS,
+    TO_DO,
 )
 
 _QUOTED = re.compile(r"[“\"«„]([^“”\"«»„]{1,300})[”\"»“]")
@@ -24,11 +27,16 @@ _IN_PROJECT = re.compile(
 )
 _DATE_WORDS = re.compile(r"\b(due|until|by|postpone|move|deadline|date)\b")
 _DUE_WORDS = re.compile(r"\b(?:due|until|by|to)\s+((?:next |this )?[\w ]{3,30}?)[.?!]*$")
+_SHIFT = re.compile(r"\bby (an?|one|two|three|\d{1,3}) (day|week)s?\b")
+_NUMBERS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3}
+_CONTENT = re.compile(r"[.,;]? (?:it says|saying|with (?:the )?(?:text|content))\b:? *(.+)$|: (.+)$", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(r"^(?:and )?(?:what|how) about (?!it\b|this\b|that\b)")
 _PRIORITY_OF = re.compile(r"\bpriority of\b", re.IGNORECASE)
 _NEW_VALUE = re.compile(r"\b(?:to|as|due|priority|until|by)\b", re.IGNORECASE)
 _CHANGING = ("update", "create")
 _WHEN = re.compile(r"\b(?:into|tomorrow|today|next|on|at|for|this)\b.*$", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_][\w’'-]*")
+SHIFT_DAYS = "shift_days"  # a change: by how much to move the date
 OPEN_STATES = ("todo", "in_progress", "blocked")
 _MAX_CHARS = 2_000  # of a message; the rest is not read
 _SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
@@ -45,6 +53,7 @@ class Intent:
     words: str = ""  # what is left of the message without verbs and fillers
     project: str = ""  # the project that the message names, perhaps
     changes: dict[str, Any] = field(default_factory=dict)
+    content: str = ""  # of a document to create
 
     @property
     def query(self) -> str:
@@ -62,20 +71,32 @@ def parse_intent(message: str, days: Days) -> Intent | None:
             return None
         action = "list"
     quoted = _QUOTED.findall(text)
+    if action == "details" and kind and not quoted and _WHAT_ABOUT.search(lower) and not read_words(lower):
+        action = "list"  # what about goals?
+    if action == "list" and not (kind or quoted or SEARCH.search(lower) or read_list_filters(lower)):
+        return None
+    content = _CONTENT.search(text) if action == "create" and kind == "document" else None
+    text = text[: content.start()] if content else text
     changes = read_changes(text, days) if action in _CHANGING else {}
     return Intent(
         action=action,
         kind=kind,
         message=text,
         title=_read_title(text, quoted),
-        words=_read_target(text, action, changes),
+        words=_read_target(text, action, kind, changes),
         project=_read_project(text) if action in ("create", "list") else "",
         changes=changes,
+        content=(content[1] or content[2]).strip() if content else "",
     )
 
 
+def find_action(message: str) -> str | None:
+    """Return the action that a message names."""
+    return _find_name(ACTION_PATTERNS, _QUOTED.sub("", message).lower().strip())
+
+
 def read_list_filters(message: str) -> dict[str, Any]:
-    """Return the filters of a list of tasks that a message names; open tasks if it speaks of priority."""
+    """Return the filters of a list of tasks that a message names; open tasks if it speaks of priority or of duties."""
     lower = message.lower()
     filters: dict[str, Any] = {}
     if match := PRIORITY.search(lower):
@@ -86,8 +107,9 @@ def read_list_filters(message: str) -> dict[str, Any]:
     states = [name for name, pattern in STATE_PATTERNS.items() if pattern.search(lower)]
     if states:
         filters["state_key"] = states
-    elif "priority" in filters or OPEN.search(lower):
+    elif "priority" in filters or OPEN.search(lower) or TO_DO.search(lower) or MOST.search(lower):
         filters["state_key"] = [*OPEN_STATES]
+        filters.setdefault("sort_by", "priority")
     return filters
 
 
@@ -100,6 +122,8 @@ def read_changes(text: str, days: Days) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if match := PRIORITY.search(lower):
         changes["priority"] = _read_priority(match)
+    if match := _SHIFT.search(lower):
+        changes[SHIFT_DAYS] = int(_NUMBERS.get(match[1]) or match[1]) * (7 if match[2] == "week" else 1)
     elif _DATE_WORDS.search(lower) and (due := days.parse_day(lower) or _read_due_words(lower)):
         changes["due_at"] = due
     if not changes and (state := _find_name(STATE_PATTERNS, lower)):
@@ -109,10 +133,12 @@ def read_changes(text: str, days: Days) -> dict[str, Any]:
 
 def _find_kind(lower: str, action: str | None) -> str:
     """Return the kind that a message names: the first in it if it is to be created, else the most likely one."""
+    if action == "schedule":
+        return "task"
     starts = {name: match.start() for name, pattern in KIND_PATTERNS.items() if (match := pattern.search(lower))}
     if action == "create" and starts:
         return min(starts, key=lambda name: starts[name])
-    if not starts and action == "list" and DUE.search(lower):
+    if not starts and action == "list" and (DUE.search(lower) or TO_DO.search(lower)):
         return "task"
     return next(iter(starts), "")
 
@@ -137,25 +163,27 @@ def _read_priority(match: re.Match[str]) -> int:
 def _read_project(text: str) -> str:
     match = _IN_PROJECT.search(text)
     name = match[1].strip("“”\"' ") if match else ""
-    return name if _read_words(name) else ""
+    return name if read_words(name) else ""
 
 
-def _read_target(text: str, action: str, changes: dict[str, Any]) -> str:
+def _read_target(text: str, action: str, kind: str, changes: dict[str, Any]) -> str:
     """Return the words that name the row, without those that say what to do with it."""
     if action == "schedule":
         text = _WHEN.sub("", text)
     elif action == "update" and changes:
         text = _NEW_VALUE.split(_PRIORITY_OF.sub("", text), maxsplit=1)[0]
-    return _read_words(text)
+    return read_words(text, "" if action == "list" else kind)
 
 
-def _read_words(text: str) -> str:
+def read_words(text: str, kind: str = "") -> str:
+    """Return the words that are neither fillers nor the kind, or any kind: titles may have words for other kinds."""
     words = (word for word in _WORD.findall(text) if word.lower() not in FILLER_WORDS)
-    return " ".join(word for word in words if not _is_kind(word.lower()))
+    return " ".join(word for word in words if not _is_kind(word.lower(), kind))
 
 
-def _is_kind(word: str) -> bool:
-    return any(pattern.fullmatch(word) for pattern in KIND_PATTERNS.values())
+def _is_kind(word: str, kind: str) -> bool:
+    patterns = [KIND_PATTERNS[kind]] if kind else KIND_PATTERNS.values()
+    return any(pattern.fullmatch(word) for pattern in patterns)
 
 
 def _find_name(patterns: dict[str, re.Pattern[str]], lower: str) -> str | None:

@@ -75,7 +75,8 @@ def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> 
         yield from _read_batch(arguments, answer, content)
     elif name == HELP:
         failed = answer is None or answer.get("ok") is False or "error" in answer
-        yield _read_failure(HELP, answer, content) if failed else Outcome(HELP, True, result=answer or {})
+        result = answer or {}
+        yield _read_failure(HELP, answer, content) if failed else Outcome(HELP, True, result, is_cut="shown" in result)
     else:
         op = str(arguments.get("op", "")) if name == EXEC else OP_BY_TOOL_NAME.get(name, name)
         yield _read_envelope(op, answer, content)

@@ -71,7 +71,7 @@ class _History:
         if call.op == HELP and HELP not in self.tool_names:
             return Outcome(HELP, ok=False)
         outcome = self._take(call)
-        if outcome.is_missing_tool and self._has_own_tool(call):
+        if outcome.is_missing_tool and (self._has_own_tool(call) or self._has_outcome(call)):
             outcome = self._take(call)
         if corrected := outcome.retry_with:
             self.repairs.append(outcome.failure)
@@ -89,6 +89,10 @@ class _History:
     def _has_own_tool(self, call: Call) -> bool:
         """Return whether the op is a tool of its own by now: the chat may offer it after it was missing."""
         return get_tool_name(call, self.tool_names) in self.tool_names - {EXEC}
+
+    def _has_outcome(self, call: Call) -> bool:
+        """Return whether the call was made again: the turn after an agreement may not offer its tool any more."""
+        return any(outcome.op == call.op for outcome in self.outcomes)
 
     def _take(self, call: Call) -> Outcome:
         # Not in order: a call whose result the chat left out may be made again, after a write that must not be.

@@ -14,7 +14,7 @@ MAX_TEXT = 400  # characters of a description in an answer
 _KIND_BY_KEY = {
     **{key: kind for kind in (*KINDS, "event") for key in (kind, f"{kind}s")},
 }
-_DATE_LABELS = {"due_at": "due", "start_at": "starts", "target_date": "target", "start_date": "from", "end_date": "to"}
+DATE_LABELS = {"due_at": "due", "start_at": "starts", "target_date": "target", "start_date": "from", "end_date": "to"}
 _DETAIL_FIELDS = ("description", "executive_summary", "details", "content", "text", "plan", "measurement_criteria")
 
 
@@ -71,9 +71,7 @@ def describe_row(row: Row, days: Days) -> str:
     if row.kind == "event":
         facts.append(days.format_span(fields.get("start_at"), fields.get("end_at")))
     else:
-        facts += [
-            f"{label} {days.format_day(fields[name])}" for name, label in _DATE_LABELS.items() if fields.get(name)
-        ]
+        facts += [f"{label} {days.format_day(fields[name])}" for name, label in DATE_LABELS.items() if fields.get(name)]
     if fields.get("is_overdue"):
         facts.append("overdue")
     if "task_count" in fields:

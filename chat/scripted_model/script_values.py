@@ -22,7 +22,7 @@ class NamedResult:
     @property
     def row(self) -> Row | None:
         rows = read_rows(self.outcome)
-        if self.title is None or self.outcome.is_cut:
+        if self.title is None:
             return rows[0] if rows else None
         return next((row for row in rows if row.title.casefold() == self.title.casefold()), None)
 
@@ -30,6 +30,12 @@ class NamedResult:
     def is_empty(self) -> bool:
         """Whether there is no such row, and no free time."""
         return self.row is None and not self.outcome.result.get("slots") and not self.outcome.is_cut
+
+    def names_op(self, op: str) -> bool:
+        """Return whether this is help that names an op, or no help at all, or help that the chat shortened."""
+        items = self.outcome.result.get("items")
+        paths = [item.get("path") for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return op in paths or self.outcome.is_cut or not self.outcome.ok
 
     @property
     def total(self) -> int:
@@ -93,6 +99,8 @@ def _get_details(named: NamedResult, days: Days) -> str:
 # By field. Other fields are those of the row.
 _READERS: Mapping[str, Callable[[NamedResult, Days], Any]] = {
     "total": lambda named, _: named.total,
+    "open_tasks": lambda named, _: f"{named.total} open task{'' if named.total == 1 else 's'}",
+    "risks": lambda named, _: f"{named.total} risk{'' if named.total == 1 else 's'}",
     "message": lambda named, _: named.outcome.message,
     "unused_title": lambda named, _: named.unused_title,
     "slots": lambda named, days: describe_slots(named.outcome.result, days) or "None.",

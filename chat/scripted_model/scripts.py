@@ -13,9 +13,12 @@ from chat.scripted_model.dates import Days
 from chat.scripted_model.op_names import HELP
 from chat.scripted_model.outcomes import Outcome
 from chat.scripted_model.plans import Call, CallFailed, Plan
+from chat.scripted_model.rows import Row
 from chat.scripted_model.script_values import NamedResult, fill
+from chat.scripted_model.searches import NOT_IN_PROJECTS, search_other_projects
 
 _FILE = Path(__file__).with_name("scripts.yaml")
+NOT_IN_HELP = "The help names no op for that, so I called none."
 _NOT_WORDS = re.compile(r"[\W_]+")
 
 
@@ -32,6 +35,7 @@ class Step:
     or_say: str = ""
     unless: str = ""
     if_refused: dict[str, str] = field(default_factory=dict)
+    found_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,21 +70,26 @@ def find_script(message: str) -> Script | None:
     return next((script for script in load_scripts() if script.matches(message)), None)
 
 
-def plan_script(script: Script, days: Days) -> Plan:
-    """Return the plan of a script."""
+def plan_script(script: Script, days: Days, *, place: Row | None = None) -> Plan:
+    """Return the plan of a script. `place` is the project that the user looks at."""
     values: dict[str, NamedResult] = {}
     for step in script.steps:
         if step.unless and step.unless in values and values[step.unless].row:
             continue
         try:
-            yield from _run_step(step, values, days)
+            yield from _run_step(step, values, days, place)
         except _Finished as finished:
             return str(finished)
-    return str(fill(script.answer, values, days))
+    where = f" in **{place.title}**" if place else ""
+    return str(fill(script.answer.replace("{place}", where), values, days))
 
 
-def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generator[list[Call], list[Outcome], None]:
+def _run_step(
+    step: Step, values: dict[str, NamedResult], days: Days, place: Row | None
+) -> Generator[list[Call], list[Outcome], None]:
     steps = step.together or (step,)
+    if step.found_by and not values[step.found_by].names_op(step.run):
+        raise _Finished(NOT_IN_HELP)
     try:
         outcomes = yield [_build_call(one, values, days) for one in steps]
     except CallFailed as failed:
@@ -92,6 +101,10 @@ def _run_step(step: Step, values: dict[str, NamedResult], days: Days) -> Generat
         if not outcome.ok and not one.help:
             raise CallFailed(outcome)
         values[one.name] = NamedResult(outcome, one.pick)
+        if place and one.pick and values[one.name].is_empty and one.run not in NOT_IN_PROJECTS:
+            elsewhere = yield from search_other_projects(one.run, one.pick, place)
+            results = [NamedResult(outcome, one.pick) for outcome in elsewhere]
+            values[one.name] = next((each for each in results if not each.is_empty), values[one.name])
         if one.or_say and values[one.name].is_empty:
             raise _Finished(one.or_say)
 

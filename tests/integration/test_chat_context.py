@@ -131,4 +131,4 @@ def test_context_names_only_tools_that_are_shown(api: Api) -> None:
 def test_tool_definitions_of_the_gateway_surface_are_within_their_budget(api: Api) -> None:
     tools = _load(api, PLACES["global"]).describe()[-1]
     assert tools["name"] == "tools"
-    assert 0 < tools["tokens"] <= tools["budget"] == budgets.TOOLS_BY_SURFACE["gateway"]
+    assert 0 < tools["tokens"] <= tools["budget"] == budgets.GATEWAY_TOOLS

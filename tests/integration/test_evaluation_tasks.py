@@ -1,6 +1,7 @@
 """The evaluation's tasks, done right through the real API, pass; and its workspaces are copies of the demo's."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -71,6 +72,27 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
             },
         )
     ],
+    "create_project": lambda: [
+        (
+            "onto.project.create",
+            {
+                "project": {"name": "Summer party", "type_key": "project.personal.general"},
+                "entities": [
+                    {"temp_id": f"t{at}", "kind": "task", "title": title}
+                    for at, title in enumerate(("Book the band", "Rent the tent", "Send the invitations"))
+                ],
+                "relationships": [],
+            },
+        )
+    ],
+    "create_goal": lambda: [
+        create_in(DEMO_PROJECT_ID, "onto.goal.create", name="Answer every mail within a day", target_date=day(40))
+    ],
+    "mark_done": lambda: [update_task(28, state_key="done")],
+    "rename_task": lambda: [update_task(28, title="Give the old fridge away")],
+    "schedule_free_time": lambda: [
+        ("cal.task.schedule", {"task_id": get_demo_id("task", 41), "start_at": f"{day(1)}T14:00"})
+    ],
     "set_priority": lambda: [update_task(36, priority=1)],
     "move_deadline": lambda: [update_task(25, due_at=day(12))],
     "append_text": lambda: [update_task(1, details="Ms Wolf reads it first.", update_strategy="append")],
@@ -98,14 +120,27 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
         )
     ],
     "start_blocked": lambda: [update_task(4, state_key="in_progress"), update_task(42, state_key="in_progress")],
-    "send_mail": list,
 }
-ANSWERS = {"send_mail": "I cannot send e-mail here. You could write to Ines yourself."}
+# What a model would answer, without any call: the context may have what is asked.
+ANSWERS = {
+    "list_urgent": "- Draft the homepage copy\n- Review the pricing page with legal\n- Order the worktop",
+    "tell_more": "Four zones, 60 cm; the cheaper ones whistle.",
+    "count_open": "There are **14** open tasks; the next is due on 27 November.",
+    "find_in_texts": "It goes to one page.",
+    "list_overdue": "- Review the pricing page with legal\n- Review the analytics consent banner\n"
+    "- Write the imprint and the privacy page\n- Find a tap that fits under the window",
+    "ask_back": "Order the worktop: the supplier has no oak.",
+    "send_mail": "I cannot send e-mail here. You could write to Ines yourself.",
+    "ambiguous_draft": "Which one do you mean: the homepage copy or the redirect map?",
+}
+# The rest needs the user's agreement.
+CONFIRMED = {"delete_approved", "delete_declined"}
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*CALLS, *ANSWERS])
 def test_task_that_is_done_right_passes(chat: ChatHarness, name: str) -> None:
-    task, calls, before = TASKS[name], CALLS[name](), workspaces.take_snapshot(DEMO_SUBJECT)
+    calls = CALLS[name]() if name in CALLS else []
+    task, before = TASKS[name], workspaces.take_snapshot(DEMO_SUBJECT)
 
     turn = chat.say(
         "Do it", *([[exec_call(op, **args) for op, args in calls]] if calls else []), ANSWERS.get(name, "Done.")
@@ -116,6 +151,32 @@ def test_task_that_is_done_right_passes(chat: ChatHarness, name: str) -> None:
     changes = workspaces.compare_snapshots(before, after)
     outcome = SessionOutcome(before, after, changes, [turn.text], asked_to_confirm=False, errors=[])
     assert find_problems(task, outcome, get_dates()) == []
+
+
+def test_every_task_can_pass() -> None:
+    assert CALLS.keys() | ANSWERS.keys() | CONFIRMED == TASKS.keys()
+
+
+def test_every_task_fails_if_nothing_is_done_or_one_more_row_changes(live_catalog: Any) -> None:
+    before = workspaces.take_snapshot(DEMO_SUBJECT)
+    row = next(row for row in before.values() if row.title == "Water the plants")
+    after = {**before, row.id: replace(row, fields={**row.fields, "location": "Roof"})}
+    changes = workspaces.compare_snapshots(before, after)
+    for name, task in TASKS.items():
+        nothing = SessionOutcome(before, before, [], ["Done."], asked_to_confirm=False, errors=[])
+        more = SessionOutcome(before, after, changes, ["Done."], asked_to_confirm=True, errors=[])
+        assert find_problems(task, nothing, get_dates()), name
+        assert "Unexpected: change event Water the plants (location)" in find_problems(task, more, get_dates()), name
+
+
+def test_facts_of_questions_are_those_of_the_demo(live_catalog: Any) -> None:
+    tasks = Task.objects.filter(project__memberships__subject=DEMO_SUBJECT, deleted_at=None).exclude(state_key="done")
+    overdue = set(tasks.filter(due_at__lt=timezone.now()).values_list("title", flat=True))
+    blocked = set(tasks.filter(state_key="blocked", project=DEMO_PROJECT_ID).values_list("title", flat=True))
+
+    assert set(TASKS["list_urgent"].answer) == set(tasks.filter(priority=1).values_list("title", flat=True))
+    assert set(TASKS["list_overdue"].answer) == overdue
+    assert {change.title for change in TASKS["start_blocked"].rows} == blocked
 
 
 def test_places_and_rows_of_all_tasks_are_in_the_demo(live_catalog: Any) -> None:

@@ -57,3 +57,11 @@ def test_evaluation_with_the_scripted_model_writes_tables_and_json(
 def test_options_that_cannot_be_run_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(CommandError, match=message):
         call_command("evaluate_surfaces", **options)
+
+
+@pytest.mark.parametrize(("fast_model", "name"), [("quick", "LLM_FAST_DOLLARS"), ("", "LLM_DOLLARS")])
+def test_limit_of_dollars_without_prices_is_refused(settings: Any, fast_model: str, name: str) -> None:
+    settings.LLM_BASE_URL, settings.LLM_MODEL, settings.LLM_FAST_MODEL = "http://llm.test/v1", "big", fast_model
+
+    with pytest.raises(CommandError, match=f"needs the prices of the model. Set {name}_PER_MILLION_INPUT_TOKENS"):
+        call_command("evaluate_surfaces", model="fast", max_dollars=1.0)

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]
 
 def build_related(results: Results, tools: ToolNames, *, place: str, zone: ZoneInfo, now: datetime) -> Layer:
     """Return the related layer, without its last lines if it does not fit. It is empty where nothing is related."""
-    lines, op = _list_lines(results, place, zone, now)
+    lines, op = _list_lines(results, tools, place, zone, now)
     if not lines:
         return Layer.of_text(NAME, "", budget=budgets.RELATED)
     fitted = token_fit.fit_lines(
@@ -36,17 +36,17 @@ def build_related(results: Results, tools: ToolNames, *, place: str, zone: ZoneI
     return Layer.of_text(NAME, fitted.text, budget=budgets.RELATED, is_cut=fitted.is_cut)
 
 
-def _list_lines(results: Results, place: str, zone: ZoneInfo, now: datetime) -> tuple[list[str], str]:
+def _list_lines(results: Results, tools: ToolNames, place: str, zone: ZoneInfo, now: datetime) -> tuple[list[str], str]:
     """Return the lines, and the op that has more of them."""
     if place == places.PROJECT and results.get_row(reads.PROJECT):
-        return _list_project_lines(results, zone, now), "onto.document.list"
+        return _list_project_lines(results, tools, zone, now), "onto.document.list"
     if place == places.TASK and (task := results.get_row(reads.TASK)):
         return [*_list_links(task), *_list_siblings(task, results, zone)], "onto.entity.links.get"
     return [], ""
 
 
-def _list_project_lines(results: Results, zone: ZoneInfo, now: datetime) -> list[str]:
-    lines = _find_next_milestone(results, zone, now)
+def _list_project_lines(results: Results, tools: ToolNames, zone: ZoneInfo, now: datetime) -> list[str]:
+    lines = _describe_next_milestone(results, tools, zone, now)
     for name, label in ((reads.NOTES, "Note"), (reads.BRAIN_DUMPS, "Brain dump")):
         if name in results.failures:
             lines.append(f"- {label}s could not be loaded.")
@@ -54,18 +54,28 @@ def _list_project_lines(results: Results, zone: ZoneInfo, now: datetime) -> list
     return lines
 
 
-def _find_next_milestone(results: Results, zone: ZoneInfo, now: datetime) -> list[str]:
+def _describe_next_milestone(results: Results, tools: ToolNames, zone: ZoneInfo, now: datetime) -> list[str]:
     names = (reads.MILESTONES, reads.CURRENT_MILESTONES)
     if any(name in results.failures for name in names):
         return ["- Milestones could not be loaded."]
-    rows = [row for name in names for row in results.list_rows(name, "milestones")]
-    coming = [
-        (day, row) for row in rows if (day := local_days.format_day(row.get("due_at"), zone)) >= f"{now:%Y-%m-%d}"
-    ]
-    if not coming:
-        return []
-    day, row = min(coming, key=lambda each: each[0])
-    return [f"- Next milestone: {format_name(row, SIZE)} ({day}){format_id(row, SIZE)}"]
+    first = {name: _find_next_milestone(results.list_rows(name, "milestones"), zone, now) for name in names}
+    coming = [each for each in first.values() if each]
+    lines = []
+    if coming:
+        day, row = min(coming, key=lambda each: each[0])
+        lines.append(f"- Next milestone: {format_name(row, SIZE)} ({day}){format_id(row, SIZE)}")
+    if any(not first[name] and results.by_name[name].get("has_more") for name in names):
+        missed = "An earlier one" if coming else "The next milestone"
+        lines.append(
+            f"- {missed} may be among more than were loaded; {tools.describe('onto.milestone.list')} reads on."
+        )
+    return lines
+
+
+def _find_next_milestone(rows: list[Row], zone: ZoneInfo, now: datetime) -> tuple[str, Row] | None:
+    """Return the day and the row of the milestone that is due next, from today on."""
+    days = [(local_days.format_day(row.get("due_at"), zone), row) for row in rows]
+    return min((each for each in days if each[0] >= f"{now:%Y-%m-%d}"), key=lambda each: each[0], default=None)
 
 
 def _format_document(row: Row, label: str) -> str:

@@ -62,6 +62,13 @@ def build_least(envelope: dict[str, Any], budget: int) -> str:
     return stubs.build(envelope, budget)
 
 
+def build_short(envelope: dict[str, Any]) -> str:
+    """Return a prepared answer in short: errors too, which is the last resort where many do not fit."""
+    if is_batch(envelope):
+        return dump({**envelope, "results": [json.loads(build_short(each)) for each in envelope["results"]]})
+    return stubs.build_error(envelope) if is_error(envelope) else stubs.build(envelope, 0)
+
+
 def is_error(envelope: Any) -> bool:
     """Return whether this is the answer of one call that failed."""
     return isinstance(envelope, dict) and envelope.get("ok") is False and not is_batch(envelope)

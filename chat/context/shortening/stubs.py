@@ -10,6 +10,7 @@ from chat.context.shortening.json_text import dump
 NOTHING_SHOWN = "nothing; call again for less at once"
 MAX_NAME_CHARS = 60
 MAX_MESSAGE_CHARS = 200
+MAX_CORRECTION_TOKENS = 150
 SCALARS = ("op", "ok", "path", "type", "batch_id")
 
 
@@ -24,6 +25,28 @@ def build(answer: Mapping[str, Any], budget: int) -> str:
     forms += [{**facts, "result": row}] if row else []
     forms.append(facts)
     return token_fit.render_to_fit(lambda form: dump({**form, "shown": NOTHING_SHOWN}), forms, budget=budget)
+
+
+def build_error(answer: Mapping[str, Any]) -> str:
+    """Return an error without its details, except for the reason and the corrected call if that is small."""
+    error = answer.get("error")
+    error = error if isinstance(error, Mapping) else {"message": error}
+    details = error.get("details")
+    details = details if isinstance(details, Mapping) else {}
+    kept: dict[str, Any] = {"reason": clip(details["reason"], MAX_NAME_CHARS)} if "reason" in details else {}
+    correction = details.get("retry_with")
+    if correction and token_fit.fits(dump(correction), MAX_CORRECTION_TOKENS):
+        kept |= {"retry_with": correction}
+    named = {name: clip(error[name], MAX_NAME_CHARS) for name in ("code", "help_path") if error.get(name)}
+    short = {**named, "message": clip(error.get("message"), MAX_MESSAGE_CHARS), **({"details": kept} if kept else {})}
+    facts = {"op": clip(answer["op"], MAX_NAME_CHARS)} if answer.get("op") else {}
+    return dump({**facts, "ok": False, "error": short, "shown": "the error in short"})
+
+
+def build_empty(answer: Mapping[str, Any]) -> str:
+    """Return only whether the call succeeded."""
+    facts = {"ok": answer["ok"]} if isinstance(answer.get("ok"), bool) else {}
+    return dump({**facts, "shown": "nothing"})
 
 
 def _find_row(result: Any) -> dict[str, Any]:

@@ -24,14 +24,21 @@ PLANS: MappingProxyType[str, Callable[[Request, Days], Plan]] = MappingProxyType
 )
 
 INTRODUCTION = """\
-I am the scripted model: I follow scripts and simple rules, without AI. I can
+I am the scripted model: I follow scripts and simple rules, in English and without AI. I can
 
-- list, find and describe tasks, projects, documents, goals, plans, milestones, risks, requirements and events
-- create, rename, change and delete them
-- find free time and schedule tasks
+- list, find and describe tasks, projects, documents, goals, plans, milestones, risks, requirements and events: \
+*Show my overdue tasks.*
+- create, rename, change and delete them: *Mark “Sell the old fridge” as done.*
+- find free time and schedule tasks: *Find a free hour tomorrow.*
 
 To connect a real model, set `LLM_BASE_URL`."""
 NOT_UNDERSTOOD = f"I did not understand that. {INTRODUCTION}"
+REFUSED = f"I cannot do that. {INTRODUCTION}"
+REFUSED_MANY = f"I change one row at a time. {INTRODUCTION}"
+WELCOME = "You are welcome."
+DECLINED = "All right. Nothing was changed."
+
+TEXTS = MappingProxyType({"introduce": INTRODUCTION, "refuse": REFUSED, "refuse_many": REFUSED_MANY, "thank": WELCOME})
 
 
 def plan_free_message(conversation: Conversation, days: Days) -> Plan:
@@ -40,10 +47,10 @@ def plan_free_message(conversation: Conversation, days: Days) -> Plan:
         request = read_request(conversation, days)
         if request is None:
             return NOT_UNDERSTOOD
-        if request.intent.action == "introduce":
-            return INTRODUCTION
+        if text := TEXTS.get(request.intent.action):
+            return text
         return (yield from PLANS[request.intent.action](request, days))
     except Declined:
-        return "All right. Nothing was changed."
+        return DECLINED
     except Finished as finished:
         return str(finished)

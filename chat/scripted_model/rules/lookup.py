@@ -10,6 +10,7 @@ from chat.scripted_model.outcomes import Outcome
 from chat.scripted_model.plans import Call, run
 from chat.scripted_model.rows import Row, describe_row, read_rows
 from chat.scripted_model.rules.request import Request
+from chat.scripted_model.searches import NOT_IN_PROJECTS, search_other_projects
 
 MAX_CANDIDATES = 3
 _MAX_QUERY = 200  # characters, as search ops allow
@@ -23,17 +24,16 @@ class Finished(Exception):
 
 
 def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLookup:
-    """Return the row that a request means, by at most one call. Raises Finished."""
+    """Return the row that a request means, by one search, or two more rounds in other projects. Raises Finished."""
     if request.row and request.row.id:
         return request.row
     intent = replace(request.intent, title=request.row.title) if request.row else request.intent
     kind = intent.kind or default_kind
     if not intent.query:
         raise Finished((yield from _list_candidates(kind or "task", days)))
-    op = build_op(kind, "search") if kind else "onto.search"
-    outcome = yield from run(op, query=intent.query[:_MAX_QUERY], limit=5)
-    matches = select_rows(read_rows(outcome), intent.query)
-    if not matches and outcome.is_cut:
+    rows, is_cut = yield from _search_rows(kind, intent.query[:_MAX_QUERY], request.place)
+    matches = select_rows(rows, intent.query)
+    if not matches and is_cut:
         return Row(kind or "task", "", intent.query, {})  # it has been used before: the later calls have its id
     if not matches:
         raise Finished(f"I found {f'no {kind}' if kind else 'nothing'} named “{intent.query}”.")
@@ -46,6 +46,18 @@ def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLook
     if is_guess and intent.action != "details":
         raise Finished(f"I found nothing named “{intent.query}”. Do you mean **{matches[0].title}**?")
     return matches[0]
+
+
+def _search_rows(
+    kind: str, query: str, place: Row | None
+) -> Generator[list[Call], list[Outcome], tuple[list[Row], bool]]:
+    """Return the rows that a search finds, and whether the chat left out a result."""
+    op = build_op(kind, "search") if kind else "onto.search"
+    outcomes = [(yield from run(op, query=query, limit=5))]
+    is_found = outcomes[0].is_cut or any(has_words(row, query) for row in read_rows(outcomes[0]))
+    if place is not None and not is_found and op not in NOT_IN_PROJECTS:
+        outcomes += yield from search_other_projects(op, query, place)
+    return [row for outcome in outcomes for row in read_rows(outcome)], any(each.is_cut for each in outcomes)
 
 
 def find_project(name: str) -> Generator[list[Call], list[Outcome], Row | None]:

@@ -9,36 +9,83 @@ from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import OPEN_STATES, Intent, read_list_filters
 from chat.scripted_model.op_names import build_op
 from chat.scripted_model.outcomes import Outcome
-from chat.scripted_model.plans import Call, Plan, run
-from chat.scripted_model.rows import Row, describe_details, describe_rows, describe_slots, read_rows
+from chat.scripted_model.plans import Call, CallFailed, Plan, run
+from chat.scripted_model.rows import (
+    DATE_LABELS,
+    Row,
+    describe_details,
+    describe_row,
+    describe_rows,
+    describe_slots,
+    read_rows,
+)
 from chat.scripted_model.rules.lookup import find_project, find_row
 from chat.scripted_model.rules.request import Request
-from chat.scripted_model.vocabulary import DUE
+from chat.scripted_model.searches import NOT_IN_PROJECTS, search_other_projects
+from chat.scripted_model.vocabulary import DUE, MOST, THESE, TO_DO, WHEN
 
 _LIMIT = 8
 MAX_CHARS = 1_500  # of the texts of one row
 _DURATION = re.compile(r"\b(\d{1,3}|an?|one|two|three|half an)[ -]?(hour|minute|min|h)s?\b", re.IGNORECASE)
+_IMPACTS = {"critical": 1, "high": 2, "medium": 3, "low": 4}
 _NUMBERS = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "half an": 0.5}
 
 
 def plan_list(request: Request, days: Days) -> Plan:
     """List the rows of a kind, or search for words; within a project if the message names one."""
     intent = request.intent
+    if (first := _find_most_urgent(request, days)) is not None:
+        return first
     kind = intent.kind or ("task" if read_list_filters(intent.message) else "")
     if kind == "event":
         outcome = yield from run("cal.event.list", **days.parse_range(intent.message), limit=_LIMIT)
-        return _describe_list(outcome, "event", days)
+        return _describe_list([outcome], "event", days)
     project = (yield from find_project(intent.project)) if intent.project and kind not in ("", "project") else None
     words = _remove_words(intent.words, project.title if project else "")
     scope = {"project_id": project.id} if project else {}
     filters = _read_filters(intent, days) if kind == "task" else {}
     if words and not filters:
-        outcome = yield from run(
-            build_op(kind, "search") if kind else "onto.search", query=words[:200], **scope, limit=_LIMIT
-        )
-    else:
-        outcome = yield from run(build_op(kind or "task", "list"), **filters, **scope, limit=_LIMIT)
-    return _describe_list(outcome, kind or "row", days, project=project, filters=filters)
+        place = None if project else request.place
+        return (yield from _search(build_op(kind, "search") if kind else "onto.search", words, scope, place, days))
+    where = project or (None if kind == "project" else request.place)  # a list is of the place if it has no project
+    calls = [Call(build_op(kind or "task", "list"), {**filters, **scope, "limit": _LIMIT})]
+    times = days.parse_range(intent.message)
+    if times and TO_DO.search(intent.message.lower()):
+        calls.append(Call("cal.event.list", {**times, "calendar_scope": "user", "limit": _LIMIT}))
+    outcomes = yield calls
+    if failed := next((outcome for outcome in outcomes if not outcome.ok), None):
+        raise CallFailed(failed)
+    tasks, *events = outcomes
+    parts = [_describe_list([tasks], kind or "row", days, project=where, filters=filters)]
+    parts += [_describe_list(events, "event", days)] if events else []
+    return "\n\n".join(parts)
+
+
+def _find_most_urgent(request: Request, days: Days) -> str | None:
+    """Return which of the rows that were shown comes first, if the message asks for that. No call is needed."""
+    lower = request.intent.message.lower()
+    is_about_shown = THESE.search(lower) or not (request.intent.kind or TO_DO.search(lower))
+    rows = [row for row in request.shown_rows if row.id]
+    if not (rows and is_about_shown and MOST.search(lower)):
+        return None
+    return f"Of these, this one comes first:\n\n- {describe_row(min(rows, key=_get_urgency), days)}"
+
+
+def _get_urgency(row: Row) -> tuple[int, bool, str]:
+    impact = _IMPACTS.get(str(row.fields.get("impact")))
+    priority = row.fields.get("priority")
+    level = impact or (priority if isinstance(priority, int) else 9)
+    date = next((row.fields[name] for name in ("due_at", "target_date", "start_at") if row.fields.get(name)), "9999")
+    return level, not row.fields.get("is_overdue"), str(date)
+
+
+def _search(op: str, words: str, scope: dict[str, Any], place: Row | None, days: Days) -> Plan:
+    """Search for words, and in other projects, too, if the one that the user looks at has none."""
+    outcomes = [(yield from run(op, query=words[:200], **scope, limit=_LIMIT))]
+    if place and op not in NOT_IN_PROJECTS and not read_rows(outcomes[0]) and not outcomes[0].is_cut:
+        outcomes += yield from search_other_projects(op, words[:200], place)
+    kind = "row" if op == "onto.search" else op.split(".")[1]
+    return _describe_list(outcomes, kind, days, words=words)
 
 
 def plan_details(request: Request, days: Days) -> Plan:
@@ -46,7 +93,9 @@ def plan_details(request: Request, days: Days) -> Plan:
     row = yield from find_row(request, days)
     outcome = yield from run(build_op(row.kind, "get"), **{f"{row.kind}_id": row.id}, **_limit_text(row.kind))
     rows = [one for one in read_rows(outcome) if one.id == row.id]
-    return describe_details(rows[0] if rows else row, days)
+    shown = rows[0] if rows else row
+    is_undated = WHEN.search(request.intent.message.lower()) and not any(map(shown.fields.get, DATE_LABELS))
+    return describe_details(shown, days) + ("\n\nIt has no date." if is_undated else "")
 
 
 def _limit_text(kind: str) -> dict[str, Any]:
@@ -66,7 +115,7 @@ def plan_free_time(request: Request, days: Days) -> Plan:
 
 def find_slots(message: str, minutes: int, days: Days) -> Generator[list[Call], list[Outcome], Outcome]:
     """Find free time in the days that a message names, else in the next seven."""
-    return (yield from run("cal.slot.find", **days.parse_range(message), duration_minutes=minutes, limit=3))
+    return (yield from run("cal.slot.find", **days.parse_hours(message), duration_minutes=minutes, limit=3))
 
 
 def read_minutes(message: str) -> int | None:
@@ -81,28 +130,37 @@ def read_minutes(message: str) -> int | None:
 def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
     filters = read_list_filters(intent.message)
     lower = intent.message.lower()
-    if DUE.search(lower) and "overdue" not in filters:
-        day = days.parse_day(lower)
-        if day and "next week" not in lower:
-            filters |= {"due_after": day, "due_before": (date.fromisoformat(day) + timedelta(1)).isoformat()}
-        elif times := days.parse_range(lower):
-            filters |= {"due_after": times["time_min"], "due_before": times["time_max"]}
+    times = {} if "overdue" in filters else days.parse_range(lower)
+    if times:
+        # Whatever is late is to be done today, too.
+        is_by_today = TO_DO.search(lower) and days.today and times["time_max"] == days.today.isoformat()
+        filters |= {} if is_by_today else {"due_after": times["time_min"]}
+        filters["due_before"] = (date.fromisoformat(times["time_max"]) + timedelta(1)).isoformat()
+        filters.setdefault("state_key", [*OPEN_STATES])
+    if times or DUE.search(lower):
         filters.setdefault("sort_by", "due_at")
     return filters
 
 
 def _describe_list(
-    outcome: Outcome, kind: str, days: Days, *, project: Row | None = None, filters: dict[str, Any] | None = None
+    outcomes: list[Outcome],
+    kind: str,
+    days: Days,
+    *,
+    project: Row | None = None,
+    filters: dict[str, Any] | None = None,
+    words: str = "",
 ) -> str:
-    rows = read_rows(outcome)
-    total = outcome.result.get("total")
-    count = max(total if isinstance(total, int) else 0, len(rows))
+    rows = [row for outcome in outcomes for row in read_rows(outcome)]
+    totals = (outcome.result.get("total") for outcome in outcomes)
+    count = max(sum(total for total in totals if isinstance(total, int)), len(rows))
     where = f" in **{project.title}**" if project else ""
+    searched = f" for “{words}”" if words else ""
     adjective, priority = _describe_filters(filters or {})
     if not rows:
-        return f"I found no {adjective}{kind}s{priority}{where}."
+        return f"I found no {adjective}{kind}s{priority}{searched}{where}."
     nouns = kind if count == 1 else f"{kind}s"
-    return f"{count} {adjective}{nouns}{priority}{where}:\n\n{describe_rows(rows, days, total=count)}"
+    return f"{count} {adjective}{nouns}{priority}{searched}{where}:\n\n{describe_rows(rows, days, total=count)}"
 
 
 def _describe_filters(filters: dict[str, Any]) -> tuple[str, str]:
@@ -110,7 +168,7 @@ def _describe_filters(filters: dict[str, Any]) -> tuple[str, str]:
     states = filters.get("state_key", [])
     state = "open " if len(states) == len(OPEN_STATES) else "".join(f"{name.replace('_', ' ')} " for name in states)
     priority = " or ".join(str(number) for number in filters.get("priority", ()))
-    due = " due then" if "due_after" in filters else ""
+    due = " due then" if "due_after" in filters else " due by then" if "due_before" in filters else ""
     return (
         f"{'overdue ' if filters.get('overdue') else ''}{state}",
         f"{f' of priority {priority}' if priority else ''}{due}",

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from chat.scripted_model.conversation import Conversation
 from chat.scripted_model.dates import Days
-from chat.scripted_model.intents import Intent, parse_intent, read_changes
+from chat.scripted_model.intents import Intent, find_action, parse_intent, read_changes, read_words
 from chat.scripted_model.rows import Row, read_rows
 
 _LISTED = re.compile(r"^(?:-|\d\.) \*\*([^*\n]{1,300})\*\*", re.MULTILINE)
@@ -23,7 +23,12 @@ _NO = re.compile(r"^(no|nope|cancel|never mind|stop|don.t)\b", re.IGNORECASE)
 # The questions that the plans ask.
 _QUESTION = re.compile(r"\b(Which|What should|Shall I|Do you mean|When is)\b[^?\n]*\?")
 _WORD = re.compile(r"\w+")
-_ABOUT_ONE_ROW = ("create", "update", "get", "schedule")  # actions
+_FOLLOW_UP = re.compile(
+    r"^(?:and|or|then|also)\b[, ]*(?:what about |how about |for |on )?|^(?:what|how) about ", re.IGNORECASE
+)
+_INSTEAD = re.compile(r"\binstead\b", re.IGNORECASE)
+_ABOUT_KNOWN_ROWS = ("details", "update", "delete", "schedule")  # actions of an intent
+_ABOUT_ONE_ROW = ("create", "update", "get", "schedule")  # actions of an op
 _TURNS_LOOKED_BACK = 3
 
 
@@ -37,33 +42,60 @@ class Request:
     agreed: bool = False
     question: str = ""  # what they reply to
     place: Row | None = None  # the project that they look at
+    offered_starts: tuple[str, ...] = ()  # of the free times in the previous answer
 
 
 class Declined(Exception):
     """The user said no to a question."""
 
 
+def get_place(conversation: Conversation) -> Row | None:
+    """Return the project that the user looks at."""
+    return Row("project", conversation.project[1], conversation.project[0], {}) if conversation.project else None
+
+
 def read_request(conversation: Conversation, days: Days) -> Request | None:
     """Return the request of the current turn, or None if no rule knows it. Raises Declined."""
     request = _read_request(conversation, days)
-    if request is None or conversation.place is None:
-        return request
-    name, project_id = conversation.place
-    return replace(request, place=Row("project", project_id, name, {}))
+    if request is None:
+        return None
+    return replace(request, place=get_place(conversation), offered_starts=_list_offered_starts(conversation))
 
 
 def _read_request(conversation: Conversation, days: Days) -> Request | None:
     message = conversation.current.message.strip()
     shown = list_shown_rows(conversation)
     if _QUESTION.search(conversation.last_text):
-        if _NO.search(message):
+        if _NO.search(message) and not _INSTEAD.search(message):
             raise Declined
         if reply := _read_reply(conversation, message, shown, days):
             return reply
-    intent = parse_intent(message, days)
+    intent = _read_follow_up(conversation, message, days) or parse_intent(message, days)
     if intent is None:
         return None
     return Request(intent, tuple(shown), row=_find_known_row(intent, conversation, shown))
+
+
+def _read_follow_up(conversation: Conversation, message: str, days: Days) -> Intent | None:
+    """Return the last intent with another day, time or project: and tomorrow? And the kitchen? At 14:00 instead."""
+    base = _find_last_intent(conversation, days)
+    return _apply_follow_up(base, message, days) if base else None
+
+
+def _apply_follow_up(base: Intent, message: str, days: Days) -> Intent | None:
+    lead = _FOLLOW_UP.match(message)
+    if find_action(message) not in (None, "details") or not (lead or _INSTEAD.search(message)):
+        return None
+    rest = message[lead.end() :] if lead else message
+    changed = days.replace_times(base.message, rest)
+    if changed != base.message:
+        return parse_intent(changed, days)
+    if read_ordinal(rest) is not None and base.action in _ABOUT_KNOWN_ROWS:
+        return replace(base, message=rest, title="", words="")
+    words = read_words(rest)
+    if not words or base.action != "list" or find_action(message) == "details":
+        return None
+    return replace(base, project=words, words="")
 
 
 def _read_reply(conversation: Conversation, message: str, shown: list[Row], days: Days) -> Request | None:
@@ -95,62 +127,103 @@ def _complete_intent(base: Intent, reply: str, question: str) -> Intent:
 
 
 def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
-    """Return the intent of the latest message that was no reply itself, with what replies added since."""
+    """Return the intent of the latest message that was no reply itself, with what replies and follow-ups added."""
     recent = conversation.earlier[-_TURNS_LOOKED_BACK:]
     for at, turn in reversed(list(enumerate(recent))):
         if intent := parse_intent(turn.message, days):
             for question, reply in pairwise(recent[at:]):
-                intent = _complete_intent(intent, reply.message, question.text) if intent.action == "create" else intent
+                if intent.action == "create":
+                    intent = _complete_intent(intent, reply.message, question.text)
+                else:
+                    intent = _apply_follow_up(intent, reply.message, days) or intent
             return intent
     return None
 
 
 def list_shown_rows(conversation: Conversation) -> list[Row]:
-    """Return the rows of the previous answer, in its order: those of its list, else those that it names in bold.
+    """Return the rows of the latest answer with rows, in its order: those of its list, else those in bold.
 
     A row whose result is no longer in the conversation has an empty id; it is found again by its title.
     """
-    by_title = {row.title: row for row in _list_all_rows(conversation)}
-    if listed := dict.fromkeys(_LISTED.findall(conversation.last_text)):
-        return [by_title.get(title) or Row("", "", title, {}) for title in listed]
-    titles = dict.fromkeys(_BOLD.findall(conversation.last_text))
-    return [by_title[title] for title in titles if title in by_title]
+    known = _list_all_rows(conversation)
+    for turn in reversed(conversation.earlier[-_TURNS_LOOKED_BACK:]):
+        own = [row for outcome in turn.outcomes for row in read_rows(outcome)]
+        # Events may have the titles of their tasks. What the turn itself read comes first.
+        by_title = {row.title: row for row in (*sorted(known, key=lambda row: row.kind != "event"), *own)}
+        if listed := dict.fromkeys(_LISTED.findall(turn.text)):
+            return [by_title.get(title) or Row("", "", title, {}) for title in listed]
+        if named := [by_title[title] for title in dict.fromkeys(_BOLD.findall(turn.text)) if title in by_title]:
+            return named
+    return []
 
 
 def _list_all_rows(conversation: Conversation) -> list[Row]:
-    """Return the rows in the results of earlier turns, oldest first."""
-    return [row for turn in conversation.earlier for outcome in turn.outcomes for row in read_rows(outcome)]
+    """Return the rows in the results of earlier turns, oldest first, without those that were deleted."""
+    deleted = _list_deleted_ids(conversation)
+    outcomes = (outcome for turn in conversation.earlier for outcome in turn.outcomes)
+    return [row for outcome in outcomes for row in read_rows(outcome) if row.id not in deleted]
+
+
+def _list_deleted_ids(conversation: Conversation) -> set[str]:
+    outcomes = (outcome for turn in conversation.earlier for outcome in turn.outcomes)
+    deletes = (outcome for outcome in outcomes if outcome.ok and outcome.op.endswith(".delete"))
+    return {row.id for outcome in deletes for row in read_rows(outcome)}
+
+
+def _list_offered_starts(conversation: Conversation) -> tuple[str, ...]:
+    """Return when the free times of the previous turn start."""
+    outcomes = conversation.earlier[-1].outcomes if conversation.earlier else []
+    slots = next((outcome.result.get("slots") for outcome in outcomes if outcome.op == "cal.slot.find"), None)
+    return tuple(str(slot.get("start")) for slot in slots or () if isinstance(slot, dict))
 
 
 def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]) -> Row | None:
     """Return the row of earlier turns that a message means: by title, by number, as “it”, or by its words."""
-    if intent.action not in ("details", "update", "delete", "schedule"):
+    if intent.action not in _ABOUT_KNOWN_ROWS:
         return None
+    shown = [row for row in shown if _may_be(row, intent.kind)]
     if intent.title:
-        known = reversed(_list_all_rows(conversation))
+        known = reversed([row for row in _list_all_rows(conversation) if _may_be(row, intent.kind)])
         return next((row for row in known if row.title.casefold() == intent.title.casefold()), None)
-    if row := _find_by_ordinal(intent.message, shown):
-        return row
+    if intent.action != "schedule" and (row := _find_by_ordinal(intent.message, shown)):
+        return row  # of what is to be scheduled, it is the free time that has a number
     if intent.words:
         return _find_by_words(intent.words, shown)
     return _find_subject(conversation, shown) if _PRONOUN.search(intent.message.lower()) else None
 
 
+def _may_be(row: Row, kind: str) -> bool:
+    """Return whether a row can be meant. An event has the title of its task, and is meant only as an event."""
+    return row.kind in ("", kind) if kind else row.kind != "event"
+
+
 def _find_subject(conversation: Conversation, shown: list[Row]) -> Row | None:
-    """Return the row that the previous turn was about: the one that it wrote or got, or the only one that it showed."""
-    for outcome in reversed(conversation.earlier[-1].outcomes if conversation.earlier else []):
-        if outcome.ok and outcome.op.rpartition(".")[2] in _ABOUT_ONE_ROW and (rows := read_rows(outcome)):
+    """Return the row that the previous turn was about: the one that it wrote or got, or the only one that it showed.
+
+    Otherwise, it is the task that the user looks at.
+    """
+    deleted = _list_deleted_ids(conversation)
+    outcomes = conversation.earlier[-1].outcomes if conversation.earlier else []
+    about_one = [each for each in outcomes if each.ok and each.op.rpartition(".")[2] in _ABOUT_ONE_ROW]
+    for outcome in reversed(about_one):
+        if rows := [row for row in read_rows(outcome) if row.id not in deleted]:
             return rows[0]
-    return shown[0] if len(shown) == 1 else None
+    if len(shown) == 1:
+        return shown[0]
+    return Row("task", conversation.task[1], conversation.task[0], {}) if conversation.task and not shown else None
+
+
+def read_ordinal(message: str) -> int | None:
+    """Return the index that a message names, -1 for the last one."""
+    lower = message.lower()
+    if _LAST.search(lower):
+        return -1
+    return next((at for at, pattern in enumerate(_ORDINALS) if pattern.search(lower)), None)
 
 
 def _find_by_ordinal(message: str, shown: list[Row]) -> Row | None:
-    lower = message.lower()
-    if shown and _LAST.search(lower):
-        return shown[-1]
-    matches = (at for at, pattern in enumerate(_ORDINALS) if pattern.search(lower))
-    at = next(matches, None)
-    return shown[at] if at is not None and at < len(shown) else None
+    at = read_ordinal(message)
+    return shown[at] if shown and at is not None and at < len(shown) else None
 
 
 def _find_by_words(text: str, shown: list[Row]) -> Row | None:

@@ -5,24 +5,24 @@ from collections.abc import Generator
 from datetime import datetime, timedelta
 from typing import Any
 
-from chat.scripted_model.dates import Days
-from chat.scripted_model.intents import Intent
+from chat.scripted_model.dates import TIME, Days
+from chat.scripted_model.intents import SHIFT_DAYS, Intent
 from chat.scripted_model.op_names import build_op
 from chat.scripted_model.outcomes import Outcome
 from chat.scripted_model.plans import Call, CallFailed, Plan, run
 from chat.scripted_model.rows import Row, describe_slots, read_rows
 from chat.scripted_model.rules.lookup import Finished, describe_candidates, find_project, find_row
 from chat.scripted_model.rules.reads import find_slots, read_minutes
-from chat.scripted_model.rules.request import Request
+from chat.scripted_model.rules.request import Request, read_ordinal
 
 _TITLE_FIELD = {"project": "name", "goal": "name", "plan": "name", "requirement": "text"}
 _DATE_FIELD = {"goal": "target_date", "plan": "end_date", "project": "end_at", "event": "start_at"}
-_TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
 _HEAD = re.compile(
-    r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note)?\s*(?:a |an |the |new )*[\w-]+"
-    r"(?:\s+|$)(?:called |named |titled |to |about |that |: ?)?",
+    r"^(?:please |can you |could you )?(?:create|add|make|start|write|record|note|(?:i|we) (?:need|want))?\s*"
+    r"(?:a |an |the |new )*[\w-]+(?:\s+|$)(?:called |named |titled |to |about |that |for (?:my |our |an? )|: ?)?",
     re.IGNORECASE,
 )
+_MOVED_TO = re.compile(r"\b(?:at|to) (\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?\b", re.IGNORECASE)
 _IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
 _TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
 _BETWEEN_TASKS = re.compile(r",(?: and)? | and ")
@@ -43,6 +43,8 @@ def plan_create(request: Request, days: Days) -> Plan:
         return (yield from _create_event(intent, title, days))
     project = yield from _find_project_to_write(request, days)
     args = {"project_id": project.id, _TITLE_FIELD.get(kind, "title"): title} | _adapt_changes(intent.changes, kind)
+    if intent.content:
+        args["content"] = intent.content
     if kind == "risk":
         impact = _IMPACT.search(intent.message.lower())
         args["impact"] = impact[1] if impact else "medium"
@@ -67,8 +69,10 @@ def _create_event(intent: Intent, title: str, days: Days) -> Plan:
     day, time = days.parse_day(intent.message), _read_time(intent.message)
     if not day:
         return f"When is **{title}**? Say, for example: create an event “{title}” tomorrow at 10:00."
-    start = {"start_at": f"{day}T{time}" if time else day}
-    outcome = yield from run("cal.event.create", title=title, **start, calendar_scope="user")
+    times = {"start_at": f"{day}T{time}" if time else day}
+    if time and (minutes := read_minutes(intent.message)):
+        times["end_at"] = _add_minutes(times["start_at"], minutes)
+    outcome = yield from run("cal.event.create", title=title, **times, calendar_scope="user")
     return outcome.message
 
 
@@ -77,17 +81,23 @@ def _find_project_to_write(request: Request, days: Days) -> Generator[list[Call]
         return request.row
     if request.intent.project and (project := (yield from find_project(request.intent.project))):
         return project
-    if request.place:
+    is_named = bool(request.intent.project) and "project" in request.intent.message.lower()
+    if request.place and not is_named:
         return request.place
     outcome = yield from run("onto.project.list", limit=3)
     candidates = describe_candidates(read_rows(outcome), days)
-    raise Finished(f"Which project should it be in? Nothing was created yet.\n\n{candidates}")
+    unknown = f"I found no project named “{request.intent.project}”. " if is_named else ""
+    raise Finished(f"{unknown}Which project should it be in? Nothing was created yet.\n\n{candidates}")
 
 
 def plan_update(request: Request, days: Days) -> Plan:
     """Change a row, or ask what to change."""
     row = yield from find_row(request, days, default_kind=request.intent.kind or "task")
     changes = _adapt_changes(request.intent.changes, row.kind)
+    if SHIFT_DAYS in changes:
+        changes = yield from _shift_date(row, changes, days)
+    if row.kind == "event":
+        changes = _move_event(row, changes, request.intent.message, days)
     if not changes:
         return (
             f"What should I change about **{row.title}**? I can mark it as done, rename it, set its priority or move "
@@ -95,6 +105,29 @@ def plan_update(request: Request, days: Days) -> Plan:
         )
     outcome = yield from run(build_op(row.kind, "update"), **{f"{row.kind}_id": row.id}, **changes)
     return outcome.message
+
+
+def _move_event(row: Row, changes: dict[str, Any], message: str, days: Days) -> dict[str, Any]:
+    """Return the changes with the new time of an event, if the message names one. It takes as long as before."""
+    start, end = (days.parse_local(row.fields.get(name)) for name in ("start_at", "end_at"))
+    time = _read_time(message, _MOVED_TO)
+    if not time or not start:
+        return changes
+    moved = f"{days.parse_day(message) or start.date().isoformat()}T{time}"
+    minutes = read_minutes(message) or (int((end - start).total_seconds() // 60) if end else 60)
+    return {**changes, "start_at": moved, "end_at": _add_minutes(moved, minutes)}
+
+
+def _shift_date(row: Row, changes: dict[str, Any], days: Days) -> Generator[list[Call], list[Outcome], dict[str, Any]]:
+    """Return the changes with a new date for a row that is to be moved by some days. Raises Finished."""
+    name = _DATE_FIELD.get(row.kind, "due_at")
+    if name not in row.fields:
+        outcome = yield from run(build_op(row.kind, "get"), **{f"{row.kind}_id": row.id})
+        row = next((one for one in read_rows(outcome) if one.id == row.id), row)
+    day = days.shift(row.fields.get(name), changes[SHIFT_DAYS])
+    if day is None:
+        raise Finished(f"**{row.title}** has no date that I could move. Say, for example: set it due tomorrow.")
+    return {**{key: value for key, value in changes.items() if key != SHIFT_DAYS}, name: day}
 
 
 def plan_delete(request: Request, days: Days) -> Plan:
@@ -111,8 +144,11 @@ def plan_schedule(request: Request, days: Days) -> Plan:
     named_minutes = read_minutes(message)
     day, time = days.parse_day(message), _read_time(message)
     free = ""
+    offered = read_ordinal(message) if request.offered_starts else None
     if day and time:
         start = f"{day}T{time}"
+    elif offered is not None and offered < len(request.offered_starts):
+        start = request.offered_starts[offered]
     else:
         minutes = named_minutes or (yield from _get_duration(row))
         slots = yield from find_slots(message, minutes, days)
@@ -152,14 +188,19 @@ def _adapt_changes(changes: dict[str, Any], kind: str) -> dict[str, Any]:
 def _read_title(intent: Intent) -> str:
     if intent.title:
         return intent.title
-    text = _TASKS.sub("", _HEAD.sub("", intent.message, count=1))
+    head = _HEAD.match(intent.message)
+    text = intent.message[head.end() :] if head else intent.message
+    if head and re.match(rf"(?:{intent.kind or 'task'}|note)s?\b", text, re.IGNORECASE):
+        text = f"{head[0].split()[-1]} {text}"  # a status note
+    text = _TASKS.sub("", text)
     if intent.project:
         text = _DANGLING.sub("", text.rpartition(intent.project)[0]) or text
-    return text.strip(" .!?:")[:200]
+    text = text.strip(" .!?:")[:200]
+    return text[:1].upper() + text[1:]
 
 
-def _read_time(message: str) -> str | None:
-    match = _TIME.search(message)
+def _read_time(message: str, pattern: re.Pattern[str] = TIME) -> str | None:
+    match = pattern.search(message)
     if not match or int(match[1]) > 23 or int(match[2] or 0) > 59:
         return None
     hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0) if match[3] else int(match[1])

@@ -43,6 +43,7 @@ class Command(BaseCommand):
         evaluation_plan = _build_plan(options)
         if evaluation_plan.model != "scripted" and not llm.is_configured():
             raise CommandError(f"--model {evaluation_plan.model} needs LLM_BASE_URL and LLM_MODEL. See .env.example.")
+        _require_prices(evaluation_plan)
         # Else only this process would end, and the other would go on and spend money.
         previous = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
         try:
@@ -75,6 +76,17 @@ def _run_process(evaluation_plan: EvaluationPlan, folder: Path, stdout: OutputWr
         process.wait()
     stdout.write(tables, ending="")
     return process.returncode
+
+
+def _require_prices(evaluation_plan: EvaluationPlan) -> None:
+    """Refuse a limit of dollars that would never be reached."""
+    if evaluation_plan.max_dollars is None or evaluation_plan.model == "scripted":
+        return
+    model = llm.get_endpoint(llm.Tier(evaluation_plan.model)).model
+    if not (model.input_price or model.output_price):
+        prefix = "LLM_FAST" if evaluation_plan.model == "fast" and settings.LLM_FAST_MODEL else "LLM"
+        names = " and ".join(f"{prefix}_DOLLARS_PER_MILLION_{each}_TOKENS" for each in ("INPUT", "OUTPUT"))
+        raise CommandError(f"--max-dollars needs the prices of the model. Set {names}.")
 
 
 def _build_plan(options: dict[str, Any]) -> EvaluationPlan:

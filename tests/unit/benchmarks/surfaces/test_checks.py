@@ -62,6 +62,12 @@ def test_missing_wrong_and_unexpected_changes_are_problems() -> None:
     assert check(DONE, [build_row()], [build_row(state_key="done"), other]) == ["Unexpected: create task Sweep"]
 
 
+def test_other_fields_of_an_expected_row_are_a_problem() -> None:
+    after = build_row(state_key="done", due_at=datetime.now(UTC), title="Paint it")
+
+    assert check(DONE, [build_row()], [after]) == ["change task Paint: changed due_at, title, too"]
+
+
 def test_soft_delete_is_a_delete() -> None:
     task = build_task(rows=(ExpectedChange("delete", "task", "Paint", ({},)),))
 
@@ -110,6 +116,13 @@ def test_time_with_another_event_is_not_free() -> None:
     [
         ({"answer": ("60 cm", ["14", "fourteen"])}, "It is **60 cm** wide; 14 tasks.", []),
         ({"answer": (["14", "fourteen"],)}, "There are 140 tasks.", ["The answer lacks: 14"]),
+        (
+            {"answer": (["14", "fourteen"],)},
+            "They are due on 14 December at 14:00, 2026-12-14.",
+            ["The answer lacks: 14"],
+        ),
+        ({"answer": (["14", "fourteen"],)}, "Dec. 14, 14.12.2026, 14/12/26: **14**", []),
+        ({"answer": ("14",)}, "14/18 marked tasks", []),
         ({"answer": ({"day": 4},)}, "It is due on 4 December.", []),
         ({"answer_lacks": ("Choose",)}, "Choose one", ["The answer has: Choose"]),
         ({"asks": True}, "Which one do you mean?", []),

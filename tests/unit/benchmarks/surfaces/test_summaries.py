@@ -53,6 +53,16 @@ def test_bootstrap_interval_contains_the_mean_and_narrows_with_tasks() -> None:
     assert summaries.estimate_mean([1, 2, 3, 4]) == few  # the same at every run
 
 
+def test_difference_of_success_is_not_certain_when_no_task_differs() -> None:
+    same = summaries.estimate_success_difference([0.0] * 26)
+    better = summaries.estimate_success_difference([1.0] * 13 + [0.0] * 13)
+
+    assert (same.mean, same.low) == (0, -same.high)
+    assert same.high == pytest.approx(0.099, abs=0.001)
+    assert (better.mean, better.low > 0.2, better.high < 0.75) == (0.5, True, True)
+    assert summaries.estimate_success_difference([-1.0]).low == -1.0
+
+
 def test_surfaces_are_compared_on_the_tasks_that_both_ran() -> None:
     sessions = [
         *(build_session(task, "gateway", tokens=1_000) for task in ("a", "b", "c")),

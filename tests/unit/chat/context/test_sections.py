@@ -154,6 +154,42 @@ def test_related_of_a_project_shows_the_next_milestone_notes_and_brain_dumps() -
     assert "b" * 79 + "… 0000" in lines[2]
 
 
+def _list_milestones(pending: list[Any], in_progress: list[Any], **more: Any) -> GatewayAnswers:
+    days = {"pending": pending, "in_progress": in_progress}
+
+    def answer(args: Mapping[str, Any]) -> Mapping[str, Any]:
+        rows = [make_row(1, title="Live", due_at=day) for day in days[args["state_key"]]]
+        shown = rows[: args["limit"]]
+        return {"milestones": shown, "has_more": len(shown) < len(rows), **more}
+
+    return GatewayAnswers().answer("onto.project.get", make_project()).answer("onto.milestone.list", answer)
+
+
+def test_next_milestone_is_found_behind_many_without_a_date() -> None:
+    answers = _list_milestones([None] * 45 + ["2026-05-01T00:00:00Z"], [])
+    assert "- Next milestone: Live (2026-05-01)" in read_layer(answers, PROJECT, "related")
+
+
+def test_next_milestone_that_was_perhaps_not_loaded_is_said_to_be() -> None:
+    hidden = [None] * 60 + ["2026-05-01T00:00:00Z"]
+    reads_on = "may be among more than were loaded; onto.milestone.list reads on."
+    assert read_layer(_list_milestones(hidden, []), PROJECT, "related").splitlines()[1:] == [
+        f"- The next milestone {reads_on}"
+    ]
+    lines = read_layer(_list_milestones(hidden, ["2026-06-01T00:00:00Z"]), PROJECT, "related").splitlines()
+    assert lines[1].startswith("- Next milestone: Live (2026-06-01)")
+    assert lines[2] == f"- An earlier one {reads_on}"
+    coming = ["2026-05-01T00:00:00Z"] * 60  # of a page in the order of dates, the first is the next
+    assert "may be among" not in read_layer(_list_milestones(coming, []), PROJECT, "related")
+
+
+def test_location_without_room_for_ids_says_who_has_them() -> None:
+    answers = GatewayAnswers().answer("onto.task.list", {"tasks": [make_row(n, title="𒀀𒐫" * 50) for n in range(5)]})
+    text = read_layer(answers, GLOBAL)
+    assert "00000000-0000" not in text
+    assert text.endswith("There is no room for the ids of these rows. A list or a search has them.")
+
+
 def test_related_of_a_task_shows_links_in_both_directions_and_siblings_without_itself() -> None:
     links = [
         {"id": "g1", "kind": "goal", "name": "Visits", "rel": "supports_goal", "direction": "outgoing"},

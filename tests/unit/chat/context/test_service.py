@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chat.context import budgets
@@ -109,6 +110,24 @@ def test_context_describes_its_layers_and_the_tool_definitions_apart() -> None:
     assert "## The user looks at" in context.system_message
 
 
+@pytest.mark.parametrize(
+    ("surface", "selection", "budget"),
+    [
+        ("gateway", None, 900),
+        ("legacy", {"kind": "dynamic", "mode": "llm"}, 4_321),
+        ("legacy", {"kind": "dynamic", "mode": "default"}, 0),  # the selection failed: all tools of the place
+        ("legacy", {"kind": "static"}, 0),
+        ("hybrid", None, 0),
+    ],
+)
+def test_budget_of_tool_definitions_is_that_of_what_chose_them(
+    settings: Any, surface: str, selection: Any, budget: int
+) -> None:
+    settings.GATEWAY_SELECTION_TOKENS = 4_321
+    tools = load(GatewayAnswers(), GLOBAL, surface=surface, selection=selection).tools
+    assert tools.budget == budget
+
+
 def test_budgets_are_the_hard_limit_together() -> None:
     layers = budgets.SYSTEM + budgets.PROFILE + budgets.LOCATION + budgets.RELATED
     assert layers + budgets.HISTORY + budgets.TOOL_RESULTS + budgets.RESPONSE == budgets.HARD_LIMIT
@@ -122,7 +141,7 @@ _HOSTILE = st.builds(
 )
 
 
-@settings(max_examples=examples(30))
+@hypothesis_settings(max_examples=examples(30))
 @given(text=_HOSTILE, place=st.sampled_from(PLACES), count=st.integers(0, 50))
 def test_layers_of_any_texts_fit_and_keep_what_the_place_is(text: str, place: Place, count: int) -> None:
     fields = {"name": text, "title": text, "description": text, "details": text, "content_preview": text, "rel": text}

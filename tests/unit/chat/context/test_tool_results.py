@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.context import budgets
-from chat.context.tool_results import fit_results
+from chat.context.tool_results import fit_results, shorten_results
 from core import tokens
 from tests.support.cpu_budget import examples
 
@@ -95,18 +95,43 @@ def test_fit_results_keeps_the_row_of_an_old_write() -> None:
     written, _ = _fit(created_answer, _list_tasks(100))
     assert written["result"]["message"] == "Created."
     assert (written["result"]["task"]["id"], written["result"]["task"]["title"]) == ("t-9", "Order the worktop")
-    [least] = [json.loads(text) for text in fit_results([created_answer], budget=0)]
+    [least] = [json.loads(text) for text in shorten_results([created_answer], budget=0)]
     assert least["result"] == {"task": {"id": "t-9", "title": "Order the worktop"}, "message": "Created."}
 
 
-def test_fit_results_never_cuts_an_error() -> None:
-    errors = [{"path": f"/field_{number}", "message": "It must be one of these. " * 5} for number in range(20)]
-    error = {"op": "onto.task.update", "ok": False, "error": {"code": "VALIDATION_ERROR", "details": errors}}
-    [text] = fit_results([error], budget=100)
-    assert json.loads(text) == error
-    texts = fit_results([error, _list_tasks(100)], budget=1_700)
+def _make_error(count: int = 20, **details: Any) -> dict[str, Any]:
+    fields = [{"path": f"/field_{number}", "message": "It must be one of these. " * 5} for number in range(count)]
+    error = {"code": "VALIDATION_ERROR", "message": "The args are invalid.", "help_path": "onto.task.update"}
+    details = {"reason": "invalid_args", "field_errors": fields, **details}
+    return {"op": "onto.task.update", "ok": False, "error": {**error, "details": details}}
+
+
+def test_fit_results_keeps_an_error_whole_while_errors_fit() -> None:
+    error = _make_error()
+    assert [json.loads(text) for text in shorten_results([error], budget=100)] == [error]
+    texts = fit_results([error, _list_tasks(100)])
     assert json.loads(texts[0]) == error
-    assert sum(map(tokens.count, texts)) <= 1_700
+    assert sum(map(tokens.count, texts)) <= budgets.TOOL_RESULTS
+
+
+def test_fit_results_shortens_the_oldest_errors_first_and_keeps_the_corrected_call() -> None:
+    correction = {"op": "onto.task.update", "args": {"task_id": "t-1", "state_key": "done"}}
+    first, *_, last = _fit(*[_make_error(15, retry_with=correction)] * 4)
+    assert first["error"] == {
+        "code": "VALIDATION_ERROR",
+        "help_path": "onto.task.update",
+        "message": "The args are invalid.",
+        "details": {"reason": "invalid_args", "retry_with": correction},
+    }
+    assert last == _make_error(15, retry_with=correction)
+
+
+def test_fit_results_says_of_very_many_answers_at_least_whether_they_succeeded() -> None:
+    entries = [{"index": number, **_make_error()} for number in range(20)]
+    batch = {"batch_id": "b", "ok": False, "results": entries}
+    shown = _fit(*[_list_tasks(20)] * 20, *[batch] * 20)
+    assert [each["ok"] for each in shown] == [True] * 20 + [False] * 20
+    assert shown[0] == {"ok": True, "shown": "nothing"}
 
 
 def test_fit_results_shares_the_room_of_a_batch_and_keeps_its_errors() -> None:
@@ -118,7 +143,8 @@ def test_fit_results_shares_the_room_of_a_batch_and_keeps_its_errors() -> None:
     assert len(small["result"]["tasks"]) == 2
     assert abs(len(large["result"]["tasks"]) - len(other["result"]["tasks"])) <= 2
     assert len(large["result"]["tasks"]) > 5
-    [least] = [json.loads(text) for text in fit_results([{"batch_id": "b", "ok": False, "results": entries}], budget=0)]
+    batch = {"batch_id": "b", "ok": False, "results": entries}
+    [least] = [json.loads(text) for text in shorten_results([batch], budget=0)]
     assert least["results"][1] == error
 
 
@@ -173,3 +199,25 @@ def test_fit_results_of_any_list_show_its_first_rows(count: int, length: int, bu
     rows = shown["result"]["tasks"]
     assert [row["id"] for row in rows] == [f"id-{number}" for number in range(len(rows))]
     assert rows
+
+
+_ERRORS = st.builds(
+    lambda op, message, details, base: {
+        "op": op,
+        "ok": False,
+        "error": {**base, "message": message, **details},
+    },
+    _LONG_TEXTS | st.none(),
+    _LONG_TEXTS | st.none() | st.integers(),
+    st.dictionaries(st.sampled_from(("details", "help_path", "code")), _VALUES, max_size=3),
+    st.sampled_from(({}, {"code": "VALIDATION_ERROR", "details": {"reason": "x", "retry_with": {"op": "a" * 900}}})),
+)
+_ANSWERS = st.builds(lambda result: {"op": "a.b", "ok": True, "result": result}, _RESULTS) | _ERRORS
+_BATCHES = st.builds(lambda each: {"batch_id": "b", "ok": False, "results": each}, st.lists(_ANSWERS, max_size=5))
+
+
+@settings(max_examples=examples(15))
+@given(answers=st.lists(_ANSWERS | _BATCHES, min_size=1, max_size=8), times=st.integers(1, 5))
+def test_fit_results_of_any_answers_and_errors_are_json_within_the_budget(answers: list[Any], times: int) -> None:
+    shown = _fit(*answers * times)
+    assert [each["ok"] for each in shown] == [each["ok"] for each in answers] * times

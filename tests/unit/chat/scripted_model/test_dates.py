@@ -17,7 +17,14 @@ DAYS = read_days("Project, due 2026-12-19.\nToday is Tuesday, 2026-11-24 in the 
         ("in 3 days", "2026-11-27"),
         ("in 2 weeks", "2026-12-08"),
         ("next week", "2026-11-30"),
+        ("next friday", "2026-12-04"),  # of the next week, as the gateway reads it
         ("by 2031-05-02", "2031-05-02"),
+        ("due on Friday, 4 December 2026", "2026-12-04"),
+        ("on March 3rd", "2027-03-03"),
+        ("on the 24th of Nov.", "2026-11-24"),
+        ("30 February 2027", None),
+        ("29 feb", None),
+        ("3 decisions in 5 marches", None),
         ("some day", None),
     ],
 )
@@ -28,7 +35,32 @@ def test_day_in_words_is_a_date(text: str, day: str | None) -> None:
 def test_next_week_is_monday_to_sunday() -> None:
     assert DAYS.parse_range("next week") == {"time_min": "2026-11-30", "time_max": "2026-12-06"}
     assert DAYS.parse_range("tomorrow") == {"time_min": "2026-11-25", "time_max": "2026-11-25"}
+    assert DAYS.parse_range("this week") == {"time_min": "2026-11-24", "time_max": "2026-11-29"}
     assert DAYS.parse_range("") == {}
+
+
+def test_part_of_a_day_has_hours() -> None:
+    assert DAYS.parse_hours("tomorrow Afternoon") == {"time_min": "2026-11-25T12:00", "time_max": "2026-11-25T18:00"}
+    assert DAYS.parse_hours("in the morning") == {}
+    assert DAYS.parse_hours("tomorrow") == DAYS.parse_range("tomorrow")
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "replaced"),
+    [
+        ("what is due today?", "tomorrow", "what is due tomorrow"),
+        ("schedule it on Monday at 10:00", "at 14:00 instead", "schedule it on Monday at 14:00 instead"),
+        ("schedule it on Monday at 10:00", "next friday at 9", "schedule it next friday at 9"),
+        ("my tasks", "the kitchen", "my tasks"),
+    ],
+)
+def test_times_of_a_text_are_replaced_by_those_of_another(text: str, other: str, replaced: str) -> None:
+    assert " ".join(DAYS.replace_times(text, other).split()) == replaced
+
+
+def test_date_is_shifted_in_the_users_zone() -> None:
+    assert DAYS.shift("2026-11-30T23:30:00Z", 7) == "2026-12-08"
+    assert DAYS.shift(None, 7) is None
 
 
 @pytest.mark.parametrize("system", ["", "Today is 2026-99-99 in Mars/Olympus", "in Europe/Atlantis", "2026-02-30"])

@@ -38,14 +38,21 @@ def test_refused_call_is_repaired_by_exactly_the_corrected_call() -> None:
     assert text.endswith("Changed “Buy paint”: state_key todo → done.")
 
 
-def test_remark_of_the_chat_is_no_message_of_the_user() -> None:
+def test_note_of_the_chat_between_calls_is_no_message_of_the_user() -> None:
     messages = [build_user("mark the task “Buy paint” as done")]
     messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[BUY], total=1))
     messages += build_exec("onto.task.update", REFUSED, task_id=BUY["id"], status="done")
 
-    remark = build_user("The call failed. Read help_path, and send no made-up ids.")
+    note = {"role": "system", "content": "The call failed. Send retry_with, and no made-up ids."}
 
-    assert get_exec(ask(messages, remark)) == get_exec(ask(messages))
+    assert get_exec(ask(messages, note)) == get_exec(ask(messages))
+
+
+def test_question_after_a_call_that_waits_is_a_message_of_the_user() -> None:
+    pending = build_failure("onto.task.delete", "It needs agreement.", reason="confirmation_required")
+    messages = [build_user("delete the task “Buy paint”"), *build_exec("onto.task.delete", pending)]
+
+    assert "I did not understand that." in ask(messages, build_user("why did you invent a tool call?")).text
 
 
 def test_corrected_call_that_fails_is_not_sent_again() -> None:
@@ -118,6 +125,16 @@ def test_tool_that_is_not_offered_is_called_once_and_again_when_it_is() -> None:
     assert again.tool_calls == first.tool_calls
     refused_twice = refused + build_round("list_onto_risks", {}, "There is no tool list_onto_risks.")
     assert ask(question, refused_twice, tools=build_tools("list_onto_risks")).tool_calls == ()
+
+
+def test_tool_that_was_loaded_late_is_not_missing_in_the_turn_after_the_agreement() -> None:
+    question = build_user("delete the task “Buy paint”")
+    found = build_round("search_onto_tasks", {}, build_success("onto.task.search", tasks=[BUY]), call_id="a")
+    missing = build_failure("delete_onto_task", "It was not loaded. It is now.", reason="not_run")
+    done = build_success("onto.task.delete", message="Deleted it.")
+    calls = [build_round("delete_onto_task", {}, each, call_id=str(at)) for at, each in enumerate((missing, done))]
+
+    assert ask(question, found, *calls, tools=build_tools("search_onto_tasks")).text == "Deleted it."
 
 
 def test_write_is_not_repeated_when_a_search_before_it_is() -> None:

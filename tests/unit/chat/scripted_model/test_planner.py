@@ -1,9 +1,12 @@
 """The planner: which calls it makes for a message."""
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chat.scripted_model.answers import Answer, ToolCall
 from chat.scripted_model.suggestions import SUGGESTIONS
+from tests.support.cpu_budget import examples
 from tests.unit.chat.scripted_model.requests import (
     BUY,
     SELL,
@@ -150,6 +153,33 @@ def test_task_is_created_in_the_project_that_the_user_looks_at() -> None:
     assert get_exec(answer) == ("onto.task.create", {"project_id": BUY["id"], "title": "Sow tomatoes"})
 
 
+def test_risks_are_listed_only_if_the_help_names_the_op() -> None:
+    question = build_user(SUGGESTIONS[8].text)
+    project = build_exec(
+        "onto.project.search", build_success("onto.project.search", projects=[{"id": "p", "name": "W"}])
+    )
+
+    for paths, is_listed in ((["onto.risk.get", "onto.risk.list"], True), (["onto.task.list"], False), ([], False)):
+        help_page = {"type": "search", "items": [{"path": path} for path in paths]}
+        answer = ask(question, build_round("tool_help", {"query": "x"}, help_page, call_id="help"), project)
+
+        assert bool(answer.tool_calls) is is_listed, paths
+        assert is_listed or answer.text == "The help names no op for that, so I called none."
+
+
+def test_row_with_the_title_of_its_event_is_meant_by_its_title() -> None:
+    event = {"id": "e", "title": "Buy paint", "start_at": "2026-11-30T10:00"}
+    scheduled = build_exec("cal.task.schedule", build_success("cal.task.schedule", task=BUY, events=[event]))
+    earlier = [build_user("schedule “Buy paint”"), *scheduled, build_assistant("Scheduled “Buy paint”.")]
+
+    for message, argument in (
+        ("schedule “Buy paint” on Monday at 11:00", "task_id"),
+        ("delete “Buy paint”", "task_id"),
+    ):
+        assert get_exec(ask(earlier, build_user(message)))[1][argument] == BUY["id"], message
+    assert get_exec(ask(earlier, build_user("delete the event “Buy paint”"))) == ("cal.event.delete", {"event_id": "e"})
+
+
 def test_last_round_without_tools_says_what_results_say() -> None:
     assert ask(build_user("my tasks"), TASK_LIST, tools=[]).text.startswith("2 tasks:")
 
@@ -159,3 +189,56 @@ def test_no_free_time_is_said() -> None:
 
     assert ask(build_user(SUGGESTIONS[3].text), slots).text == "You have no free hour next week."
     assert ask(build_user("when am I free tomorrow?"), slots).text == "You have no 60 minutes free then."
+
+
+_PHRASES = st.sampled_from(
+    (
+        *(
+            "and",
+            "what about",
+            "delete",
+            "move",
+            "schedule",
+            "create a",
+            "which of these is most urgent",
+            "put",
+            "rename",
+        ),
+        *("task", "event", "project", "note", "it", "the first one", "“Buy paint”", "“", "to", "in the", "Roof garden"),
+        *(
+            "tomorrow",
+            "next friday",
+            "29 feb",
+            "31 april 2027",
+            "in 999 weeks",
+            "by 999 days",
+            "this week",
+            "9999-99-99",
+        ),
+        *(
+            "at 25:99",
+            "at 14:00 instead",
+            "to 3pm",
+            "for 999 hours",
+            "priority 9",
+            "yes",
+            "no",
+            "?",
+            "due",
+            "afternoon",
+        ),
+    )
+)
+_MESSAGES = st.lists(_PHRASES | st.text(max_size=8), max_size=8).map(" ".join)
+
+
+@settings(max_examples=examples(150))
+@given(messages=st.lists(_MESSAGES, min_size=1, max_size=4))
+def test_any_conversation_gets_an_answer(messages: list[str]) -> None:
+    text = "2 tasks:\n\n- **Buy paint**\n- **Sell the fridge**\n\nWhich of these do you mean?"
+    *earlier, last = messages
+    past = [each for message in earlier for each in (build_user(message), *TASK_LIST, build_assistant(text))]
+
+    answer = ask(past, build_user(last))
+
+    assert bool(answer.text) != bool(answer.tool_calls)

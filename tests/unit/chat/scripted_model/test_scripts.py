@@ -42,7 +42,7 @@ def test_script_runs_known_ops_and_names_its_results(title: str) -> None:
     steps = list_steps(script)
 
     assert all(step.help or step.run in TOOL_NAME_BY_OP for step in steps)
-    names = {step.name for step in steps} | {"days"}
+    names = {step.name for step in steps} | {"days", "place"}
     used = re.findall(r"\{([a-z_]+)(?:\.[a-z_]+)?\}", f"{script.answer} {[step.args for step in steps]}")
     assert set(used) <= names
     assert {step.unless for step in steps} - {""} <= names

@@ -62,11 +62,25 @@ def test_search_that_was_left_out_later_is_not_repeated() -> None:
     assert ask(messages, build_exec("onto.task.update", done)).text == "Changed “Buy paint”."
 
 
+def test_row_of_another_project_is_not_lost_when_its_searches_were_shortened() -> None:
+    cut = {"op": "onto.project.list", "ok": True, "result": {"projects": [{"id": BUY["id"], "name": "Roof garden"}]}}
+    place = {
+        "role": "system",
+        "content": f"## The user looks at the project Roof garden\n- Id: {BUY['id']}\n- State: x",
+    }
+    messages = [place, build_user("mark the task “Sell the fridge” as done")]
+    messages += build_exec("onto.task.search", build_success("onto.task.search", tasks=[], total=0))
+    messages += build_exec("onto.project.list", {**cut, "shown": "1 of 6; call again for less at once"})
+    done = build_success("onto.task.update", message="Changed “Sell the fridge”.")
+
+    assert ask(messages, build_exec("onto.task.update", done)).text == "Changed “Sell the fridge”."
+
+
 def test_script_goes_on_after_an_earlier_result_was_left_out() -> None:
     cut = {"op": "onto.project.search", "ok": True, "shown": "nothing; call again for less at once"}
     messages = [build_user("What could go wrong in the Website relaunch?"), *build_exec("onto.project.search", cut)]
-    messages += build_round("tool_help", {"query": "x"}, {"items": []}, call_id="help")
+    messages += build_round("tool_help", {"query": "x"}, {"items": [{"path": "onto.risk.list"}]}, call_id="help")
     risks = build_exec("onto.risk.list", build_success("onto.risk.list", risks=[{"id": "r", "title": "Rain"}], total=1))
     order = [messages[0], *messages[3:], *messages[1:3], *risks]
 
-    assert "has 1 recorded risks:\n\n- **Rain**" in ask(order).text
+    assert "has 1 risk:\n\n- **Rain**" in ask(order).text
