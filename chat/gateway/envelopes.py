@@ -62,6 +62,13 @@ def requires_user_action(answer: Mapping[str, Any]) -> bool:
     return any(get_reason(each) in USER_ACTION_REASONS for each in iter_envelopes(answer))
 
 
+def get_deleted_project(envelope: Mapping[str, Any]) -> str:
+    """Return the id of the project that a call has deleted, empty if it has not."""
+    operation = (envelope.get("meta") or {}).get("operation") or {}
+    is_deletion = envelope.get("ok") and (operation.get("entity"), operation.get("action")) == ("project", "delete")
+    return str(operation.get("entity_id", "")) if is_deletion else ""
+
+
 def is_write(operation: Mapping[str, Any]) -> bool:
     """Whether an operation, as envelopes describe it, changes something."""
     return operation.get("action") not in READ_ACTIONS

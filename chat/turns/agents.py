@@ -76,6 +76,7 @@ def run_agent(
         {"role": "user", "content": task},
     ]
     shown = {each["function"]["name"] for each in toolset["tools"]}
+    results: list[tuple[dict[str, Any], Mapping[str, Any]]] = []
     count = 0
     while True:
         is_last = count >= plan.max_calls
@@ -100,8 +101,11 @@ def run_agent(
             refusal = _refuse(call, shown, is_over=count > plan.max_calls, is_cut_off=is_cut_off)
             envelope = refusal or _run_call(own, call)
             on_answer(envelope)
-            content = fit_results([envelope])[0]
-            messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+            message: dict[str, Any] = {"role": "tool", "tool_call_id": call.id}
+            messages.append(message)
+            results.append((message, envelope))
+        for (message, _), content in zip(results, fit_results([answer for _, answer in results]), strict=True):
+            message["content"] = content
 
 
 def _refuse(call: llm.StreamedCall, shown: set[str], *, is_over: bool, is_cut_off: bool) -> Mapping[str, Any] | None:

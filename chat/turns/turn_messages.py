@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from chat.context.history import MAX_ARGUMENT_TOKENS
+from chat.context.shortening import arguments
 from chat.context.tool_results import fit_results
 from chat.turns.tool_runner import Outcome
 
@@ -20,7 +22,8 @@ class ModelRound:
 def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound]) -> list[dict[str, Any]]:
     """Return the messages of the next request: those before the turn's first answer, and its rounds.
 
-    The results of all rounds share one budget of tokens; the newest get room first.
+    The results of all rounds share one budget of tokens; the newest get room first. Arguments are whole in the last
+    round, where the model may have to correct them.
     """
     results = fit_results([outcome.answer for each in rounds for outcome in each.outcomes])
     messages, at = list(base), 0
@@ -29,7 +32,10 @@ def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound])
             {
                 "id": outcome.planned.call.id,
                 "type": "function",
-                "function": {"name": outcome.planned.call.name, "arguments": outcome.planned.json_arguments},
+                "function": {
+                    "name": outcome.planned.call.name,
+                    "arguments": _shorten(outcome.planned.json_arguments, is_last=each is rounds[-1]),
+                },
             }
             for outcome in each.outcomes
         ]
@@ -40,3 +46,7 @@ def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound])
         if each.notes:
             messages.append({"role": "system", "content": "\n".join(each.notes)})
     return messages
+
+
+def _shorten(json_arguments: str, *, is_last: bool) -> str:
+    return json_arguments if is_last else arguments.shorten(json_arguments, MAX_ARGUMENT_TOKENS)

@@ -14,7 +14,7 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 from chat.connections import close_connection, give_back_connection
 from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
-from chat.context.place import PROJECT, Place
+from chat.context.place import GLOBAL, PROJECT, Place
 from chat.context.service import load_context
 from chat.conversations import compression, past_turns, task_project, titles, turn_store
 from chat.conversations.start_turn import NewTurn
@@ -42,6 +42,7 @@ MAX_TURNS = 300  # in one process
 TURN_SECONDS = 600
 END_TRIES = 20  # to write the end of a turn while the database is away
 
+NOWHERE = "no project"
 SEND_AGAIN = "Send the message again."
 WENT_WRONG = "Something went wrong here."
 
@@ -210,14 +211,18 @@ class TurnRunner:
             self._follow_context_shift(data["envelope"])
 
     def _follow_context_shift(self, answer: Mapping[str, Any]) -> None:
-        """Move the conversation to a project that was created in it."""
+        """Move the conversation to a project that was created in it, and away from one that was deleted."""
         for envelope in envelopes.iter_envelopes(answer):
             result = envelope.get("result")
             shift = result.get("context_shift") if isinstance(result, Mapping) else None
             if isinstance(shift, Mapping) and shift.get("new_context") == PROJECT:
-                context = {"type": PROJECT, "project_id": shift["entity_id"]}
-                turn_store.store_context(self._conversation, context)
-                self._log.append("context", {"context": context, "name": shift.get("entity_name", "")})
+                self._move({"type": PROJECT, "project_id": shift["entity_id"]}, shift.get("entity_name", ""))
+            elif envelopes.get_deleted_project(envelope) == self._conversation.context.get("project_id", NOWHERE):
+                self._move({"type": GLOBAL}, "")
+
+    def _move(self, context: Mapping[str, str], name: str) -> None:
+        turn_store.store_context(self._conversation, context)
+        self._log.append("context", {"context": context, "name": name})
 
     def _write_text(self, delta: str) -> None:
         self._log.append("text", self._text.add(delta))

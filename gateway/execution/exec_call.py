@@ -47,6 +47,7 @@ class ExecCall:
     )
     is_stored: bool = False
     is_confirmed: bool = False  # by a token, which the write uses up
+    is_trial: bool = False  # whether it would succeed is tried before the user is asked
     warnings: list[str] = field(default_factory=list)
     applied_defaults: dict[str, Any] = field(default_factory=dict)
 
@@ -104,7 +105,8 @@ def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
         error.args = (describe_invalid_args(is_corrected=error.retry_with is not None),)
     if error.retry_with is not None and call.dry_run:
         error.retry_with = {**error.retry_with, "dry_run": True}
-    hints.note_failure(call.caller, call.trace, path=call.path, args=call.args, error=error)
+    if not call.is_trial:
+        hints.note_failure(call.caller, call.trace, path=call.path, args=call.args, error=error)
     error.help_path = help_pages.find_readable_path(call.view, error.help_path or call.path or ROOT)
     meta = envelopes.build_meta(
         call.trace,

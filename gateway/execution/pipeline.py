@@ -219,7 +219,11 @@ def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor
         return
     call.is_confirmed = confirmation.is_confirmed(call.caller, work)
     if not call.is_confirmed:
-        dry_run = (local_write if executor.transactional else remote_write).dry_run_write(call, work, executor)
+        call.is_trial = True
+        try:
+            dry_run = (local_write if executor.transactional else remote_write).dry_run_write(call, work, executor)
+        finally:
+            call.is_trial = False
         if dry_run.envelope["ok"]:  # a call that would fail needs no agreement
             raise confirmation.build_required_error(call.caller, work, dry_run.envelope)
 

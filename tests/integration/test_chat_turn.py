@@ -121,6 +121,17 @@ def test_created_project_moves_the_conversation(chat: ChatHarness) -> None:
     assert turn.of_type("context")[1] == {"context": turn.conversation.context, "name": "Bake sale"}
 
 
+def test_deleted_project_is_left(chat: ChatHarness) -> None:
+    place = {"type": "project", "project_id": DEMO_PROJECT_ID}
+    asked = chat.say("Delete it", [exec_call("onto.project.delete", project_id=DEMO_PROJECT_ID)], context=place)
+
+    done = chat.decide(asked, "It is deleted.", approve=True)
+
+    assert done.conversation.context == {"type": "global"}
+    assert {"context": {"type": "global"}, "name": ""} in done.of_type("context")
+    assert chat.say("And now?", session=str(asked.conversation.pk)).reason == "stop"
+
+
 def test_task_is_sent_with_its_project_which_is_read_once(chat: ChatHarness) -> None:
     place = {"type": "task", "entity_id": str(find_task().pk)}
     whole = {**place, "project_id": DEMO_PROJECT_ID}

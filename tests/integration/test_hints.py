@@ -1,10 +1,12 @@
 """Gateway-Hint: what a model that goes in circles within one turn is told."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gateway.recording import hints
+from registry.catalog import model
 from tests.support.api import Api
 from workspace.demo import DEMO_TASK_ID
 
@@ -59,6 +61,15 @@ def test_identical_failures_get_a_firmer_answer_and_then_a_hint(api: Api) -> Non
         None,
         hints.REPEATED_FAILURE.format(count=3),
     ]
+
+
+def test_trial_before_a_confirmation_does_not_count(live_catalog: model.Catalog, make_key: Callable[..., str]) -> None:
+    confirming_api = Api(make_key(confirms=True))
+    body = {"op": "onto.task.delete", "args": {"task_id": UNKNOWN_ID}}
+    first, second = (confirming_api.post("exec", body, **TURN).json()["error"]["message"] for _ in range(2))
+
+    assert not first.startswith(hints.SAME_FAILURE)
+    assert second == f"{hints.SAME_FAILURE}{first}"
 
 
 def test_other_calls_and_calls_without_a_turn_get_no_hint(api: Api) -> None:
