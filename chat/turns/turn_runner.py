@@ -95,7 +95,8 @@ class TurnRunner:
         except llm.LlmError as error:
             finish = self._fail("model_failed", _explain_model_error(error))
         except GatewayUnavailable:
-            finish = self._fail("gateway_unavailable", "The gateway cannot be reached. Try again soon.")
+            message = "The gateway cannot be reached. It may still be starting: try again in a few seconds."
+            finish = self._fail("gateway_unavailable", message)
         except GatewayRefused as refusal:
             finish = self._fail("gateway_refused", refusal.message, retryable=refusal.status >= 429)
         except Exception as error:
@@ -210,7 +211,7 @@ class TurnRunner:
         turn.written = self._loop.tools.ledger if self._loop else []
         self._log.append("usage", usage.to_dict())
         if finish == Finish.ERROR:
-            self._log.append("error", turn.error or {})
+            self._log.append("error", {**(turn.error or {}), "written": turn.written})
         else:
             title = titles.choose_title(self._conversation, self._turn, question=self._new.message)
             self._log.append(
