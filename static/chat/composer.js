@@ -21,6 +21,7 @@ export class Composer {
     });
     this.stopButton.addEventListener("click", onStop);
     this.field.addEventListener("input", () => this.update());
+    window.addEventListener("resize", () => this.update());
     this.field.addEventListener("keydown", (event) => this.noteKey(event));
     if (!this.field.value) this.field.value = sessionStorage.getItem(this.key) ?? "";
     this.update();

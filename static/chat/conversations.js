@@ -46,7 +46,7 @@ export class Conversations {
   moveToTop(id, text) {
     let item = this.list.find(id);
     if (!item) {
-      const title = text ? text.slice(0, MAX_TITLE) : byId("title").textContent;
+      const title = text ? shortenTitle(text) : byId("title").textContent;
       item = buildItem({ id, title });
       item.querySelector("a").setAttribute("aria-current", "page");
       this.setHeading(title);
@@ -190,6 +190,14 @@ export class Conversations {
     (this.list.items.at(Math.min(at, this.list.items.length - 1))?.querySelector("a") ?? this.search).focus();
     showToast("Conversation deleted");
   }
+}
+
+/** Return the beginning of a message, as chat/conversations/start_turn.py does. */
+function shortenTitle(text) {
+  const line = text.trim().replace(/\s+/g, " ");
+  if (line.length <= MAX_TITLE) return line;
+  const start = line.slice(0, MAX_TITLE - 1);
+  return `${start.slice(0, start.lastIndexOf(" ")).trimEnd() || start}…`;
 }
 
 /** What the panel has instead of a list. Its address names the conversation, so that a reload finds it. */

@@ -23,6 +23,7 @@ export class Transcript {
   addQuestion(text) {
     const question = cloneTemplate("question-template");
     question.querySelector(".question-text").textContent = text;
+    question.classList.add("is-new");
     this.element.append(question);
     document.body.classList.remove("is-empty");
     this.scrollToEnd();
