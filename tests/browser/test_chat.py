@@ -62,7 +62,7 @@ class ChatSite(NamedTuple):
     guests: list[str]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a run sorts tests by their duration, so those of this module do not stand together
 def site(
     browser: Browser, set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ChatSite]:
@@ -151,7 +151,7 @@ def create_conversations_of_many_days() -> None:
         Conversation.objects.create(subject=HISTORIAN, title=f"{days} days ago", updated_at=at)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browsers(browser: Browser) -> Iterator[dict[str, BrowserUser]]:
     """Browsers by the address that they were opened for. They stay open: a new one loads every file again."""
     users: dict[str, BrowserUser] = {}
