@@ -131,7 +131,7 @@ def create_session(name: str, subject: str) -> str:
 
 
 def create_long_conversation() -> None:
-    conversation = Conversation.objects.create(subject=READER, title="A long conversation")
+    conversation = Conversation.objects.create(subject=READER, title="A long conversation", context={"type": "global"})
     Message.objects.bulk_create(
         Message(
             conversation=conversation,
@@ -227,7 +227,9 @@ def last_answer(page: Page) -> Locator:
 
 
 def wait_for_end(page: Page, state: str = "stop") -> None:
+    """Wait for the end of the last answer. If the message was refused, that is an answer of before, and an alert."""
     expect(last_answer(page)).to_have_attribute("data-state", state)
+    expect(page.locator("#alert")).to_be_empty()
 
 
 def read_conversation_id(page: Page) -> str:
@@ -749,6 +751,8 @@ def test_long_conversation_is_not_rendered_again(site: ChatSite, open_chat: Call
         }"""
     )
     send(page, "One more")
+    expect(page.locator(".question, .answer")).to_have_count(LONG_MESSAGES + 2)
+    expect(last_answer(page)).to_contain_text("In two parts.")
     wait_for_end(page)
 
     assert page.evaluate("window.changed") == 0
