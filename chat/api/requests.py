@@ -46,8 +46,8 @@ class ProtocolRequest(serializers.Serializer[Any]):
 
     message = serializers.CharField(max_length=MAX_MESSAGE, required=False)
     context = ContextField(required=False)  # type: ignore[assignment]
-    decisions = DecisionField(  # type: ignore[call-arg]  # the list takes max_length
-        many=True, required=False, allow_empty=False, max_length=MAX_DECISIONS
+    decisions = serializers.ListField(
+        child=DecisionField(), required=False, allow_empty=False, max_length=MAX_DECISIONS
     )
 
     def validate_decisions(self, decisions: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -128,14 +128,15 @@ def _describe_errors(errors: Any, names: Mapping[str, str], path: str = "") -> l
         return [
             sentence
             for name, value in errors.items()
-            for sentence in _describe_errors(value, names, f"{path}{_describe_field(name, names)}")
+            for sentence in _describe_errors(value, names, _extend_path(path, name, names))
         ]
     if isinstance(errors, list):
         return [sentence for each in errors for sentence in _describe_errors(each, names, path)]
     return [f"{path}{errors}"]
 
 
-def _describe_field(name: str | int, names: Mapping[str, str]) -> str:
-    """Return a field as the beginning of a sentence; nothing for an entry of a list."""
-    is_field = isinstance(name, str) and name != "non_field_errors"
-    return f"{names.get(str(name), name)}: " if is_field else ""
+def _extend_path(path: str, name: str | int, names: Mapping[str, str]) -> str:
+    """Return the path of a field. Places in lists are left out: protocols have these lists elsewhere."""
+    if not isinstance(name, str) or name == "non_field_errors":
+        return path
+    return f"{path}{names.get(name, name)}: "

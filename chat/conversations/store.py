@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from chat.conversations.lookup import find_conversations, get_conversation
 from chat.conversations.turn_view import describe_conversation, describe_message
@@ -26,8 +26,9 @@ def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, 
         rows = rows.filter(Q(title__icontains=query.strip()) | Q(messages__text__icontains=query.strip())).distinct()
     if cursor:
         rows = _filter_after(rows, cursor)
-    page = list(rows[: size + 1])
-    conversations = [describe_conversation(row) for row in page[:size]]
+    running = Message.objects.filter(conversation=OuterRef("pk"), role=Message.Role.ASSISTANT, finish="")
+    page = list(rows.annotate(is_answering=Exists(running))[: size + 1])
+    conversations = [{**describe_conversation(row), "is_answering": row.is_answering} for row in page[:size]]
     if len(page) <= size:
         return {"conversations": conversations}
     last = page[size - 1]

@@ -91,14 +91,15 @@ def build_headline(args: Mapping[str, Any], answer: Mapping[str, Any] | None) ->
 
 def build_question(answer: Mapping[str, Any]) -> Question:
     """Return what the user is asked about the first call of an answer that waits for them."""
-    for envelope in envelopes.iter_envelopes(answer):
-        if envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED:
-            confirmation = envelopes.get_error(envelope)["details"].get("confirmation") or {}
-            operation = confirmation.get("operation") or {}
-            approve, decline = wording.name_decision(operation)
-            action = str(operation.get("action") or "run").replace("_", " ")
-            return Question(f"This would {action} the {wording.describe_row(operation)}.", approve, decline)
-    return Question("This needs your agreement.", "Run it", "Don’t run")
+    waiting = (
+        envelopes.get_error(envelope)["details"]
+        for envelope in envelopes.iter_envelopes(answer)
+        if envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED
+    )
+    operation = (next(waiting).get("confirmation") or {}).get("operation") or {}
+    approve, decline = wording.name_decision(operation)
+    action = str(operation.get("action") or "run").replace("_", " ")
+    return Question(f"This would {action} the {wording.describe_row(operation)}.", approve, decline)
 
 
 def format_duration(milliseconds: int | None) -> str:

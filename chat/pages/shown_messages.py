@@ -65,7 +65,6 @@ class ShownMessage:
     id: str
     is_question: bool
     text: str
-    created_at: str
     state: str = ""
     pieces: tuple[Piece, ...] = ()
     writes: tuple[Write, ...] = ()
@@ -83,21 +82,40 @@ class ShownConversation:
 
 
 def show_messages(messages: Sequence[Message]) -> ShownConversation:
-    """Return the messages of a conversation, in order, with their calls prefetched."""
+    """Return the messages of a conversation, in order, with their calls prefetched.
+
+    A question that was sent again because its answer failed before it had begun is shown once. The page does the same
+    (static/chat/transcript.js).
+    """
     shown = ShownConversation()
     last_question = max((each.position for each in messages if each.role == Message.Role.USER), default=0)
-    for message in messages:
+    for message in _drop_failed_attempts(messages):
         if message.role == Message.Role.USER:
-            created_at = message.created_at.isoformat()
-            shown.messages.append(ShownMessage(str(message.pk), True, message.text, created_at))
+            shown.messages.append(ShownMessage(str(message.pk), True, message.text))
         else:
             shown.messages.append(_show_answer(message, shown.names, is_waiting=message.position > last_question))
     return shown
 
 
+def _drop_failed_attempts(messages: Sequence[Message]) -> list[Message]:
+    shown: list[Message] = []
+    for message in messages:
+        if message.role == Message.Role.USER and len(shown) >= 2:
+            question, answer = shown[-2:]
+            if _has_failed_early(answer) and question.role == message.role and question.text == message.text:
+                del shown[-2:]
+        shown.append(message)
+    return shown
+
+
+def _has_failed_early(answer: Message) -> bool:
+    has_failed = answer.finish in (Finish.ERROR, Finish.INTERRUPTED)
+    return has_failed and not answer.text.strip() and not answer.written and not answer.calls.all()
+
+
 def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> ShownMessage:
     if not message.finish:  # the page gets everything from the stream
-        return ShownMessage(str(message.pk), False, "", message.created_at.isoformat(), state="waiting")
+        return ShownMessage(str(message.pk), False, "", state="waiting")
     calls = list(message.calls.all())
     for call in calls:
         names.learn((call.envelope or {}).get("result") or (call.envelope or {}).get("results"))
@@ -106,7 +124,6 @@ def _show_answer(message: Message, names: NamesSeen, *, is_waiting: bool) -> Sho
         id=str(message.pk),
         is_question=False,
         text=message.text,
-        created_at=message.created_at.isoformat(),
         state=message.finish,
         pieces=tuple(_split(message.text, calls, is_waiting=is_waiting)),
         writes=tuple(_list_writes(message.written)),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-# Action: what was done, what could not be done, and the button that leaves it undone.
+# What was done, by action.
 PAST = {
     "create": "Created",
     "update": "Changed",

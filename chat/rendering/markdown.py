@@ -4,6 +4,8 @@ No HTML of the source, no pictures (their addresses would tell where they are re
 """
 
 import functools
+import re
+from itertools import islice
 
 import nh3
 from markdown_it import MarkdownIt
@@ -15,6 +17,7 @@ TAGS = {
 ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 MAX_LENGTH = 100_000  # characters; longer texts are shown as they are
 MAX_NESTING = 20
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")  # as the parser counts them; str.splitlines knows more ends than it
 
 
 @functools.cache
@@ -44,4 +47,5 @@ def find_last_block(text: str) -> int:
     ]
     if len(starts) < 2:
         return 0
-    return sum(len(line) for line in text.splitlines(keepends=True)[: starts[-1]])
+    lines = islice(_LINE.finditer(text), starts[-1])
+    return max((line.end() for line in lines), default=0)

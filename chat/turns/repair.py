@@ -1,4 +1,4 @@
-"""What the model is told after a failed call: how to repair it, once for each op and error."""
+"""What the model is told after a failed call: how to repair it, once for each op, error and fields that are wrong."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -119,7 +119,8 @@ class TurnRunner:
         except llm.LlmError as error:
             finish = self._fail("model_failed", *_explain_model_error(error))
         except GatewayUnavailable:
-            finish = self._fail("gateway_unavailable", "The gateway cannot be reached.", "Try again soon.")
+            advice = "It may still be starting: try again in a few seconds."
+            finish = self._fail("gateway_unavailable", "The gateway cannot be reached.", advice)
         except GatewayRefused as refusal:
             finish = self._fail("gateway_refused", refusal.message, "", retryable=refusal.status >= 429)
         except Exception as error:

@@ -25,10 +25,24 @@ export function showAlert(text, ...buttons) {
   }
 }
 
-/** Change the text of the alert without its buttons, unless it is gone. */
-export function updateAlert(text) {
-  const element = byId("alert").querySelector(".alert-text");
-  if (element) element.textContent = text;
+/** Show an alert that says in how many seconds something can be sent again. Screen readers hear the number once. */
+export function showCountdown(text, seconds, onEnd) {
+  const end = Date.now() + seconds * 1000;
+  const describeWait = (left) => `You can send again in ${left} s.`;
+  const clock = createElement("span");
+  clock.setAttribute("aria-hidden", "true");
+  showAlert(text);
+  byId("alert").append(createElement("span", "visually-hidden", describeWait(seconds)), clock);
+  const tick = () => {
+    const left = Math.ceil((end - Date.now()) / 1000);
+    clock.textContent = describeWait(left);
+    if (left > 0) return;
+    clearInterval(timer);
+    if (clock.isConnected) showAlert(""); // otherwise another alert took its place
+    onEnd();
+  };
+  const timer = setInterval(tick, 250);
+  tick();
 }
 
 export function showConnection(text) {

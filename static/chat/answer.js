@@ -90,6 +90,20 @@ export class Answer {
 
   finish({ reason, written }) {
     this.setState(reason);
+    this.showWrites(written);
+    this.showNote(NOTES[reason] ?? "", { canRetry: false });
+    this.storeSource();
+  }
+
+  fail({ message, retryable, written = [] }) {
+    this.setState("error");
+    this.showWrites(written);
+    this.element.querySelector(".note").setAttribute("role", "alert");
+    this.showNote(message, { canRetry: retryable });
+    this.storeSource();
+  }
+
+  showWrites(written) {
     const lines = dropRepaired(written).map((operation) => {
       const line = createElement("li", "", describeWrite(operation));
       line.dataset.done = String(operation.status === "success");
@@ -98,15 +112,6 @@ export class Answer {
     const ledger = this.element.querySelector(".ledger");
     ledger.replaceChildren(...lines);
     ledger.hidden = lines.length === 0;
-    this.showNote(NOTES[reason] ?? "", { canRetry: false });
-    this.storeSource();
-  }
-
-  fail({ message, retryable }) {
-    this.setState("error");
-    this.element.querySelector(".note").setAttribute("role", "alert");
-    this.showNote(message, { canRetry: retryable });
-    this.storeSource();
   }
 
   showNote(text, { canRetry }) {

@@ -19,6 +19,7 @@ export function findCard(id) {
 export function createCard(data) {
   const card = cloneTemplate("card-template");
   card.dataset.call = data.id;
+  card.classList.add("is-new");
   card.querySelector(".card-args").textContent = toJson(data.args);
   if (data.name === "tool_help") card.querySelector(".card-envelope-title").textContent = "Help that was read";
   updateCard(card, data);

@@ -7,6 +7,7 @@ import { byId, readData } from "./dom.js";
 import { Outcome, TurnStream } from "./turn_stream.js";
 
 const RATE_LIMITED = 429;
+const SERVER_ERROR = 500;
 
 export class Chat {
   constructor({ transcript, composer, conversations }) {
@@ -17,22 +18,25 @@ export class Chat {
     this.stream = null;
     this.answer = null;
     this.messageId = "";
+    this.isStopping = false;
   }
 
   /** Send a message. If it is refused, its text goes back into the field. */
   async send(text) {
     if (this.stream) return;
+    const failed = this.transcript.findFailedAttempt(text);
     const question = this.transcript.addQuestion(text);
     const body = { message: text, ...(this.id ? { session_id: this.id } : { context: readData("place-data") }) };
-    const problem = await this.run((stream) => stream.start(body), { onAccepted: () => this.accept(text) });
+    const problem = await this.run((stream) => stream.start(body), { onAccepted: () => this.accept(text, failed) });
     if (problem) {
       this.transcript.remove(question);
       this.composer.restore(text);
-      this.explain(problem);
+      this.explain(problem, { isTextKept: true, retry: () => this.composer.submit() });
     }
   }
 
-  accept(text) {
+  accept(text, failedAttempt) {
+    this.transcript.remove(...failedAttempt);
     this.transcript.closeQuestions();
     this.conversations.moveToTop(this.id, text);
   }
@@ -49,10 +53,11 @@ export class Chat {
     const buttons = card.querySelectorAll("[data-decide]");
     buttons.forEach((button) => (button.disabled = true));
     const body = { session_id: this.id, decision: { call_id: card.dataset.call, approve } };
-    const problem = await this.run((stream) => stream.start(body));
+    const onAccepted = () => this.conversations.moveToTop(this.id);
+    const problem = await this.run((stream) => stream.start(body), { onAccepted });
     if (!problem) return;
     buttons.forEach((button) => (button.disabled = false));
-    this.explain(problem);
+    this.explain(problem, { retry: () => this.decide(card, approve) });
   }
 
   /** Follow the turn that ran when the page was loaded. */
@@ -60,16 +65,24 @@ export class Chat {
     const answer = this.transcript.findRunning();
     if (!answer) return;
     this.messageId = answer.element.dataset.message;
+    this.conversations.setAnswering(this.id, true);
     const problem = await this.run((stream) => stream.resume(this.messageId), { answer });
     if (problem) this.explain(problem);
   }
 
-  async stop() {
-    if (!this.stream || !this.messageId) return;
+  /** Stop the answer, as soon as the server has said which it is. */
+  stop() {
+    if (!this.stream || this.isStopping) return;
+    this.isStopping = true;
     this.composer.setStopping();
+    if (this.messageId) this.cancel();
+  }
+
+  async cancel() {
     try {
       await sendJson("POST", `sessions/${this.id}/cancel`, { message_id: this.messageId });
     } catch (problem) {
+      this.isStopping = false;
       this.composer.setRunning(true);
       this.explain(problem);
     }
@@ -108,6 +121,8 @@ export class Chat {
     } finally {
       this.stream = null;
       this.messageId = "";
+      this.isStopping = false;
+      this.conversations.setAnswering(this.id, false);
       this.transcript.setLive(false);
       this.composer.setRunning(false);
     }
@@ -135,6 +150,8 @@ export class Chat {
       this.conversations.openNew(id);
     }
     this.onAccepted();
+    this.conversations.setAnswering(id, true);
+    if (this.isStopping) this.cancel();
   }
 
   noteContext(data) {
@@ -168,25 +185,37 @@ export class Chat {
     if (isLost) announce("Connection lost. Reconnecting.");
   }
 
-  /** Say what to do about a request that was refused. */
-  explain(problem) {
-    if (problem.retryAfter !== null && problem.retryAfter !== undefined) {
+  /** Say what to do about a request that was refused. `retry` sends it again. */
+  explain(problem, { isTextKept = false, retry = null } = {}) {
+    const remedy = REMEDIES[problem.code];
+    if (problem.retryAfter != null) {
       const text = problem.status === RATE_LIMITED ? "Too many messages at once." : problem.message;
       this.composer.block(problem.retryAfter, text);
-    } else if (problem.code === "turn_running") {
-      const text = "An answer is still being written in this conversation. Your text is kept.";
-      showAlert(text, { label: "Show it", action: () => location.reload() });
-    } else if (problem.code === "not_found") {
-      const text = "This conversation was deleted. Your text is kept.";
-      showAlert(text, { label: "New chat", action: () => this.startNew() });
-    } else if (problem.status === 401) {
-      const text = "You were signed out. Your text is kept.";
-      showAlert(text, { label: "Sign in", action: () => location.reload() });
+    } else if (remedy) {
+      const text = isTextKept ? `${remedy.text} Your text is kept.` : remedy.text;
+      showAlert(text, { label: remedy.label, action: () => remedy.action(this) });
     } else {
-      showAlert(problem.message);
+      const canRetry = retry && (problem.status === 0 || problem.status >= SERVER_ERROR);
+      showAlert(problem.message, ...(canRetry ? [{ label: "Try again", action: retry }] : []));
     }
   }
 }
+
+/** What helps after a refusal, by its code. */
+const REMEDIES = {
+  turn_running: {
+    text: "An answer is still being written in this conversation.",
+    label: "Show it",
+    action: () => location.reload(),
+  },
+  not_found: { text: "This conversation was deleted.", label: "New chat", action: (chat) => chat.startNew() },
+  not_signed_in: { text: "You were signed out.", label: "Sign in", action: () => location.reload() },
+  csrf_failed: {
+    text: "You signed in again since this page was loaded.",
+    label: "Reload",
+    action: () => location.reload(),
+  },
+};
 
 const HANDLERS = {
   session: (chat, data) => chat.noteSession(data),

@@ -1,6 +1,6 @@
 /* The field for messages. What was typed is never lost: not if the server refuses it, and not on reload. */
 
-import { showAlert, updateAlert } from "./announcer.js";
+import { announce, showCountdown } from "./announcer.js";
 import { byId } from "./dom.js";
 
 const isTouch = matchMedia("(pointer: coarse)");
@@ -21,6 +21,7 @@ export class Composer {
     });
     this.stopButton.addEventListener("click", onStop);
     this.field.addEventListener("input", () => this.update());
+    window.addEventListener("resize", () => this.update());
     this.field.addEventListener("keydown", (event) => this.noteKey(event));
     if (!this.field.value) this.field.value = sessionStorage.getItem(this.key) ?? "";
     this.update();
@@ -50,7 +51,7 @@ export class Composer {
   }
 
   setRunning(isRunning) {
-    const hadFocus = this.stopButton === document.activeElement;
+    const hadFocus = [this.sendButton, this.stopButton].includes(document.activeElement);
     this.isRunning = isRunning;
     this.stopButton.disabled = false;
     this.update();
@@ -59,6 +60,7 @@ export class Composer {
 
   /** Say that the answer is being stopped, until it has ended. */
   setStopping() {
+    if (this.stopButton === document.activeElement) this.field.focus();
     this.stopButton.disabled = true;
   }
 
@@ -72,22 +74,11 @@ export class Composer {
   /** Let nothing be sent for some seconds, and count them down in the alert. */
   block(seconds, text) {
     this.blockedUntil = Date.now() + seconds * 1000;
-    showAlert(this.describeWait(text));
-    const timer = setInterval(() => {
-      if (Date.now() < this.blockedUntil) {
-        updateAlert(this.describeWait(text));
-        return;
-      }
-      clearInterval(timer);
-      showAlert("");
-      this.update();
-    }, 250);
     this.update();
-  }
-
-  describeWait(text) {
-    const seconds = Math.ceil((this.blockedUntil - Date.now()) / 1000);
-    return `${text} You can send again in ${seconds} s.`;
+    showCountdown(text, seconds, () => {
+      this.update();
+      announce("You can send again");
+    });
   }
 
   noteKey(event) {

@@ -2,21 +2,23 @@
 
 import { showAlert, showToast } from "./announcer.js";
 import { sendJson } from "./api.js";
-import { byId, cloneTemplate, createElement } from "./dom.js";
+import { ConversationList, buildItem, isItemAnswering, readItemTitle, setItemAnswering, setItemTitle } from "./conversation_list.js";
+import { byId, createElement } from "./dom.js";
 
 const SEARCH_PAUSE_MS = 200;
+const LOOK_AGAIN_MS = 4_000;
 const MAX_TITLE = 60;
 
 export class Conversations {
   newUrl = "/chat/";
 
   constructor() {
-    this.list = byId("conversations");
+    this.list = new ConversationList();
     this.menu = byId("conversation-menu");
     this.dialog = byId("delete-dialog");
     this.search = byId("search");
     this.item = null; // whose menu is open
-    this.list.addEventListener("click", (event) => {
+    this.list.element.addEventListener("click", (event) => {
       const button = event.target.closest(".conversation-more");
       if (button) this.openMenu(button);
     });
@@ -28,10 +30,11 @@ export class Conversations {
     });
     byId("more-conversations").addEventListener("click", () => this.load({ isMore: true }));
     this.dialog.addEventListener("close", () => this.dialog.returnValue === "delete" && this.delete(this.item));
+    this.watchAnswering();
   }
 
-  find(id) {
-    return this.list.querySelector(`[data-id="${CSS.escape(id)}"]`);
+  get currentId() {
+    return document.body.dataset.conversation;
   }
 
   /** Show a new conversation in the address, so that a reload finds it. */
@@ -41,20 +44,40 @@ export class Conversations {
 
   /** Put a conversation at the top of the list; a new one with its first message as the title. */
   moveToTop(id, text) {
-    let item = this.find(id);
+    let item = this.list.find(id);
     if (!item) {
-      item = this.buildItem({ id, title: text.slice(0, MAX_TITLE) });
+      const title = text ? shortenTitle(text) : byId("title").textContent;
+      item = buildItem({ id, title });
       item.querySelector("a").setAttribute("aria-current", "page");
-      this.setHeading(text.slice(0, MAX_TITLE));
+      this.setHeading(title);
     }
-    this.list.prepend(item);
-    byId("no-conversations").hidden = true;
+    this.list.moveToTop(item);
   }
 
   setTitle(id, title) {
-    const item = this.find(id);
-    if (item) this.fillItem(item, { id, title });
+    const item = this.list.find(id);
+    if (item) setItemTitle(item, title);
     this.setHeading(title);
+  }
+
+  setAnswering(id, isAnswering) {
+    const item = this.list.find(id);
+    if (item) setItemAnswering(item, isAnswering);
+  }
+
+  /** Other conversations may be answering, too: look again until none is. */
+  watchAnswering() {
+    clearTimeout(this.watch);
+    const others = () => this.list.items.filter((item) => isItemAnswering(item) && item.dataset.id !== this.currentId);
+    if (!others().length) return;
+    this.watch = setTimeout(async () => {
+      if (document.visibilityState === "visible") {
+        const page = await sendJson("GET", "sessions").catch(() => null); // it is asked again
+        const answering = new Set(page?.conversations.filter((each) => each.is_answering).map((each) => each.id));
+        if (page) others().forEach((item) => setItemAnswering(item, answering.has(item.dataset.id)));
+      }
+      this.watchAnswering();
+    }, LOOK_AGAIN_MS);
   }
 
   setHeading(title) {
@@ -64,10 +87,10 @@ export class Conversations {
 
   async load({ isMore = false } = {}) {
     const query = new URLSearchParams({ q: this.search.value.trim() });
-    if (isMore) query.set("cursor", this.list.dataset.cursor);
+    if (isMore) query.set("cursor", this.list.element.dataset.cursor);
     try {
       const page = await sendJson("GET", `sessions?${query}`);
-      if (!isMore && query.get("q") !== this.search.value.trim()) return; // typed on meanwhile
+      if (query.get("q") !== this.search.value.trim()) return; // typed on meanwhile
       this.showPage(page, isMore);
     } catch (problem) {
       showAlert(problem.message);
@@ -75,29 +98,13 @@ export class Conversations {
   }
 
   showPage(page, isMore) {
-    const items = page.conversations.map((each) => this.buildItem(each));
-    if (isMore) this.list.append(...items);
-    else this.list.replaceChildren(...items);
-    this.find(document.body.dataset.conversation)?.querySelector("a").setAttribute("aria-current", "page");
-    this.list.dataset.cursor = page.next_cursor ?? "";
+    if (isMore) this.list.append(page.conversations);
+    else this.list.replace(page.conversations);
+    this.list.find(this.currentId)?.querySelector("a").setAttribute("aria-current", "page");
+    this.list.element.dataset.cursor = page.next_cursor ?? "";
+    this.watchAnswering();
     byId("more-conversations").hidden = !page.next_cursor;
-    byId("no-conversations").hidden = this.list.childElementCount > 0;
     byId("no-conversations").textContent = this.search.value.trim() ? "Nothing found" : "No conversations yet";
-  }
-
-  buildItem(conversation) {
-    const item = cloneTemplate("conversation-template");
-    this.fillItem(item, conversation);
-    return item;
-  }
-
-  fillItem(item, { id, title }) {
-    const name = title || "Conversation";
-    item.dataset.id = id;
-    const link = item.querySelector("a");
-    link.href = `/chat/c/${id}/`;
-    link.textContent = name;
-    item.querySelector("button").setAttribute("aria-label", `More about ${name}`);
   }
 
   openMenu(button) {
@@ -126,7 +133,7 @@ export class Conversations {
     this.menu.hidePopover();
     if (entry.dataset.action === "rename") this.startRename(this.item);
     if (entry.dataset.action === "delete") {
-      byId("delete-name").textContent = this.item.querySelector("a").textContent;
+      byId("delete-name").textContent = readItemTitle(this.item);
       this.dialog.returnValue = "";
       this.dialog.showModal();
     }
@@ -136,7 +143,7 @@ export class Conversations {
   startRename(item) {
     const link = item.querySelector("a");
     const field = createElement("input", "rename");
-    field.value = link.textContent;
+    field.value = readItemTitle(item);
     field.maxLength = MAX_TITLE;
     field.setAttribute("aria-label", "Title");
     let isOver = false;
@@ -146,12 +153,14 @@ export class Conversations {
       field.replaceWith(link);
       link.focus();
       const title = field.value.trim();
-      if (isSaved && title && title !== link.textContent) this.rename(item, title);
+      if (isSaved && title && title !== readItemTitle(item)) this.rename(item, title);
     };
     field.addEventListener("blur", () => end(true));
     field.addEventListener("keydown", (event) => {
       if (event.key === "Enter" && !event.isComposing) end(true);
-      if (event.key === "Escape") end(false);
+      if (event.key !== "Escape") return;
+      event.preventDefault(); // on phones it would close the list
+      end(false);
     });
     link.replaceWith(field);
     field.select();
@@ -160,8 +169,8 @@ export class Conversations {
   async rename(item, title) {
     try {
       const renamed = await sendJson("PATCH", `sessions/${item.dataset.id}`, { title });
-      this.fillItem(item, renamed);
-      if (renamed.id === document.body.dataset.conversation) this.setHeading(renamed.title);
+      setItemTitle(item, renamed.title);
+      if (renamed.id === this.currentId) this.setHeading(renamed.title);
       showToast("Renamed");
     } catch (problem) {
       showAlert(problem.message);
@@ -175,17 +184,27 @@ export class Conversations {
       showAlert(problem.message);
       return;
     }
-    if (item.dataset.id === document.body.dataset.conversation) location.assign(this.newUrl);
-    item.remove();
-    byId("no-conversations").hidden = this.list.childElementCount > 0;
+    if (item.dataset.id === this.currentId) location.assign(this.newUrl);
+    const at = this.list.items.indexOf(item);
+    this.list.remove(item);
+    (this.list.items.at(Math.min(at, this.list.items.length - 1))?.querySelector("a") ?? this.search).focus();
     showToast("Conversation deleted");
   }
+}
+
+/** Return the beginning of a message, as chat/conversations/start_turn.py does. */
+function shortenTitle(text) {
+  const line = text.trim().replace(/\s+/g, " ");
+  if (line.length <= MAX_TITLE) return line;
+  const start = line.slice(0, MAX_TITLE - 1);
+  return `${start.slice(0, start.lastIndexOf(" ")).trimEnd() || start}…`;
 }
 
 /** What the panel has instead of a list. Its address names the conversation, so that a reload finds it. */
 export const NO_CONVERSATIONS = {
   newUrl: "/chat/panel/",
   moveToTop() {},
+  setAnswering() {},
   openNew(id) {
     history.replaceState(null, "", `?session=${id}`);
     byId("open-full").href = `/chat/c/${id}/`;

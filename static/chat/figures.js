@@ -16,8 +16,8 @@ export function showUsage(figures, { input, output, dollars }) {
   if (input + output > 0) {
     const text = `${formatCount(input + output)} tokens · ${formatDollars(dollars)}`;
     figures.querySelector(".figures-spent").textContent = text;
+    figures.hidden = false;
   }
-  figures.hidden = false;
 }
 
 function buildLayer({ name, tokens, budget, cut }) {

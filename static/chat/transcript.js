@@ -23,6 +23,7 @@ export class Transcript {
   addQuestion(text) {
     const question = cloneTemplate("question-template");
     question.querySelector(".question-text").textContent = text;
+    question.classList.add("is-new");
     this.element.append(question);
     document.body.classList.remove("is-empty");
     this.scrollToEnd();
@@ -52,6 +53,17 @@ export class Transcript {
     this.element.querySelectorAll('.card[data-status="confirm"]').forEach(leaveUndone);
   }
 
+  /** Return the last question and its answer if it is this question and its answer failed before it had begun.
+   *
+   * chat/pages/shown_messages.py leaves them out, too, once the question was sent again. */
+  findFailedAttempt(text) {
+    const answer = this.element.lastElementChild;
+    const question = answer?.previousElementSibling;
+    const isFailed = answer?.matches('.answer:is([data-state="error"], [data-state="interrupted"])');
+    const isEmpty = isFailed && !answer.querySelector(".pieces > *") && answer.querySelector(".ledger").hidden;
+    return isEmpty && question?.querySelector(".question-text")?.textContent === text ? [question, answer] : [];
+  }
+
   /** Take back what was added for a message that was refused. */
   remove(...elements) {
     elements.forEach((element) => element?.remove());
@@ -59,17 +71,23 @@ export class Transcript {
   }
 
   noteScroll() {
-    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
-    this.follows = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    this.follows = this.isAtEnd();
     this.jump.hidden = this.follows;
   }
 
+  isAtEnd() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    return scrollHeight - scrollTop - clientHeight < NEAR_END;
+  }
+
+  /** The transcript has grown or shrunk: go to its end if the reader follows it, else offer to. */
   keepUp() {
-    if (!this.isLive || !this.follows || this.isScheduled) return;
+    if (this.isScheduled) return;
     this.isScheduled = true;
     requestAnimationFrame(() => {
       this.isScheduled = false;
-      if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
+      if (this.isLive && this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
+      else this.jump.hidden = this.isAtEnd();
     });
   }
 

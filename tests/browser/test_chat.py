@@ -1,9 +1,11 @@
 """The chat's page in a browser: the whole loop with the scripted model, and every state with one that tests hold."""
 
+import copy
 import re
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -22,22 +24,23 @@ from chat.models import Conversation, Message, Profile
 from gateway.clients import api_keys
 from gateway.models import Client
 from tests.support import browser_users, http_servers
-from tests.support.browser_users import PHONE, BrowserUser
+from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
 from tests.support.http_servers import build_response
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, SECRETS, build_environment, make_key
-from tests.support.servers.processes import Server, eventually, run_server
+from tests.support.servers.processes import Server, eventually, free_port, run_server
 from tests.support.servers.stores import Store
-from workspace.demo import DEMO_SUBJECT
+from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 LONG_MESSAGES = 300
 READER = "reader"  # who has a long conversation
+HISTORIAN = "historian"  # who has conversations of many days
+NOW = datetime(2030, 3, 15, 14, tzinfo=UTC)  # of the historian: 10:00 in New York
 GUESTS = 25
 GUIDE_PICTURES = ("empty", "conversation", "confirm")
-SCHEMES = ("light", "dark")
 
 
 class ChatSite(NamedTuple):
@@ -48,6 +51,7 @@ class ChatSite(NamedTuple):
     """
 
     gateway: Server
+    gateway_line: CuttableLine  # from the second chat to the gateway
     scripted_url: str
     held_url: str
     model: HeldModel
@@ -58,7 +62,7 @@ class ChatSite(NamedTuple):
     guests: list[str]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # a run sorts tests by their duration, so those of this module do not stand together
 def site(
     browser: Browser, set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ChatSite]:
@@ -66,35 +70,41 @@ def site(
     with ExitStack() as stack:
         secret_key = SECRETS["SECRET_KEY"]
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER, SECRET_KEY=secret_key):
-            copy = stores.create_store(folder, set_up_store)
-            with copy.connected():
+            store = stores.create_store(folder, set_up_store)
+            with store.connected():
                 browser_users.create_users()
                 Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
                 guests = [f"guest-{number}" for number in range(GUESTS)]
-                subjects = {"admin": DEMO_SUBJECT, READER: READER} | {guest: guest for guest in guests}
+                subjects = {"admin": DEMO_SUBJECT} | {name: name for name in (READER, HISTORIAN, *guests)}
                 sessions = {name: create_session(name, subject) for name, subject in subjects.items()}
                 create_long_conversation()
+                create_conversations_of_many_days()
                 key, chat_key = make_key(), make_chat_key()
-        gateway = stack.enter_context(run_server(environment=build_environment(copy, folder), key=key))
+        gateway_port = free_port()
+        line = stack.enter_context(closing(CuttableLine(gateway_port)))
         model = HeldModel()
         stack.callback(model.stop)
         desk = http_servers.Server(embed_address)
         stack.callback(desk.stop)
-        common = {"CHAT_GATEWAY_URL": gateway.url, "CHAT_GATEWAY_KEY": chat_key}
+        key_setting = {"CHAT_GATEWAY_KEY": chat_key}
         llm = {"LLM_BASE_URL": model.url, "LLM_MODEL": "big", "LLM_FAST_MODEL": "quick"}
         prices = {
             "LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS": "0.40",
             "LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS": "1.60",
         }
-        scripted_url, held_url = stack.enter_context(
-            run_chats(
-                build_environment(copy, folder, **common),
-                build_environment(copy, folder, **common, **llm, **prices, CHAT_FRAME_ANCESTORS=desk.url("")),
-            )
+        held = llm | prices | {"CHAT_GATEWAY_URL": line.url, "CHAT_FRAME_ANCESTORS": desk.url("")}
+        chats = run_chats(
+            build_environment(store, folder, **key_setting, CHAT_GATEWAY_URL=f"http://127.0.0.1:{gateway_port}"),
+            build_environment(store, folder, **key_setting, **held),
         )
-        yield ChatSite(gateway, scripted_url, held_url, model, desk.url(), sessions, guests)
+        with ThreadPoolExecutor(1) as pool:  # the gateway starts at the same time
+            server = run_server(environment=build_environment(store, folder), key=key, port=gateway_port)
+            starting = pool.submit(stack.enter_context, server)
+            scripted_url, held_url = stack.enter_context(chats)
+            gateway = starting.result()
+        yield ChatSite(gateway, line, scripted_url, held_url, model, desk.url(), sessions, guests)
     with django_db_blocker.unblock():
-        stores.drop_store(copy)
+        stores.drop_store(store)
 
 
 def embed_address(request: bytes) -> bytes:
@@ -121,7 +131,7 @@ def create_session(name: str, subject: str) -> str:
 
 
 def create_long_conversation() -> None:
-    conversation = Conversation.objects.create(subject=READER, title="A long conversation")
+    conversation = Conversation.objects.create(subject=READER, title="A long conversation", context={"type": "global"})
     Message.objects.bulk_create(
         Message(
             conversation=conversation,
@@ -135,30 +145,62 @@ def create_long_conversation() -> None:
     )
 
 
-@pytest.fixture
-def open_chat(browser: Browser, site: ChatSite) -> Iterator[Callable[..., BrowserUser]]:
-    """Return a function that opens a browser in which somebody is signed in. It checks for errors at the end.
+def create_conversations_of_many_days() -> None:
+    for days in (0, 0.5, 1, 6, 20, 60, 400):  # ago
+        at = NOW - timedelta(days=days)
+        Conversation.objects.create(subject=HISTORIAN, title=f"{days} days ago", updated_at=at)
 
-    By default that is the admin with the scripted model, and a guest with the other one.
+
+@pytest.fixture(scope="session")
+def browsers(browser: Browser) -> Iterator[dict[str, BrowserUser]]:
+    """Browsers by the address that they were opened for. They stay open: a new one loads every file again."""
+    users: dict[str, BrowserUser] = {}
+    yield users
+    for user in users.values():
+        user.context.close()
+
+
+@pytest.fixture
+def open_chat(
+    browser: Browser, browsers: dict[str, BrowserUser], site: ChatSite
+) -> Iterator[Callable[..., BrowserUser]]:
+    """Return a function that opens a tab in which somebody is signed in. Errors of the tabs are checked at the end.
+
+    By default that is the admin with the scripted model, and a guest with the other one. With options it is a browser
+    of its own.
     """
     guest = site.guests.pop()
     with ExitStack() as stack:
 
         def start(url: str, name: str = "", **options: Any) -> BrowserUser:
-            person = stack.enter_context(browser_users.open_browser(browser, url, **options))
+            if options:
+                person = stack.enter_context(browser_users.open_browser(browser, url, **options))
+            else:
+                if url not in browsers:
+                    browsers[url] = BrowserUser(browser, url)
+                person = copy.copy(browsers[url])
+                person.page = person.context.new_page()
+                stack.callback(person.page.close)
             name = name or ("admin" if url == site.scripted_url else guest)
-            person.context.add_cookies([{"name": "sessionid", "value": site.sessions[name], "url": url}])
+            sign_in(person, site.sessions[name])
             stack.callback(check_browser, person)
             return person
 
         yield start
 
 
+def sign_in(person: BrowserUser, session: str) -> None:
+    person.context.add_cookies([{"name": "sessionid", "value": session, "url": person.url}])
+
+
 def check_browser(person: BrowserUser) -> None:
     hosts = {urlsplit(each).hostname for each in person.requests if not each.startswith(("data:", "blob:"))}
     assert hosts <= {"127.0.0.1"}
+    person.requests.clear()
     # Chromium reports failed requests. All else, such as a violation of the policy, is an error of the page.
-    assert [each for each in person.errors if "Failed to load resource" not in each] == []
+    errors = [each for each in person.errors if "Failed to load resource" not in each]
+    person.errors.clear()
+    assert errors == []
 
 
 @pytest.fixture
@@ -185,7 +227,9 @@ def last_answer(page: Page) -> Locator:
 
 
 def wait_for_end(page: Page, state: str = "stop") -> None:
+    """Wait for the end of the last answer. If the message was refused, that is an answer of before, and an alert."""
     expect(last_answer(page)).to_have_attribute("data-state", state)
+    expect(page.locator("#alert")).to_be_empty()
 
 
 def read_conversation_id(page: Page) -> str:
@@ -263,6 +307,7 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
     expect(page.locator(".figures-served")).to_contain_text("gateway · ")
     expect(page.locator(".layers tbody tr").first).to_contain_text("500")
     take_state(person, "figures")
+    check_page_in_both_schemes(person)
 
     page.get_by_role("button", name="Details of Draft the homepage copy").click()
     wait_for_end(page)
@@ -270,47 +315,51 @@ def test_card_opens_to_args_result_and_rows_whose_details_are_asked_for(
     expect(last_answer(page).locator(".card-op").last).to_have_text("onto.task.get")
 
 
-@pytest.mark.parametrize("is_approved", [True, False], ids=["delete", "keep"])
-def test_delete_is_confirmed_or_declined(
-    site: ChatSite,
-    open_chat: Callable[..., BrowserUser],
-    take_state: Callable[[BrowserUser, str], None],
-    is_approved: bool,
+def test_delete_waits_for_a_decision(
+    site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
 ) -> None:
     person = open_chat(site.scripted_url)
     page = person.page
     page.goto("/chat/")
-    page.locator(".suggestion", has_text="then delete it again").click()
+    suggestion = page.locator(".suggestion", has_text="then delete it again")
+    message = suggestion.get_attribute("data-send") or ""
+    suggestion.click()
     wait_for_end(page, "ask")
     expect(page.get_by_text("This would delete the task “Try the confirmation”.")).to_be_visible()
     expect(page.get_by_role("status")).to_have_text("Your decision is needed")
     take_state(person, "confirm")
+    check_page_in_both_schemes(person)
     page.reload()
 
-    page.get_by_role("button", name="Delete “Try the confirmation”" if is_approved else "Keep it").click()
+    deletion = last_answer(page).locator(".card", has_text="onto.task.delete")
+    page.get_by_role("button", name="Keep it").click()
     expect(page.locator(".answer")).to_have_count(2)
     wait_for_end(page)
-    card = page.locator(".card", has_text="onto.task.delete").first
-    expect(card).to_have_attribute("data-status", "success" if is_approved else "error")
+    expect(page.locator(".card[data-status=error]")).to_contain_text("onto.task.delete")
     expect(page.get_by_role("button", name="Keep it")).to_be_hidden()
-    rows = site.gateway.exec("onto.task.search", {"query": "Try the confirmation"}).json()["result"]["tasks"]
-    assert [each["title"] for each in rows if each["title"] == "Try the confirmation"] == (
-        [] if is_approved else ["Try the confirmation"]
-    )
+    assert count_tasks(site, "Try the confirmation") == 1
 
-
-def test_another_message_leaves_a_call_undone(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
-    page = open_chat(site.scripted_url).page
-    page.goto("/chat/")
-    page.locator(".suggestion", has_text="then delete it again").click()
+    send(page, message)
     wait_for_end(page, "ask")
-
     send(page, "Find a free hour next week.")
     wait_for_end(page)
     undone = page.locator(".card[data-status=undone]")
     expect(undone).to_contain_text("You went on without this. Nothing was done.")
     page.reload()
     expect(undone).to_contain_text("You went on without this. Nothing was done.")
+
+    send(page, message)
+    wait_for_end(page, "ask")
+    before = count_tasks(site, "Try the confirmation")
+    deletion.get_by_role("button", name="Delete “Try the confirmation”").click()
+    wait_for_end(page)
+    expect(page.locator(".card[data-status=success]", has_text="onto.task.delete")).to_be_visible()
+    assert count_tasks(site, "Try the confirmation") == before - 1
+
+
+def count_tasks(site: ChatSite, title: str) -> int:
+    rows = site.gateway.exec("onto.task.search", {"query": title}).json()["result"]["tasks"]
+    return sum(row["title"] == title for row in rows)
 
 
 def test_states_of_an_answer(
@@ -348,8 +397,14 @@ def test_states_of_an_answer(
     expect(needs_user).to_contain_text("util.web.search")
     expect(needs_user).to_contain_text("Needs you")
     expect(page.get_by_role("status")).to_have_text("Used tool util.web.search")
+    page.set_viewport_size({"width": 1280, "height": 360})
+    needs_user.locator("summary").click()  # whoever reads a card stays there while the answer grows
     more.release()
     wait_for_end(page)
+    page.get_by_role("button", name="Jump to the latest message").click()
+    expect(last_answer(page).locator(".text").last).to_be_in_viewport()
+    needs_user.locator("summary").click()
+    page.set_viewport_size(DESKTOP)
     take_state(person, "needs-user")
     expect(last_answer(page).locator(".figures-spent")).to_have_text("3,600 tokens · $0.0022")
     expect(page.get_by_role("heading", name="A title by the model")).to_be_visible()
@@ -394,6 +449,17 @@ def test_stop_keeps_what_was_written(
     expect(page.get_by_label("Message", exact=True)).to_be_enabled()
     take_state(person, "stopped")
 
+    never = Hold()
+    plan_answers(site, [never, "Never shown."])
+    waiting: list[Route] = []
+    page.route("**/chat/api/stream", lambda route: waiting.append(route), times=1)
+    send(page, "Stop at once")
+    page.get_by_role("button", name="Stop").click()
+    eventually(lambda: page.wait_for_timeout(10) or waiting, within=5, what="the request")
+    waiting[0].continue_()
+    wait_for_end(page, "cancelled")
+    never.release()
+
 
 def test_reload_while_streaming_goes_on_without_doubling(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     hold = Hold()
@@ -421,13 +487,38 @@ def test_switching_conversations_loses_nothing(site: ChatSite, open_chat: Callab
     send(page, "Answer while I am away")
     expect(last_answer(page)).to_contain_text("Before")
     id = read_conversation_id(page)
+    item = page.locator(f'.conversation[data-id="{id}"]')
+    expect(item.get_by_role("img", name="Answering")).to_be_visible()
+    page.clock.install()
     page.get_by_role("link", name="New chat").click()
     expect(page.locator("#welcome")).to_be_visible()
+    expect(item.get_by_role("img", name="Answering")).to_be_visible()
     hold.release()
+    eventually(lambda: site_has_ended(page, id), within=10, what="the answer's end")
+    page.clock.fast_forward(5_000)
+    expect(item.get_by_role("img", name="Answering")).to_be_hidden()
 
-    page.locator(f'.conversation[data-id="{id}"] a').click()
+    item.get_by_role("link").click()
     wait_for_end(page)
     expect(last_answer(page).locator(".text")).to_have_text("Before and after.")
+
+
+def site_has_ended(page: Page, conversation_id: str) -> bool:
+    messages = page.request.get(f"/chat/api/sessions/{conversation_id}").json()["messages"]
+    return bool(messages[-1]["finish"])
+
+
+def test_conversations_are_grouped_by_the_days_of_the_reader(
+    site: ChatSite, open_chat: Callable[..., BrowserUser]
+) -> None:
+    page = open_chat(site.held_url, HISTORIAN, timezone_id="America/New_York").page
+    page.clock.set_fixed_time(NOW)
+    page.goto("/chat/")
+
+    groups = ["Today", "Yesterday", "Previous 7 days", "Previous 30 days", "January", "February 2029"]
+    expect(page.locator(".conversation-day")).to_have_text(groups)
+    days = page.get_by_role("heading", name="Yesterday").locator("xpath=..").locator(".conversation-link")
+    expect(days).to_have_text(["0.5 days ago", "1 days ago"])  # half a day ago it was 22:00 in New York
 
 
 def test_broken_connection_is_resumed(
@@ -458,74 +549,124 @@ def test_broken_connection_is_resumed(
 def test_failed_answer_is_sent_again(
     site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
 ) -> None:
-    plan_answers(site, [Refusal()], ["Now it works."])
+    plan_answers(site, ["Now it works."], [Refusal()])
     person = open_chat(site.held_url)
     page = person.page
     page.goto("/chat/")
+    site.gateway_line.cut()
     send(page, "Try this")
 
     wait_for_end(page, "error")
-    expect(page.locator(".answer [role=alert]")).to_contain_text("The model refuses this request.")
+    expect(page.locator(".answer [role=alert]")).to_contain_text("It may still be starting")
+    expect(page.locator(".figures").first).to_be_hidden()
     take_state(person, "failed")
+    site.gateway_line.mend()
     page.get_by_role("button", name="Try again").click()
     wait_for_end(page)
-    expect(page.locator(".question-text")).to_have_text(["Try this", "Try this"])
     expect(last_answer(page)).to_contain_text("Now it works.")
+    expect(page.locator(".question-text")).to_have_text(["Try this"])
+    page.reload()
+    expect(page.locator(".question-text")).to_have_text(["Try this"])
+
+    send(page, "And this")
+    wait_for_end(page, "error")
+    expect(page.locator(".answer [role=alert]")).to_contain_text("The model refuses this request.")
 
 
-def test_rate_limit_keeps_the_text_and_counts_down(
+def test_failed_answer_says_what_it_had_written(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
+    task = {"project_id": DEMO_PROJECT_ID, "title": "Written before the failure"}
+    plan_answers(site, [ToolCallStep("onto.task.create", task)], [Refusal()])
+    page = open_chat(site.held_url, "admin").page
+    page.goto("/chat/")
+    send(page, "Create it")
+
+    wait_for_end(page, "error")
+    expect(page.locator(".ledger").first).to_have_text("Created task “Written before the failure”")
+    streamed = page.locator("#transcript").inner_text()
+    page.reload()
+    assert page.locator("#transcript").inner_text() == streamed
+
+
+def test_refusals_keep_the_text_and_say_what_helps(
     site: ChatSite, open_chat: Callable[..., BrowserUser], take_state: Callable[[BrowserUser, str], None]
 ) -> None:
-    plan_answers(site, ["Sent."])
-    error = {"code": "rate_limited", "message": "More than 20 messages in a minute.", "retryable": True}
-
-    def refuse(route: Route) -> None:
-        route.fulfill(status=429, json={"error": error}, headers={"Retry-After": "1"})
-
+    plan_answers(site, ["Sent."], ["Sent."], ["Sent."])
+    limit = {"code": "rate_limited", "message": "More than 20 messages in a minute.", "retryable": True}
+    busy = {"code": "too_many_turns", "message": "Too many answers are being written.", "retryable": True}
     person = open_chat(site.held_url)
-    page = person.page
+    page, alert = person.page, person.page.get_by_role("alert")
+    field = page.get_by_label("Message", exact=True)
     page.goto("/chat/")
-    page.route("**/chat/api/stream", refuse)
-    send(page, "Too much")
 
-    expect(page.get_by_role("alert")).to_contain_text("You can send again in")
-    expect(page.get_by_label("Message", exact=True)).to_have_value("Too much")
-    expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
-    expect(page.locator(".question")).to_have_count(0)
-    take_state(person, "rate-limited")
-    page.unroute("**/chat/api/stream")
-    expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+    for status, error, text in ((429, limit, "Too many messages at once."), (503, busy, busy["message"])):
+        refuse_next(page, status=status, json={"error": error}, headers={"Retry-After": "1"})
+        send(page, "Too much")
+        expect(alert).to_contain_text(f"{text}You can send again in 1 s.")
+        expect(alert.locator("[aria-hidden]")).to_have_text("You can send again in 1 s.")  # not read out each second
+        expect(field).to_have_value("Too much")
+        expect(page.get_by_role("button", name="Send", exact=True)).to_be_disabled()
+        expect(page.locator(".question")).to_have_count(0)
+        take_state(person, "rate-limited")
+        expect(page.get_by_role("status")).to_have_text("You can send again")
+        expect(page.get_by_role("button", name="Send", exact=True)).to_be_enabled()
+
+    refuse_next(page, status=502, body="<h1>Bad gateway</h1>")  # by a proxy
     page.keyboard.press("Enter")
+    expect(alert).to_contain_text("The chat answered with an error (502).")
+    alert.get_by_role("button", name="Try again").click()
     wait_for_end(page)
+
+    token = {"name": "csrftoken", "value": "a" * 32, "url": person.url}  # as after a sign-in in another tab
+    person.context.add_cookies([token])  # type: ignore[list-item]
+    send(page, "After another sign-in")
+    expect(alert).to_contain_text("You signed in again since this page was loaded. Your text is kept.")
+    alert.get_by_role("button", name="Reload").click()
+    expect(page.locator(".answer")).to_have_count(1)
+    expect(field).to_have_value("After another sign-in")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer")).to_have_count(2)
+    wait_for_end(page)
+
+    session = person.context.cookies()
+    person.context.clear_cookies(name="sessionid")
+    send(page, "After signing out")
+    expect(alert).to_contain_text("You were signed out. Your text is kept.")
+    alert.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Sign in to the chat")).to_be_visible()
+    person.context.add_cookies(session)  # type: ignore[arg-type]
+    page.reload()
+    expect(field).to_have_value("After signing out")
+    page.keyboard.press("Enter")
+    expect(page.locator(".answer")).to_have_count(3)
+    wait_for_end(page)
+
+
+def refuse_next(page: Page, **response: Any) -> None:
+    """Answer the next request for a stream instead of the server."""
+    page.route("**/chat/api/stream", lambda route: route.fulfill(**response), times=1)
 
 
 def test_second_message_while_an_answer_runs_is_explained(
     site: ChatSite, open_chat: Callable[..., BrowserUser]
 ) -> None:
     hold = Hold()
-    plan_answers(site, ["First", hold, "."], ["Second."])
-    page = open_chat(site.held_url).page
+    plan_answers(site, ["First."], ["Second", hold, "."])
+    page, other = (open_chat(site.held_url).page for _ in range(2))
     page.goto("/chat/")
     send(page, "Begin")
-    expect(last_answer(page)).to_contain_text("First")
-    id = read_conversation_id(page)
-    hold_other = open_chat(site.held_url).page
-    hold_other.goto(f"/chat/c/{id}/")
-    hold.release()
-    wait_for_end(hold_other)
-
-    again = Hold()
-    plan_answers(site, ["Third", again, "."])
-    send(page, "Go on")
-    expect(last_answer(page)).to_contain_text("Third")
-    send(hold_other, "And I")
-    expect(hold_other.get_by_role("alert")).to_contain_text("An answer is still being written")
-    expect(hold_other.get_by_label("Message", exact=True)).to_have_value("And I")
-    hold_other.get_by_role("button", name="Show it").click()
-    expect(last_answer(hold_other)).to_contain_text("Third")
-    again.release()
     wait_for_end(page)
-    wait_for_end(hold_other)
+    other.goto(f"/chat/c/{read_conversation_id(page)}/")
+
+    send(page, "Go on")
+    expect(last_answer(page)).to_contain_text("Second")
+    send(other, "And I")
+    expect(other.get_by_role("alert")).to_contain_text("An answer is still being written")
+    expect(other.get_by_label("Message", exact=True)).to_have_value("And I")
+    other.get_by_role("button", name="Show it").click()
+    expect(last_answer(other)).to_contain_text("Second")
+    hold.release()
+    wait_for_end(page)
+    wait_for_end(other)
 
 
 def test_conversations_are_searched_renamed_and_deleted(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
@@ -567,6 +708,7 @@ def test_message_to_a_deleted_conversation_is_kept(site: ChatSite, open_chat: Ca
     other.get_by_role("menuitem", name="Delete").click()
     other.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(other.locator(".conversation")).to_have_count(0)
+    expect(other.get_by_label("Search conversations")).to_be_focused()
 
     send(page, "Are you there?")
     expect(page.get_by_role("alert")).to_contain_text("This conversation was deleted.")
@@ -577,7 +719,8 @@ def test_message_to_a_deleted_conversation_is_kept(site: ChatSite, open_chat: Ca
 
 def test_copy_gives_the_markdown(site: ChatSite, open_chat: Callable[..., BrowserUser]) -> None:
     plan_answers(site, ["- **one**\n- two"])
-    person = open_chat(site.held_url, permissions=["clipboard-read", "clipboard-write"])
+    person = open_chat(site.held_url)
+    person.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = person.page
     page.goto("/chat/")
     send(page, "A list")
@@ -596,6 +739,7 @@ def test_long_conversation_is_not_rendered_again(site: ChatSite, open_chat: Call
     page.goto("/chat/")
     page.get_by_role("link", name="A long conversation").click()
     expect(page.locator(".question, .answer")).to_have_count(LONG_MESSAGES)
+    expect(last_answer(page)).to_be_in_viewport()
     assert page.locator(".answer").first.evaluate("each => getComputedStyle(each).contentVisibility") == "auto"
     page.evaluate(
         """() => {
@@ -607,6 +751,8 @@ def test_long_conversation_is_not_rendered_again(site: ChatSite, open_chat: Call
         }"""
     )
     send(page, "One more")
+    expect(page.locator(".question, .answer")).to_have_count(LONG_MESSAGES + 2)
+    expect(last_answer(page)).to_contain_text("In two parts.")
     wait_for_end(page)
 
     assert page.evaluate("window.changed") == 0
@@ -667,38 +813,39 @@ def test_keyboard_alone_is_enough(site: ChatSite, open_chat: Callable[..., Brows
     wait_for_end(page)
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-def test_pages_are_accessible_and_fit_a_phone(
-    browser: Browser, site: ChatSite, open_chat: Callable[..., BrowserUser], tmp_path: Path, scheme: str
+def test_empty_page_list_and_sign_in_are_accessible_and_fit_a_phone(
+    browser: Browser, site: ChatSite, open_chat: Callable[..., BrowserUser]
 ) -> None:
-    person = open_chat(site.scripted_url, color_scheme=scheme)
+    person = open_chat(site.held_url, HISTORIAN)
     page = person.page
     page.goto("/chat/")
-    check_page(person, tmp_path / f"empty-{scheme}.png")
-    page.locator(".suggestion", has_text="then delete it again").click()
-    wait_for_end(page, "ask")
-    page.locator(".card summary").first.click()
-    page.locator(".figures summary").first.click()
-    check_page(person, tmp_path / f"conversation-{scheme}.png")
+    check_page_in_both_schemes(person)
     page.set_viewport_size(PHONE)
     page.get_by_role("button", name="Conversations").click()
-    check_page(person, tmp_path / f"list-{scheme}.png")
+    check_page_in_both_schemes(person)
     page.locator(".conversation-more").first.click()
     expect(page.get_by_role("menuitem", name="Rename")).to_be_focused()
     page.keyboard.press("ArrowUp")
     expect(page.get_by_role("menuitem", name="Delete")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Title", exact=True)).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Title", exact=True)).to_have_count(0)
     expect(page.locator("#sidebar")).to_be_visible()
-    with browser_users.open_browser(browser, site.scripted_url, color_scheme=scheme) as stranger:
+    with browser_users.open_browser(browser, site.scripted_url) as stranger:
         stranger.page.goto("/chat/")
-        check_page(stranger, tmp_path / f"sign-in-{scheme}.png")
+        check_page_in_both_schemes(stranger)
 
 
-def check_page(person: BrowserUser, picture: Path) -> None:
-    """Check with axe-core, and on a phone that nothing is wider than the screen."""
-    assert person.find_accessibility_faults() == []
-    size = person.page.viewport_size
-    person.page.set_viewport_size(PHONE)
-    person.page.screenshot(path=picture)
-    assert person.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+def check_page_in_both_schemes(person: BrowserUser) -> None:
+    """Check with axe-core, the colours in both schemes, and on a phone that nothing is wider than the screen."""
+    page, size = person.page, person.page.viewport_size
     assert size is not None
-    person.page.set_viewport_size(size)
+    assert person.find_accessibility_faults() == []
+    page.emulate_media(color_scheme="dark")
+    assert person.find_accessibility_faults("color-contrast") == []
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size(PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    page.set_viewport_size(size)

@@ -249,6 +249,35 @@ def test_answer_that_failed_can_be_sent_again(http: HttpClient) -> None:
     assert re.search(r'data-action="retry">Try again', page)
 
 
+def test_answer_that_failed_at_once_has_no_figures(http: HttpClient) -> None:
+    page = read_page(http, create_answer(finish="error", error={"message": "Away."}, usage={"input": 0, "output": 0}))
+
+    assert page.count('<details class="figures" hidden>') == 2  # with that of the template
+
+
+@pytest.mark.parametrize(("text", "shown"), [("", 1), ("It began", 2)], ids=["at once", "later"])
+def test_question_that_was_sent_again_is_shown_once_if_it_failed_at_once(
+    http: HttpClient, text: str, shown: int
+) -> None:
+    conversation = create_answer(text=text, question="Again", finish="error", error={"message": "Away."})
+    Message.objects.create(conversation=conversation, position=3, role="user", text="Again")
+    Message.objects.create(conversation=conversation, position=4, role="assistant", text="Now.", finish="stop")
+    page = read_page(http, conversation)
+
+    assert page.count('<div class="question-text">Again</div>') == shown
+    assert page.count("Away.") == shown - 1
+    assert "<p>Now.</p>" in page
+
+
+def test_list_marks_conversations_that_are_answering(http: HttpClient) -> None:
+    create_answer(finish="", heartbeat_at=datetime.now(UTC))
+    create_answer()
+    page = http.get("/chat/").content.decode()
+
+    assert page.count('aria-label="Answering" hidden>') == 2  # with that of the template
+    assert page.count('aria-label="Answering">') == 1
+
+
 def test_no_text_becomes_markup(http: HttpClient) -> None:
     envelope = {"op": HOSTILE, "ok": True, "result": {"tasks": [{"title": HOSTILE}], "message": HOSTILE}}
     operation = {"entity": HOSTILE, "action": HOSTILE, "entity_name": HOSTILE}

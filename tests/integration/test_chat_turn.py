@@ -545,8 +545,9 @@ def test_gateway_that_is_away_is_an_error(chat: ChatHarness) -> None:
 
     chat.gateway = refuse
 
+    message = "The gateway cannot be reached. It may still be starting: try again in a few seconds."
     assert chat.say("Hello").of_type("error") == [
-        {"code": "gateway_unavailable", "message": "The gateway cannot be reached. Try again soon.", "retryable": True}
+        {"code": "gateway_unavailable", "message": message, "retryable": True}
     ]
 
 

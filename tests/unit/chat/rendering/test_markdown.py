@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.rendering.answer_text import AnswerText
-from chat.rendering.markdown import render_markdown
+from chat.rendering.markdown import find_last_block, render_markdown
 
 # What somebody may write into a task so that a model repeats it to the next reader.
 HOSTILE = [
@@ -90,3 +90,10 @@ def test_blocks_are_complete_and_in_order_however_the_text_arrives(size: int) ->
     assert "".join(html) == "".join(map(render_markdown, [TEXT]))
     assert answer.text == TEXT
     assert answer.close_block() is None
+
+
+@pytest.mark.parametrize("end", ["\u2028", "\x85", "\x0c", "\r", "\r\n"])
+def test_blocks_begin_where_the_parser_sees_them_begin(end: str) -> None:
+    first, second = f"One{end}two{end}three{end}four\n\n", "Five"
+
+    assert find_last_block(first + second) == len(first)
