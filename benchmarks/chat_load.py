@@ -88,16 +88,16 @@ async def serve_recorded(upstream: Address) -> AsyncIterator[str]:
 
     What is measured against it is not the server's share.
     """
-    answers: dict[bytes, bytes] = {}
+    answers: dict[tuple[bytes, bool], bytes] = {}
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while True:
                 head, body = await _read_request(reader)
-                path = head.split(b" ", 2)[1]
-                if path not in answers:
-                    answers[path] = await asyncio.to_thread(_forward, upstream, head, body)
-                writer.write(answers[path])
+                kind = head.split(b" ", 2)[1], body == b"{}"  # an empty report only checks the key
+                if kind not in answers:
+                    answers[kind] = await asyncio.to_thread(_forward, upstream, head, body)
+                writer.write(answers[kind])
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
         except asyncio.CancelledError:

@@ -6,6 +6,7 @@ unknown id, and also counts, orders, suggestions and pages.
 """
 
 import json
+import random
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,6 +41,7 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)"
 # Texts that find other subjects' rows. Not a complete canary, because the caller's own new rows may contain it.
 SEARCH_TEXTS = st.sampled_from([CANARY, f"{CANARY}a", f"{CANARY}aa", "canarry", "canary or so", "a plain text"])
 
+SHARE = 0.3  # of the pairs of an argument and an invisible row that `make test` tries
 UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 
 # `make test` makes some hundred calls, `make test-all` ten times as many.
@@ -230,6 +232,8 @@ def test_id_arguments_refuse_invisible_and_deleted_rows(make_world: Callable[[],
             # For a slot that takes many kinds the member is enough: for the member, rows are invisible in all ways.
             for subject in SUBJECTS if is_thorough() and _get_kind(op, slot[-1]) else (MEMBER,):
                 for id in _pick_invisible_ids(world, kind, visible[subject], visible):
+                    if random.random() > SHARE and not is_thorough():
+                        continue
                     refused = world.call(subject, op, _set_slot(args, slot, id))
                     assert not refused["ok"], (op, slot, subject, id)
                     if args is not valid and id not in valid.values():  # the args name its kind, so the row is found
