@@ -15,7 +15,7 @@ _subjects: dict[object, str] = {}  # by a token of each open stream
 
 
 class _CountedStream:
-    """Content of a response. It counts until Django closes it, or drops it before it has begun."""
+    """Content of a response. It counts until it ends or Django closes it, or drops it before it has begun."""
 
     def __init__(self, subject: str, content: AsyncIterator[bytes]) -> None:
         token = object()
@@ -24,8 +24,11 @@ class _CountedStream:
         self.close = finalize(self, _subjects.pop, token, None)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self._content:
-            yield part
+        try:
+            async for part in self._content:
+                yield part
+        finally:
+            self.close()
 
 
 def limit_streams(response: StreamingHttpResponse, *, subject: str) -> StreamingHttpResponse:

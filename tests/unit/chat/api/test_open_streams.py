@@ -1,0 +1,67 @@
+"""How many streams a subject may follow at once."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+
+import pytest
+from django.http import StreamingHttpResponse
+
+from chat.api import open_streams
+from chat.api.open_streams import MAX_STREAMS, limit_streams
+from chat.errors import ApiError
+from tests.support.async_views import call_in_thread
+
+
+@pytest.fixture(autouse=True)
+def _no_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(open_streams, "_subjects", {})
+
+
+async def iter_parts() -> AsyncIterator[bytes]:
+    yield b"one"
+    yield b"two"
+
+
+def open_stream(subject: str = "a") -> StreamingHttpResponse:
+    return limit_streams(StreamingHttpResponse(iter_parts()), subject=subject)
+
+
+def test_streams_of_each_subject_are_limited() -> None:
+    streams = [open_stream() for _ in range(MAX_STREAMS)]
+
+    with pytest.raises(ApiError) as refusal:
+        open_stream()
+    assert (refusal.value.status, refusal.value.code, len(streams)) == (429, "rate_limited", MAX_STREAMS)
+    assert open_stream("b")
+
+
+def test_stream_that_is_read_to_its_end_counts_no_more() -> None:
+    streams = [open_stream() for _ in range(MAX_STREAMS)]
+
+    async def read() -> list[bytes]:
+        return [part async for part in streams[0]]
+
+    assert call_in_thread(lambda: asyncio.run(read())) == [b"one", b"two"]
+    assert open_stream()
+
+
+def test_stream_whose_reader_leaves_counts_no_more() -> None:
+    streams = [open_stream() for _ in range(MAX_STREAMS)]
+
+    async def read() -> bytes:
+        async for part in streams[0]:
+            return part
+        raise AssertionError("there are parts")
+
+    assert call_in_thread(lambda: asyncio.run(read())) == b"one"
+    assert open_stream()
+
+
+def test_stream_that_was_never_begun_counts_until_it_is_dropped() -> None:
+    streams = [open_stream() for _ in range(MAX_STREAMS)]
+
+    streams.clear()
+    gc.collect()
+
+    assert open_stream()
