@@ -72,7 +72,9 @@ export class Conversations {
     if (!others().length) return;
     this.watch = setTimeout(async () => {
       if (document.visibilityState === "visible") {
-        const page = await sendJson("GET", "sessions").catch(() => null); // it is asked again
+        const page = await sendJson("GET", "sessions").catch((problem) =>
+          problem.status === 401 ? { conversations: [] } : null, // signed out: no more; else it is asked again
+        );
         const answering = new Set(page?.conversations.filter((each) => each.is_answering).map((each) => each.id));
         if (page) others().forEach((item) => setItemAnswering(item, answering.has(item.dataset.id)));
       }
