@@ -279,7 +279,7 @@ UNFOLD = {
 WHITENOISE_USE_FINDERS = not PRODUCTION
 # Without autorefresh WhiteNoise reads file sizes once at startup, and would cut off files that are edited later.
 WHITENOISE_AUTOREFRESH = not PRODUCTION
-WHITENOISE_MAX_AGE = 60 if PRODUCTION else 0
+WHITENOISE_MAX_AGE = 60 if PRODUCTION else 10  # seconds: a page does not ask again for the 30 files of the last one
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

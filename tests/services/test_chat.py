@@ -45,11 +45,11 @@ class Chats:
         return hold
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def chats(
     server_for_all: tuple[Server, Store], django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Chats]:
-    """The chat processes for all tests of this module."""
+    """The chat processes for all tests of this module, which may run between others."""
     gateway, store = server_for_all
     with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER), store.connected():
         key = make_key(subject="")

@@ -112,7 +112,7 @@ def started(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
         yield start
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def production_for_all(
     set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Server, Store]]:

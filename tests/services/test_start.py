@@ -70,7 +70,7 @@ def connect(django_db_blocker: DjangoDbBlocker) -> Connect:
     return connected
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def started_checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A checkout on SQLite that was started once. Tests copy it."""
     checkout = checkouts.copy_checkout(tmp_path_factory.mktemp("start") / "checkout")
