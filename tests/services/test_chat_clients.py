@@ -1,16 +1,21 @@
-"""The official clients of AG-UI and of the AI SDK talk to a running chat, unmodified (chat_clients/)."""
+"""Programs that others wrote talk to a running chat, unmodified (chat_clients/): clients, and a server of models."""
 
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from chat.scripted_model.server import ScriptedModelServer
+from chat.scripted_model.suggestions import SUGGESTIONS
 from tests.services.test_chat import start_chat
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.chat import ChatServer
+from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, eventually, free_port
 from workspace.demo import DEMO_SUBJECT
 from workspace.models import Task
 
@@ -25,18 +30,74 @@ CLIENTS = Path(__file__).parent / "chat_clients"
 DELETE = "Delete the task “Draft the homepage copy”"
 
 
-@pytest.mark.parametrize("client", ["ag-ui.mjs", "ai-sdk.mjs"])
-def test_official_client_runs_and_confirms(start_chat: Callable[..., ChatServer], tmp_path: Path, client: str) -> None:
+@pytest.fixture
+def packages(tmp_path: Path) -> Path:
+    """A folder with the packages of npm."""
     if shutil.which("npm") is None:
         pytest.skip("npm is needed to install the clients")
-    chat = start_chat()
     folder = shutil.copytree(CLIENTS, tmp_path / "clients", ignore=shutil.ignore_patterns("node_modules"))
+    run(["npm", "ci", "--silent"], folder)
+    return folder
+
+
+def run(command: list[str], folder: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
+    done = subprocess.run(command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
+
+
+@pytest.mark.parametrize("client", ["ag-ui.mjs", "ai-sdk.mjs"])
+def test_official_client_runs_and_confirms(start_chat: Callable[..., ChatServer], packages: Path, client: str) -> None:
+    chat = start_chat()
     variables = {"CHAT_URL": chat.url, "CHAT_KEY": chat.key, "CHAT_SUBJECT": DEMO_SUBJECT, "DELETE_MESSAGE": DELETE}
-    for command in (["npm", "ci", "--silent"], ["node", client]):
-        done = subprocess.run(
-            command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+
+    done = run(["node", client], packages, **variables)
 
     assert done.stdout.strip().endswith("ok")
     assert not Task.objects.filter(title="Draft the homepage copy", deleted_at=None).exists()
+
+
+@contextmanager
+def serve_recordings(folder: Path, *arguments: str) -> Iterator[str]:
+    """Serve the answers in a folder with aimock, and yield the base URL."""
+    (folder / "recorded").mkdir(exist_ok=True)
+    port = free_port()
+    command = ["npx", "llmock", "--port", str(port), "--fixtures", "recorded", *arguments]
+    process = Process(command, environment=dict(os.environ), folder=folder)
+    try:
+        eventually(lambda: answers(f"http://127.0.0.1:{port}/health"), within=STARTS_WITHIN, what="aimock's start")
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.kill()
+
+
+def answers(url: str) -> bool:
+    with suppress(httpx2.TransportError):
+        return httpx2.get(url, **PLAIN_HTTP).status_code == 200
+    return False
+
+
+def ask(chat: ChatServer) -> tuple[str, list[tuple[str, str]]]:
+    """Return the text of the first suggestion's answer, and its calls."""
+    events = chat.send(DEMO_SUBJECT, SUGGESTIONS[0].text)
+    assert events[-1][1] == "done", events[-1]
+    text = "".join(data["delta"] for _, type, data in events if type == "text")
+    return text, [(data["op"], data["status"]) for _, type, data in events if type == "tool"]
+
+
+def test_scripted_model_is_recorded_and_replayed_by_aimock(
+    start_chat: Callable[..., ChatServer], packages: Path
+) -> None:
+    model = ScriptedModelServer(pace_ms=0)
+    upstream = model.start().removesuffix("/v1")
+    variables = {"LLM_MODEL": "scripted", "LLM_API_KEY": "unused"}
+    direct = ask(start_chat())
+
+    with serve_recordings(packages, "--record", "--provider-openai", upstream) as url:
+        recorded = ask(start_chat(LLM_BASE_URL=url, **variables))
+    model.stop()
+    with serve_recordings(packages, "--strict") as url:
+        replayed = ask(start_chat(LLM_BASE_URL=url, **variables))
+
+    assert direct == recorded == replayed
+    assert direct[1][-1] == ("onto.task.list", "success")
