@@ -17,7 +17,8 @@ class ApiError(Exception):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the error as a body has it."""
-        return {"code": self.code, "message": self.message, "retryable": self.status in (409, 429, 503)}
+        is_retryable = self.status in (429, 503) or self.code == "turn_running"
+        return {"code": self.code, "message": self.message, "retryable": is_retryable}
 
     def to_response(self) -> JsonResponse:
         """Return the response."""

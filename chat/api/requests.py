@@ -16,6 +16,16 @@ MAX_MESSAGE = 20_000
 MAX_DECISIONS = 40  # as many as a turn has calls
 
 
+class TextField(serializers.CharField):
+    """A text. Django REST framework's field takes numbers for texts, too."""
+
+    def to_internal_value(self, data: Any) -> str:
+        """Return the text."""
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return super().to_internal_value(data)
+
+
 class DecisionField(serializers.Serializer[Any]):
     """What the user answered to a call that needs their agreement."""
 
@@ -26,7 +36,7 @@ class DecisionField(serializers.Serializer[Any]):
 class StreamRequest(serializers.Serializer[Any]):
     """A message, or a decision about a call of the conversation."""
 
-    message = serializers.CharField(max_length=MAX_MESSAGE, required=False)
+    message = TextField(max_length=MAX_MESSAGE, required=False)
     session_id = serializers.UUIDField(required=False, allow_null=True)
     context = ContextField(required=False, allow_null=True)  # type: ignore[assignment]
     decision = DecisionField(required=False, allow_null=True)
@@ -44,7 +54,7 @@ class StreamRequest(serializers.Serializer[Any]):
 class ProtocolRequest(serializers.Serializer[Any]):
     """What is read of a request in another protocol: a message, or decisions about calls of the conversation."""
 
-    message = serializers.CharField(max_length=MAX_MESSAGE, required=False)
+    message = TextField(max_length=MAX_MESSAGE, required=False)
     context = ContextField(required=False)  # type: ignore[assignment]
     decisions = serializers.ListField(
         child=DecisionField(), required=False, allow_empty=False, max_length=MAX_DECISIONS
@@ -66,7 +76,7 @@ class CancelRequest(serializers.Serializer[Any]):
 class RenameRequest(serializers.Serializer[Any]):
     """A title by the user."""
 
-    title = serializers.CharField(max_length=60)
+    title = TextField(max_length=60)
 
 
 def read_body(request: HttpRequest, serializer_class: type[serializers.Serializer[Any]]) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
+from django.db.models import Max
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
 from chat.access.identity import Identity
 from chat.api.base import api_view, run_with_identity
@@ -26,7 +27,10 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
     """Return the events of a new turn, or those of one that runs or ended lately, after `Last-Event-ID`."""
     if request.method == "GET":
         event_id = request.headers.get(LAST_EVENT_ID) or request.GET.get("after", "")
-        turn_id, number, subject = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
+        found = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
+        if found is None:
+            return HttpResponse(status=204)
+        turn_id, number, subject = found
         return limit_streams(_respond(turn_id, number), subject=subject)
     body = read_body(request, StreamRequest)
     session_id = str(body["session_id"]) if body.get("session_id") else None
@@ -49,20 +53,26 @@ def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *
     return turn_runner.run_in_thread(new, identity.credentials).turn_id
 
 
-def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str]:
-    """Return the turn and the number of an event, and the turn's subject. Raises ApiError."""
+def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str] | None:
+    """Return the turn and the number of an event, and the turn's subject; None after the last event of all.
+
+    Raises ApiError.
+    """
     parsed = sse.parse_event_id(event_id)
     if parsed is None:
-        text = f"Send the id of the last event that you have in {LAST_EVENT_ID}, such as <message_id>:12, or 0 for all."
-        raise ApiError(400, "invalid_request", text)
+        text = f"Send the id of the last event that you have in {LAST_EVENT_ID}, such as <message_id>:12."
+        raise ApiError(400, "invalid_request", f"{text} <message_id>:0 asks for all.")
     turn_id, number = parsed
     turns = Message.objects.filter(pk=turn_id, role=Message.Role.ASSISTANT, conversation__subject=identity.subject)
     turn = turns.filter(conversation__deleted_at=None).first()
     if turn is None:
         raise ApiError(404, "not_found", "There is no such turn. Load the conversation instead.")
-    if turn.finish not in ("", Message.Finish.INTERRUPTED) and not turn.event_chunks.exists():
+    last = turn.event_chunks.aggregate(last=Max("last"))["last"]
+    if last is None and turn.finish not in ("", Message.Finish.INTERRUPTED):
         raise ApiError(404, "not_found", "The events of this turn are gone. Load the conversation instead.")
-    return turn_id, number, identity.subject
+    # An interrupted turn has one event more, which says so.
+    is_over = bool(turn.finish) and number >= (last or 0) + (turn.finish == Message.Finish.INTERRUPTED)
+    return None if is_over else (turn_id, number, identity.subject)
 
 
 def _respond(turn_id: str, after: int) -> StreamingHttpResponse:

@@ -82,7 +82,7 @@ export class TurnStream {
         const headers = { "Last-Event-ID": `${this.turn}:${this.last}` };
         const response = await send("GET", "stream", { headers, signal: this.abort.signal });
         this.onConnection(false);
-        return response;
+        return response.status === 204 ? Outcome.GONE : response; // 204: nothing comes after the last event
       } catch (error) {
         if (!(error instanceof ApiProblem)) throw error;
         if ([401, 403, 404, 409].includes(error.status)) return Outcome.GONE;

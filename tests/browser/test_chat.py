@@ -406,7 +406,9 @@ def test_states_of_an_answer(
     needs_user.locator("summary").click()
     page.set_viewport_size(DESKTOP)
     take_state(person, "needs-user")
-    expect(last_answer(page).locator(".figures-spent")).to_have_text("3,600 tokens · $0.0022")
+    expect(last_answer(page).locator(".figures-spent")).to_have_text(
+        "4,800 tokens · $0.0029"
+    )  # with those of the title
     expect(page.get_by_role("heading", name="A title by the model")).to_be_visible()
 
 

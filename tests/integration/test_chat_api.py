@@ -219,6 +219,7 @@ def test_check_of_a_key_leaves_no_trace_in_the_gateway(chat: ChatHarness) -> Non
         {"message": "Hello", "decision": {"call_id": str(uuid.uuid4()), "approve": True}},
         {"decision": {"call_id": str(uuid.uuid4()), "approve": True}},
         {"message": {"text": "Hello"}},
+        {"message": 5},
     ],
 )
 def test_malformed_requests_are_refused_and_store_nothing(person: AsyncViewClient, body: Any) -> None:
@@ -243,6 +244,27 @@ def test_events_of_an_old_turn_are_gone(person: AsyncViewClient) -> None:
     turn = make_conversation().messages.get(role="assistant")
 
     assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:3"})) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("finish", "number", "status"),
+    [
+        ("stop", 1, 200),
+        ("stop", 2, 204),
+        ("stop", 99, 204),
+        ("interrupted", 2, 200),
+        ("interrupted", 3, 204),
+        ("", 2, 200),
+    ],
+)
+def test_nothing_comes_after_the_last_event(person: AsyncViewClient, finish: str, number: int, status: int) -> None:
+    turn = make_conversation().messages.get(role="assistant")
+    Message.objects.filter(pk=turn.pk).update(finish=finish)
+    EventChunk.objects.create(message=turn, first=1, last=2, events='[["text", {"delta": "a"}], ["done", {}]]')
+
+    response = person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:{number}"})
+
+    assert response.status_code == status
 
 
 def test_message_begins_a_conversation_at_its_place(person: AsyncViewClient) -> None:
