@@ -26,10 +26,10 @@ async def conversations(request: HttpRequest) -> HttpResponseBase:
 @api_view("GET", "PATCH", "DELETE")
 async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Return a conversation with its messages and calls; rename it; delete it."""
-    title = read_body(request, RenameRequest)["title"] if request.method == "PATCH" else ""
 
     def work(identity: Identity) -> dict[str, Any] | None:
         if request.method == "PATCH":
+            title = read_body(request, RenameRequest)["title"]
             return store.rename(identity.subject, str(session_id), title=title)
         if request.method == "DELETE":
             store.delete(identity.subject, str(session_id))
@@ -51,14 +51,12 @@ async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
 @api_view("POST")
 async def cancel(request: HttpRequest, session_id: str) -> HttpResponseBase:
     """Stop the turn that runs. If `message_id` names one that has ended, nothing happens."""
-    message_id = read_body(request, CancelRequest).get("message_id")
-    cancelled = await run_with_identity(
-        request,
-        lambda identity: store.cancel(
-            identity.subject, str(session_id), message_id=str(message_id) if message_id else None
-        ),
-    )
-    return JsonResponse({"cancelled": cancelled})
+
+    def work(identity: Identity) -> bool:
+        message_id = read_body(request, CancelRequest).get("message_id")
+        return store.cancel(identity.subject, str(session_id), message_id=str(message_id) if message_id else None)
+
+    return JsonResponse({"cancelled": await run_with_identity(request, work)})
 
 
 @api_view("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -32,10 +32,14 @@ async def stream(request: HttpRequest) -> HttpResponseBase:
             return HttpResponse(status=204)
         turn_id, number, subject = found
         return limit_streams(_respond(turn_id, number), subject=subject)
+    turn_id = await run_with_identity(request, lambda identity: _start(request, identity), starts_turn=True)
+    return _respond(turn_id, 0)
+
+
+def _start(request: HttpRequest, identity: Identity) -> str:
     body = read_body(request, StreamRequest)
     session_id = str(body["session_id"]) if body.get("session_id") else None
-    turn_id = await run_with_identity(request, lambda identity: start(identity, body, session_id), starts_turn=True)
-    return _respond(turn_id, 0)
+    return start(identity, body, session_id)
 
 
 def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *, creates: bool = False) -> str:

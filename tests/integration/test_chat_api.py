@@ -246,6 +246,10 @@ def test_events_of_an_old_turn_are_gone(person: AsyncViewClient) -> None:
     assert get_code(person.get("/chat/api/stream", headers={"Last-Event-ID": f"{turn.pk}:3"})) == (404, "not_found")
 
 
+def test_who_asks_is_checked_before_what() -> None:
+    assert get_code(send(AsyncViewClient(), {})) == (401, "not_signed_in")
+
+
 @pytest.mark.parametrize(
     ("finish", "number", "status"),
     [
