@@ -136,6 +136,15 @@ class Days:
         return moment.astimezone(self.zone or UTC) if is_in_utc else moment
 
 
+def read_time(text: str, pattern: re.Pattern[str] = TIME) -> str | None:
+    """Return a time of day such as 17:00, None if the text names none."""
+    match = pattern.search(text)
+    if not match or int(match[1]) > 23 or int(match[2] or 0) > 59:
+        return None
+    hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0) if match[3] else int(match[1])
+    return f"{hour:02}:{match[2] or '00'}"
+
+
 def _parse_date(text: str, today: date) -> date | None:
     """Return a day and a month in words; without a year, the next such day."""
     if match := _DAY_OF_MONTH.search(text):

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.scripted_model.dates import Days
+from chat.scripted_model.dates import Days, read_time
 from chat.scripted_model.vocabulary import (
     ACTION_PATTERNS,
     DUE,
@@ -124,7 +124,7 @@ def read_changes(text: str, days: Days) -> dict[str, Any]:
         changes["priority"] = _read_priority(match)
     if match := _SHIFT.search(lower):
         changes[SHIFT_DAYS] = int(_NUMBERS.get(match[1]) or match[1]) * (7 if match[2] == "week" else 1)
-    elif _DATE_WORDS.search(lower) and (due := days.parse_day(lower) or _read_due_words(lower)):
+    elif _DATE_WORDS.search(lower) and (due := _read_due(lower, days)):
         changes["due_at"] = due
     if not changes and (state := _find_name(STATE_PATTERNS, lower)):
         changes["state_key"] = state
@@ -148,6 +148,12 @@ def _read_title(text: str, quoted: list[str]) -> str:
     renamed = _RENAME.search(text)
     is_new = renamed and len(quoted) == 1 and quoted[0] in renamed[1]
     return quoted[0].strip() if quoted and not is_new else ""
+
+
+def _read_due(lower: str, days: Days) -> str:
+    """Return a day, with its time if the message names one; else the words for it."""
+    day, time = days.parse_day(lower), read_time(lower)
+    return f"{day}T{time}" if day and time else day or _read_due_words(lower)
 
 
 def _read_due_words(lower: str) -> str:

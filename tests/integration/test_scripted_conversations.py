@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -206,3 +207,21 @@ def test_messages_of_curious_people_are_done_or_answered_plainly(
     chat = start()
 
     assert expected in chat.say(message)
+
+
+def test_due_date_keeps_its_time_of_day(start: Callable[..., Any]) -> None:
+    chat = start()
+
+    chat.say("Add a task “Call mom” due tomorrow at 5pm")
+    chat.say("2")
+
+    due = Task.objects.get(title="Call mom").due_at
+    assert due is not None
+    assert due.astimezone(ZoneInfo("Europe/Berlin")).hour == 17
+
+
+def test_tip_of_a_suggestion_works_as_it_stands(start: Callable[..., Any]) -> None:
+    chat = start()
+    tip = chat.say("Find a free hour next week.").rpartition("for example: ")[2]
+
+    assert "Scheduled “Plan the launch day”" in chat.say(tip)

@@ -5,7 +5,7 @@ from collections.abc import Generator
 from datetime import datetime, timedelta
 from typing import Any
 
-from chat.scripted_model.dates import TIME, Days
+from chat.scripted_model.dates import Days, read_time
 from chat.scripted_model.intents import SHIFT_DAYS, Intent
 from chat.scripted_model.op_names import build_op
 from chat.scripted_model.outcomes import Outcome
@@ -66,7 +66,7 @@ def _create_project(request: Request, title: str) -> Plan:
 
 
 def _create_event(intent: Intent, title: str, days: Days) -> Plan:
-    day, time = days.parse_day(intent.message), _read_time(intent.message)
+    day, time = days.parse_day(intent.message), read_time(intent.message)
     if not day:
         return f"When is **{title}**? Say, for example: create an event “{title}” tomorrow at 10:00."
     times = {"start_at": f"{day}T{time}" if time else day}
@@ -110,7 +110,7 @@ def plan_update(request: Request, days: Days) -> Plan:
 def _move_event(row: Row, changes: dict[str, Any], message: str, days: Days) -> dict[str, Any]:
     """Return the changes with the new time of an event, if the message names one. It takes as long as before."""
     start, end = (days.parse_local(row.fields.get(name)) for name in ("start_at", "end_at"))
-    time = _read_time(message, _MOVED_TO)
+    time = read_time(message, _MOVED_TO)
     if not time or not start:
         return changes
     moved = f"{days.parse_day(message) or start.date().isoformat()}T{time}"
@@ -142,7 +142,7 @@ def plan_schedule(request: Request, days: Days) -> Plan:
     row = yield from find_row(request, days, default_kind="task")
     message = request.intent.message
     named_minutes = read_minutes(message)
-    day, time = days.parse_day(message), _read_time(message)
+    day, time = days.parse_day(message), read_time(message)
     free = ""
     offered = read_ordinal(message) if request.offered_starts else None
     if day and time:
@@ -190,21 +190,13 @@ def _read_title(intent: Intent) -> str:
         return intent.title
     head = _HEAD.match(intent.message)
     text = intent.message[head.end() :] if head else intent.message
-    if head and re.match(rf"(?:{intent.kind or 'task'}|note)s?\b", text, re.IGNORECASE):
+    if head and text.partition(" ")[0].lower().removesuffix("s") in (intent.kind or "task", "note"):
         text = f"{head[0].split()[-1]} {text}"  # a status note
     text = _TASKS.sub("", text)
     if intent.project:
         text = _DANGLING.sub("", text.rpartition(intent.project)[0]) or text
     text = text.strip(" .!?:")[:200]
     return text[:1].upper() + text[1:]
-
-
-def _read_time(message: str, pattern: re.Pattern[str] = TIME) -> str | None:
-    match = pattern.search(message)
-    if not match or int(match[1]) > 23 or int(match[2] or 0) > 59:
-        return None
-    hour = int(match[1]) % 12 + (12 if match[3].lower() == "pm" else 0) if match[3] else int(match[1])
-    return f"{hour:02}:{match[2] or '00'}"
 
 
 def _add_minutes(start: str, minutes: int) -> str:
