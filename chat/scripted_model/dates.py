@@ -11,6 +11,7 @@ _TODAY = re.compile(r"\btoday is\b[^\n]{0,40}?\b(20\d\d-\d\d-\d\d)\b", re.IGNORE
 _ZONE = re.compile(r"\b((?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)/[\w/+-]+)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
+CLOCK_TIME = re.compile(r"\b(\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?\b", re.IGNORECASE)  # which no number is
 _IN_DAYS = re.compile(r"\bin (\d{1,3}) (day|week)s?\b")
 _WEEKDAY = re.compile(rf"\b(next )?({'|'.join(_WEEKDAYS)})\b")
 _MONTHS = (

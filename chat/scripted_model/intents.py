@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.scripted_model.dates import Days, read_time
+from chat.scripted_model.dates import CLOCK_TIME, Days, read_time
 from chat.scripted_model.vocabulary import (
     ACTION_PATTERNS,
     DUE,
@@ -152,7 +152,7 @@ def _read_title(text: str, quoted: list[str]) -> str:
 
 def _read_due(lower: str, days: Days) -> str:
     """Return a day, with its time if the message names one; else the words for it."""
-    day, time = days.parse_day(lower), read_time(lower)
+    day, time = days.parse_day(lower), read_time(lower, CLOCK_TIME)
     return f"{day}T{time}" if day and time else day or _read_due_words(lower)
 
 

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gateway.batches import broker, leases, runner, store, sweep
+from gateway.batches import broker, leases, runner, service, store, sweep
 from gateway.models import Batch, BatchEntry
 from tests.support.api import Api
 from tests.support.batches import LIST, send_background_batch, send_batch, slow_down_op, wait_until_done
@@ -63,7 +63,9 @@ def test_waiting_thread_leaves_the_entries_to_running_threads(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker, "get_thread_count", lambda: 2)
-    slow_down_op(monkeypatch, "list_onto_tasks", 0.4)  # longer than the waiting thread's patience
+    monkeypatch.setattr(service, "WORKER_HEAD_START", 1.0)  # a busy machine may start no thread for a while
+    monkeypatch.setattr(service, "STANDSTILL_SECONDS", 20.0)
+    slow_down_op(monkeypatch, "list_onto_tasks", 1.2)  # longer than the waiting thread's patience
 
     batch = send_batch(api, *[LIST] * 6, mode="parallel")
 

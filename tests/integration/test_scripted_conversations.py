@@ -209,10 +209,11 @@ def test_messages_of_curious_people_are_done_or_answered_plainly(
     assert expected in chat.say(message)
 
 
-def test_due_date_keeps_its_time_of_day(start: Callable[..., Any]) -> None:
+@pytest.mark.parametrize("time", ["at 5pm", "17:00", "by 5 pm"])
+def test_due_date_keeps_its_time_of_day(start: Callable[..., Any], time: str) -> None:
     chat = start()
 
-    chat.say("Add a task “Call mom” due tomorrow at 5pm")
+    chat.say(f"Add a task “Call mom” due tomorrow {time}")
     chat.say("2")
 
     due = Task.objects.get(title="Call mom").due_at

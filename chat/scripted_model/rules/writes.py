@@ -26,6 +26,7 @@ _MOVED_TO = re.compile(r"\b(?:at|to) (\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?
 _IMPACT = re.compile(r"\b(low|medium|high|critical)\b")
 _TASKS = re.compile(r"\bwith (?:the |\w+ )?tasks?:? (.+)$", re.IGNORECASE)
 _BETWEEN_TASKS = re.compile(r",(?: and)? | and ")
+_WORD = re.compile(r"[^\W_]+")
 _DANGLING = re.compile(r"\b(?:in|into|to|for|of|on)(?: the| my| project){0,3} ?$")
 DEADLINE_QUESTION = "Shall I move its deadline, too?"
 
@@ -190,7 +191,8 @@ def _read_title(intent: Intent) -> str:
         return intent.title
     head = _HEAD.match(intent.message)
     text = intent.message[head.end() :] if head else intent.message
-    if head and text.partition(" ")[0].lower().removesuffix("s") in (intent.kind or "task", "note"):
+    word = _WORD.match(text)
+    if head and word and word[0].lower().removesuffix("s") in (intent.kind or "task", "note"):
         text = f"{head[0].split()[-1]} {text}"  # a status note
     text = _TASKS.sub("", text)
     if intent.project:
