@@ -27,6 +27,7 @@ CI = bool(os.environ.get("CI"))
 BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
+FEW = 3  # failed tests that are run once more, alone: more of them are no accident
 
 # What pytest's exit codes mean where the counts do not show it.
 CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
@@ -41,6 +42,7 @@ class Run:
     seconds: float = 0
     passed: int = 0
     failed: int = 0
+    unstable: int = 0  # of the passed: failed, then passed when nothing else ran
     left_out: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -112,16 +114,40 @@ def _run(database: Database, seed: int, arguments: list[str]) -> Run:
     print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
     # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
     environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
+    started = time.monotonic()
+    run = Run(name=database.label)
+    run.code = _run_pytest(run, ["-n", "auto", f"--randomly-seed={seed}", *arguments], environment)
+    if run.code == 1 and 0 < run.failed <= FEW and "--pdb" not in arguments:
+        _run_failed_again(run, arguments, environment)
+    run.seconds = time.monotonic() - started
+    return run
+
+
+def _run_pytest(run: Run, arguments: list[str], environment: dict[str, str]) -> int:
+    """Run pytest, add its counts to `run` and return its exit code."""
     report = VAR / "junit.xml"
     report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", "-n", "auto", f"--randomly-seed={seed}"]
-    started = time.monotonic()
-    with _stopped_with_us(subprocess.Popen([*command, *arguments], cwd=ROOT, env=environment)) as process:
+    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *arguments]
+    with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=environment)) as process:
         code = process.wait()
-    run = Run(name=database.label, code=code, seconds=time.monotonic() - started)
     if report.exists():
         _count(run, report)
-    return run
+    return code
+
+
+def _run_failed_again(run: Run, arguments: list[str], environment: dict[str, str]) -> None:
+    """Run the failed tests once more, one at a time.
+
+    A machine that stands still for seconds can fail a test that waits for something. Such a test has a bug in how it
+    waits, so it is listed; but it says nothing about the change under test.
+    """
+    print(f"\n== {run.name}: the failed tests again, alone", flush=True)
+    again = Run(name=run.name)
+    alone = ["-n", "0", "-p", "no:randomly", "--last-failed", "--last-failed-no-failures=none"]
+    again.code = _run_pytest(again, [*arguments, *alone], environment)
+    if again.code == 0 and again.passed == run.failed:
+        run.code, run.unstable = 0, again.passed
+        run.passed, run.failed = run.passed + again.passed, 0
 
 
 @contextmanager
@@ -165,6 +191,8 @@ def _print_outcome(runs: list[Run]) -> None:
         ended = "" if run.is_good else f"  failed{CODES.get(run.code, '')}"
         print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
 
+    if unstable := sum(run.unstable for run in runs):
+        print(f"\nUnstable: {unstable} failed at first and passed alone. Look for the failure above and fix how it waits.")
     left_out = sum((run.left_out for run in runs), Counter[str]())
     print("\nLeft out:" if left_out else "\nNothing was left out.")
     for reason, count in left_out.most_common():

@@ -391,7 +391,8 @@ def test_batch_keeps_its_release_when_another_is_published(
 def test_batch_that_times_out_can_be_polled(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    settings.GATEWAY_BATCH_SECONDS = 1
+    settings.GATEWAY_BATCH_SECONDS = 2
+    monkeypatch.setattr(service, "WORKER_HEAD_START", 60.0)  # the held entry must not be run by the waiting request
     after = {"type": "help", "path": "onto", "depends_on": [0]}
 
     with hold_op(monkeypatch, "list_onto_tasks"):  # the batch is answered before this entry ends
