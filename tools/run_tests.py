@@ -192,7 +192,7 @@ def _print_outcome(runs: list[Run]) -> None:
         print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
 
     if unstable := sum(run.unstable for run in runs):
-        print(f"\nUnstable: {unstable} failed at first and passed alone. Look for the failure above and fix how it waits.")
+        print(f"\nUnstable: {unstable} failed, then passed alone. The failures stand above: fix how these tests wait.")
     left_out = sum((run.left_out for run in runs), Counter[str]())
     print("\nLeft out:" if left_out else "\nNothing was left out.")
     for reason, count in left_out.most_common():
