@@ -186,7 +186,7 @@ def _parse_body(value: Mapping[str, Any]) -> Body:
 
 
 def find_problems(value: Any, arguments: Collection[str]) -> list[str]:
-    """Return what is wrong with a mapping for an op with these arguments, one sentence each. Empty if it can be used."""
+    """Return what is wrong with a mapping for an op with these arguments, one sentence each; empty if nothing."""
     if errors := [_describe_error(error) for error in _get_validator().iter_errors(value)]:
         return errors
     mapping = parse_mapping(value)

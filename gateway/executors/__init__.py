@@ -5,6 +5,7 @@ from gateway.executors.base import Executor
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.executors.example import ExampleExecutor
 from registry.catalog import connections
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
 from registry.models import Connection
 
@@ -14,21 +15,21 @@ EXECUTORS: dict[str, Executor] = {
 }
 
 
-def explain_missing(kind: str, connection: str, tool_name: str) -> str:
-    """Return what a connection of this kind lacks to run a tool (see Connections.explain_missing); empty if nothing."""
-    if kind not in EXECUTORS:
-        return f'the connection "{connection}" is of a kind that nothing runs: {kind}'
-    return EXECUTORS[kind].explain_missing(connection, tool_name)
+def explain_missing(config: ConnectionConfig, target: UpstreamTarget) -> str:
+    """Return what a connection lacks to run an op (see Connections.explain_missing); empty if nothing."""
+    if config.kind not in EXECUTORS:
+        return f'the connection "{config.name}" is of a kind that nothing runs: {config.kind}'
+    return EXECUTORS[config.kind].explain_missing(config, target)
 
 
 def executor_for(op: CatalogOp) -> Executor:
     """Return the executor of an op's connection. Raises InternalError (503 not_connected) if the op cannot run."""
     current = connections.get_connections()
-    if missing := current.explain_missing(op.connection, op.tool_name):
+    if missing := current.explain_missing(op.target):
         raise InternalError(
             f"{op.op} cannot run: {missing}. Nothing was done; tell the administrator.",
             status=503,
             reason="not_connected",
             help_path=op.op,
         )
-    return EXECUTORS[current.kinds[op.connection]]
+    return EXECUTORS[current.by_name[op.connection].kind]

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from core.deadlines import Deadline
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
 
 Prepared = TypeVar("Prepared")
@@ -63,8 +64,8 @@ class Executor(Protocol):
 
     transactional: bool
 
-    def explain_missing(self, connection: str, tool_name: str) -> str:
-        """Return what the connection lacks to run a tool, in words that follow "cannot run: "; empty if nothing."""
+    def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
+        """Return what the connection lacks to run an op, in words that follow "cannot run: "; empty if nothing."""
 
     def prepare(self, work: UpstreamCall) -> Any:
         """Do what needs no transaction, such as network requests. The result is passed to `apply`."""

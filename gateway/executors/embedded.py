@@ -1,6 +1,6 @@
 """Executor of embedded upstreams: handlers in this process, on this database."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any, NoReturn
@@ -16,6 +16,7 @@ from gateway.contracts.errors import (
     describe_invalid_args,
 )
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
 from workspace import contract, errors
 
@@ -39,6 +40,13 @@ def add_upstream(connection: str, handlers: Mapping[str, Handler], lookups: cont
     _handlers_by_connection[connection] = handlers
     if lookups:
         _lookups_by_connection[connection] = lookups
+
+
+def explain_missing_handler(config: ConnectionConfig, target: UpstreamTarget, handlers: Collection[str]) -> str:
+    """Return that no handler has the op's tool name; empty if one has."""
+    if target.tool_name in handlers:
+        return ""
+    return f'the connection "{config.name}" has no handler for the tool "{target.tool_name}"'
 
 
 def find_lookups(connection: str) -> contract.Lookups | None:
@@ -68,10 +76,8 @@ class EmbeddedExecutor:
 
     transactional = True
 
-    def explain_missing(self, connection: str, tool_name: str) -> str:
-        if tool_name in _handlers_by_connection.get(connection, {}):
-            return ""
-        return f'the connection "{connection}" has no handler for the tool "{tool_name}"'
+    def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
+        return explain_missing_handler(config, target, _handlers_by_connection.get(config.name, {}))
 
     def prepare(self, work: UpstreamCall) -> Any:
         return _get_handler(work.op).prepare(work)

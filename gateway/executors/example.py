@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
+from gateway.executors.embedded import explain_missing_handler
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 
 _handlers: Mapping[str, BuiltinHandler[Any]] = {}
 
@@ -23,10 +25,8 @@ class ExampleExecutor:
 
     transactional = False
 
-    def explain_missing(self, connection: str, tool_name: str) -> str:
-        if tool_name in _handlers:
-            return ""
-        return f'the connection "{connection}" has no handler for the tool "{tool_name}"'
+    def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
+        return explain_missing_handler(config, target, _handlers)
 
     def prepare(self, work: UpstreamCall) -> Any:
         return _handlers[work.op.tool_name].prepare(work)

@@ -15,7 +15,7 @@ from analytics.reports import row_links
 from core.templatetags.admin_format import percent
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import connections, switches
-from registry.catalog.connections import Connections
+from registry.catalog.connections import Connections, UpstreamTarget
 from registry.drafts import history
 from registry.models import Op
 from registry.releases import token_count_job, unpublished
@@ -40,9 +40,13 @@ class DraftFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Op]) -> QuerySet[Op]:
         if self.value() == "cannot_run":
-            active = Op.objects.filter(status=Op.Status.ACTIVE).values_list("pk", "connection__name", "tool_name")
+            active = (
+                Op.objects.filter(status=Op.Status.ACTIVE)
+                .select_related("connection")
+                .only("connection__name", "tool_name", "upstream_name", "request", "status")
+            )
             current = connections.refresh_connections()
-            unrunnable = [pk for pk, name, tool_name in active if current.explain_missing(name or "", tool_name)]
+            unrunnable = [op.pk for op in active if explain_missing(op, current)]
             return queryset.filter(pk__in=unrunnable)
         if self.value() not in ("differs", "same"):
             return queryset
@@ -86,7 +90,8 @@ def explain_missing(op: Op, current: Connections) -> str:
     """Return what an op lacks to run (see Connections.explain_missing); empty if it can run or is retired."""
     if op.status != Op.Status.ACTIVE:
         return ""
-    return current.explain_missing(op.connection.name if op.connection else "", op.tool_name)
+    connection = op.connection.name if op.connection else ""
+    return current.explain_missing(UpstreamTarget(connection, op.tool_name, op.upstream_name, bool(op.request)))
 
 
 class OpListMixin(SwitchableMixin):

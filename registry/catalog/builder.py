@@ -37,7 +37,7 @@ def build_op(entry: dict[str, Any]) -> CatalogOp:
     fields = dict(entry)
     fields["schema"] = fields.pop("parameters_schema")
     fields["display_only"] = frozenset(fields.get("display_only", ()))
-    for name in ("contexts", "keywords", "aliases"):
+    for name in ("contexts", "keywords", "aliases", "result_fields"):
         fields[name] = tuple(fields.get(name, ()))
     fields["examples"] = tuple(_order_example(example, fields["schema"]) for example in fields.get("examples", ()))
     return CatalogOp(**fields)

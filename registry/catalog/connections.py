@@ -3,29 +3,76 @@
 Lists and cached answers depend on the current Connections, so that they leave out what cannot run.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from django.db.models import F
 
 from core.polled_query import PolledQuery, Row
-from registry.models import Connection
+from registry.models import Connection, UpstreamDefinition
 
-# Says what an upstream lacks to run a tool: (kind, connection, tool name) -> words as in `explain_missing`.
-UpstreamCheck = Callable[[str, str, str], str]
+
+@dataclass(frozen=True, slots=True)
+class ConnectionConfig:
+    """A connection's settings, without its secrets (see registry.models.connection)."""
+
+    name: str
+    kind: str
+    base_url: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    auth: str = Connection.Auth.NONE
+    key_in: str = Connection.KeyIn.HEADER
+    key_name: str = ""
+    username: str = ""
+    token_url: str = ""
+    authorize_url: str = ""
+    client_id: str = ""
+    scopes: str = ""
+    subject_as: str = Connection.SubjectAs.NONE
+    subject_header: str = ""
+    idempotency_header: str = ""
+    max_in_flight: int = 10
+    max_response_kb: int = 1000
+
+
+class UpstreamTarget(NamedTuple):
+    """Where an op runs: its connection, its names there, and whether it has a request to send."""
+
+    connection: str
+    tool_name: str
+    upstream_name: str = ""
+    has_request: bool = False
+
+
+# Says what an upstream lacks to run an op, in words as in `explain_missing`.
+UpstreamCheck = Callable[[ConnectionConfig, UpstreamTarget], str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connections:
-    """The connections at one moment: {name: kind}. Compared by identity, so that it is a fast cache key."""
+    """The connections at one moment, by name. Compared by identity, so that it is a fast cache key.
 
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    `held` are operations that changed upstream and wait for approval: (connection, upstream name).
+    """
 
-    def explain_missing(self, connection: str, tool_name: str) -> str:
+    by_name: Mapping[str, ConnectionConfig] = field(default_factory=dict)
+    held: frozenset[tuple[str, str]] = frozenset()
+
+    def explain_missing(self, target: UpstreamTarget) -> str:
         """Return what an op lacks to run, in words that follow "cannot run: "; empty if it can run."""
-        if not connection:
+        if not target.connection:
             return "no connection is set"
-        if connection not in self.kinds:
-            return f'the connection "{connection}" does not exist'
-        return _check_upstream(self.kinds[connection], connection, tool_name)
+        if target.connection not in self.by_name:
+            return f'the connection "{target.connection}" does not exist'
+        if self.is_held(target):
+            return "its definition changed upstream, and the change is not approved"
+        return _check_upstream(self.by_name[target.connection], target)
+
+    def is_held(self, target: UpstreamTarget) -> bool:
+        """Return whether the op's operation changed upstream and waits for approval."""
+        return (target.connection, target.upstream_name or target.tool_name) in self.held
 
 
 def set_upstream_check(check: UpstreamCheck) -> None:
@@ -40,21 +87,35 @@ def get_connections() -> Connections:
 
 
 def refresh_connections() -> Connections:
-    """Reload the connections, and replace those in memory if they changed. Takes one query."""
+    """Reload the connections, and replace those in memory if they changed. Takes two queries."""
     global _current, _rows
-    rows = _query.fetch_rows()
+    rows = _query.fetch_rows(), _held_query.fetch_rows()
     if _current is None or rows != _rows:
-        _rows, _current = rows, Connections(dict(rows))
+        _rows, _current = rows, Connections({row[0]: _build_config(row) for row in rows[0]}, frozenset(rows[1]))
     return _current
 
 
 def clear_connections() -> None:
     """Clear the connections from memory, as in a new process."""
     global _current, _rows
-    _current, _rows = None, []
+    _current, _rows = None, ([], [])
 
 
+def _build_config(row: Row) -> ConnectionConfig:
+    fields: dict[str, Any] = dict(zip(_FIELDS, row, strict=True))
+    return ConnectionConfig(**fields | {"headers": json.loads(fields["headers"])})
+
+
+_FIELDS = tuple(ConnectionConfig.__dataclass_fields__)
 _current: Connections | None = None
-_rows: list[Row] = []
-_query = PolledQuery(lambda: Connection.objects.order_by("name").values_list("name", "kind"))
-_check_upstream: UpstreamCheck = lambda kind, connection, tool_name: ""  # noqa: E731, ARG005 - until it is set
+_rows: tuple[list[Row], list[Row]] = ([], [])
+_query = PolledQuery(lambda: Connection.objects.order_by("name").values_list(*_FIELDS))
+_held_query = PolledQuery(
+    lambda: (
+        UpstreamDefinition.objects.filter(connection__is_pinned=True)
+        .exclude(seen_digest=F("approved_digest"))
+        .order_by("pk")
+        .values_list("connection__name", "upstream_name")
+    )
+)
+_check_upstream: UpstreamCheck = lambda config, target: ""  # noqa: E731, ARG005 - until it is set

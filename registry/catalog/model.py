@@ -7,12 +7,13 @@ from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar
 
-from registry.catalog.connections import Connections
+from registry.catalog.connections import Connections, UpstreamTarget
 from registry.catalog.switches import ALL_ON, Switches
 from registry.jsonschema import dialect
 from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import ROOT, Op, get_parent_path
+from registry.request_mapping import RequestMapping, parse_mapping
 
 T = TypeVar("T")
 
@@ -37,6 +38,8 @@ class CatalogOp:
     notes: str = ""
     keywords: tuple[str, ...] = ()
     argument_aliases: dict[str, str] = field(default_factory=dict)
+    request: dict[str, Any] = field(default_factory=dict)  # see registry.request_mapping
+    result_fields: tuple[str, ...] = ()  # what a model sees of the answer; empty: all of it
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False
@@ -49,6 +52,11 @@ class CatalogOp:
     policy: dict[str, list[str]] = field(default_factory=dict)
     examples: tuple[dict[str, Any], ...] = ()
     aliases: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> UpstreamTarget:
+        """Where the op runs."""
+        return UpstreamTarget(self.connection, self.tool_name, self.upstream_name, bool(self.request))
 
     @property
     def group(self) -> str:
@@ -66,6 +74,11 @@ class CatalogOp:
     @cached_property
     def validator(self) -> SchemaValidator:
         return SchemaValidator(self.schema)
+
+    @cached_property
+    def request_mapping(self) -> RequestMapping | None:
+        """The HTTP request that runs the op; None if it has none."""
+        return parse_mapping(self.request) if self.request else None
 
     @cached_property
     def arguments(self) -> dict[str, dict[str, Any]]:
@@ -158,7 +171,7 @@ class Visibility:
         """Return a sentence saying why an op is off or cannot run; empty if it is available."""
         if message := self.switches.explain_off(op.op, aliases=op.aliases, connection=op.connection):
             return message
-        missing = self.connections.explain_missing(op.connection, op.tool_name) if self.connections else ""
+        missing = self.connections.explain_missing(op.target) if self.connections else ""
         return f"{op.op} cannot run: {missing}." if missing else ""
 
     def has_scope(self, scope: str) -> bool:

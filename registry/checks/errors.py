@@ -5,9 +5,11 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from core import canonical_json
+from registry import request_mapping
 from registry.checks import surface_copy
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.jsonschema import schema_check
+from registry.jsonschema.arguments import iter_arguments
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
@@ -56,10 +58,15 @@ WITHOUT_ID_WRONG = _make_blocking_rule(
 FILE_INVALID = _make_blocking_rule(
     "file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files."
 )
+REQUEST_INVALID = _make_blocking_rule(
+    "request_invalid",
+    "A request that cannot be sent: a wrong method or style, a path without its parameters, an argument sent nowhere.",
+    "Say for each argument where it goes in the request.",
+)
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
-    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, FILE_INVALID),
+    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, REQUEST_INVALID, FILE_INVALID),
 )
 
 
@@ -119,6 +126,12 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
             findings.append(
                 ALIAS_WRONG.make_finding(path, "argument_aliases", message, "Write a name, or object.member.")
             )
+    if request := op.get("request"):
+        sendable = [name for name, _, _ in iter_arguments(schema)]
+        findings += [
+            REQUEST_INVALID.make_finding(path, "request", problem)
+            for problem in request_mapping.find_problems(request, sendable)
+        ]
     for name in op.get("display_only", []):
         if name in arguments:
             findings.append(DISPLAY_WRONG.make_finding(path, "display_only", f"{name} is an argument."))

@@ -9,6 +9,7 @@ import yaml
 from django.utils.text import get_text_list
 
 from core import strict_json
+from registry import request_mapping
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
 from registry.checks.finding import Finding
@@ -48,8 +49,9 @@ _OP_SCHEMA: dict[str, Any] = {
             ("entity", "action", "category", "description", "notes", "successor", "connection", "without_id"),
             _TEXT_SCHEMA,
         ),
-        "upstream_name": {"type": "string", "maxLength": 200},
-        **dict.fromkeys(("contexts", "keywords", "display_only", "aliases"), _TEXT_LIST_SCHEMA),
+        "upstream_name": {"type": "string", "maxLength": 500},
+        "request": request_mapping.SCHEMA,
+        **dict.fromkeys(("contexts", "keywords", "display_only", "aliases", "result_fields"), _TEXT_LIST_SCHEMA),
         "kind": {"enum": ["read", "write"]},
         "status": {"enum": ["active", "retired"]},
         "needs_subject": {"type": "boolean"},

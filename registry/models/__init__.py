@@ -4,7 +4,7 @@ Code that serves a model reads a release, never the draft's rows.
 """
 
 from registry.models.agent import Agent
-from registry.models.connection import Connection
+from registry.models.connection import Connection, DocumentImport, UpstreamDefinition
 from registry.models.fields import name_validator, path_validator, word_validator
 from registry.models.op import Group, Op, OpAlias
 from registry.models.op_copy import Example, PolicyRule
@@ -20,6 +20,7 @@ __all__ = [
     "Activation",
     "Agent",
     "Connection",
+    "DocumentImport",
     "Example",
     "Group",
     "Op",
@@ -31,6 +32,7 @@ __all__ = [
     "Release",
     "Switch",
     "SwitchQuerySet",
+    "UpstreamDefinition",
     "get_parent_path",
     "name_validator",
     "path_validator",

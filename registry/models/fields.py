@@ -1,9 +1,13 @@
 """Validators, fields and lookups that several models use."""
 
+from typing import cast
+
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Length
+
+from registry import request_mapping
 
 # Check constraints use title__length__gt and the like.
 models.TextField.register_lookup(Length, "length")
@@ -32,6 +36,16 @@ def validate_text_map(value: object) -> None:
     """Refuse anything but an object whose values are non-empty strings."""
     if not isinstance(value, dict) or any(not isinstance(item, str) or not item for item in value.values()):
         raise ValidationError('Send an object of strings, such as {"search": "query"}.')
+
+
+def validate_headers(value: object) -> None:
+    """Refuse anything but an object of header values whose names an op may set."""
+    validate_text_map(value)
+    for name, text in cast("dict[str, str]", value).items():
+        if not request_mapping.is_header_allowed(name):
+            raise ValidationError(f"{name} cannot be set here. Credentials and framing have settings of their own.")
+        if not text.isascii() or not text.isprintable():
+            raise ValidationError(f"The value of {name} must be printable ASCII.")
 
 
 def build_source_field() -> "models.CharField[str, str]":

@@ -5,7 +5,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from registry import request_mapping
 from registry.jsonschema import dialect, schema_check
+from registry.jsonschema.arguments import iter_arguments
 from registry.models.connection import Connection
 from registry.models.fields import (
     build_source_field,
@@ -78,7 +80,7 @@ class Op(models.Model):
     op = models.CharField(max_length=200, unique=True, validators=[path_validator])
     tool_name = models.CharField(max_length=128, unique=True, validators=[name_validator])
     upstream_name = models.CharField(
-        max_length=200,
+        max_length=500,
         blank=True,
         default="",
         db_default="",
@@ -102,6 +104,20 @@ class Op(models.Model):
     # A database default, because processes of the previous version insert rows without this column.
     schema_text = models.TextField(
         blank=True, default="", db_default="", editable=False, help_text="The schema as an admin last typed it."
+    )
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    request = models.JSONField(
+        default=dict,
+        db_default={},
+        blank=True,
+        help_text="The HTTP request: method, path, and where each argument goes. Only for ops of an HTTP service.",
+    )
+    result_fields = models.JSONField(
+        default=list,
+        db_default=[],
+        blank=True,
+        validators=[validate_text_list],
+        help_text='What a model sees of an HTTP service\'s answer, such as ["items.id", "total"]. Empty: all of it.',
     )
     argument_aliases = models.JSONField(default=dict, blank=True, validators=[validate_text_map])
     display_only = models.JSONField(
@@ -157,6 +173,8 @@ class Op(models.Model):
         errors: dict[str, list[str]] = {}
         if problems := schema_check.find_problems(self.parameters_schema):
             errors["parameters_schema"] = problems
+        elif self.request and (problems := request_mapping.find_problems(self.request, self._list_arguments())):
+            errors["request"] = problems
         if Group.objects.filter(path=self.op).exists():
             errors["op"] = ["A group has this path already. Rename the op or the group."]
         parent = get_parent_path(self.op)
@@ -168,6 +186,9 @@ class Op(models.Model):
             errors["successor"] = ["Only a retired op has a successor. Retire this op, or clear the field."]
         if errors:
             raise ValidationError(errors)
+
+    def _list_arguments(self) -> list[str]:
+        return [name for name, _, _ in iter_arguments(self.parameters_schema)]
 
 
 class OpAlias(models.Model):

@@ -22,7 +22,16 @@ AGENT_PREFIX = f"{AGENTS_PATH}."
 OP_FIELDS = (
     *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
     *("description", "notes"),
-    *("keywords", "parameters_schema", "argument_aliases", "display_only", "needs_subject", "confirm"),
+    *(
+        "keywords",
+        "parameters_schema",
+        "request",
+        "result_fields",
+        "argument_aliases",
+        "display_only",
+        "needs_subject",
+        "confirm",
+    ),
     *("required_scope", "without_id"),
     *("timeout_ms", "status", "successor"),
 )

@@ -47,9 +47,10 @@ READ_ONLY = {
 )
 def test_every_model_is_in_the_admin(label: str) -> None:
     inline = {"registry.PolicyRule", "registry.Example", "registry.OpAlias", "analytics.CohortRule"}
+    of_their_connection = {"registry.DocumentImport", "registry.UpstreamDefinition"}
     of_their_users = {"chat.Conversation", "chat.Message", "chat.ToolCall", "chat.EventChunk"}
 
-    assert label in {model._meta.label for model in MODELS} | inline | of_their_users
+    assert label in {model._meta.label for model in MODELS} | inline | of_their_connection | of_their_users
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from analytics.events import event_log
 from analytics.models import CohortRule
+from registry.models import DocumentImport, UpstreamDefinition
 from tests.support.api import Api
 
 pytestmark = pytest.mark.both_databases
@@ -22,7 +23,7 @@ PROJECT_MODELS = [
     model
     for app in ("registry", "gateway", "analytics", "workspace")
     for model in apps.get_app_config(app).get_models()
-    if model is not CohortRule  # edited only on the page of its cohort
+    if model not in (CohortRule, DocumentImport, UpstreamDefinition)  # on the pages of their cohort or connection
 ]
 
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.

@@ -29,11 +29,16 @@ def read_entries() -> list[tuple[str, str, str, Any]]:
     return list(rows)
 
 
+# The fields of a connection's form that need a value.
+CONNECTION = {"kind": "embedded", "headers": "{}", "auth": "none", "key_in": "header", "subject_as": "none"}
+CONNECTION |= {"max_in_flight": "10", "max_response_kb": "1000", "check_every": "24"}
+
+
 def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None:
-    submit_form(admin_client, "registry_connection_add", name="billing", kind="embedded")
+    submit_form(admin_client, "registry_connection_add", **CONNECTION | {"name": "billing"})
     row = Connection.objects.get(name="billing")
-    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
-    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
+    submit_form(admin_client, "registry_connection_change", row.pk, **CONNECTION | {"name": "invoices"})
+    submit_form(admin_client, "registry_connection_change", row.pk, **CONNECTION | {"name": "invoices"})
     submit_form(admin_client, "registry_connection_delete", row.pk, post="yes")
 
     assert read_entries() == [
@@ -44,9 +49,9 @@ def test_connection_changes_are_in_the_history(admin_client: HttpClient) -> None
 
 
 def test_page_of_a_change_shows_it_word_by_word(admin_client: HttpClient) -> None:
-    submit_form(admin_client, "registry_connection_add", name="billing", kind="embedded")
+    submit_form(admin_client, "registry_connection_add", **CONNECTION | {"name": "billing"})
     row = Connection.objects.get(name="billing")
-    submit_form(admin_client, "registry_connection_change", row.pk, name="invoices", kind="embedded")
+    submit_form(admin_client, "registry_connection_change", row.pk, **CONNECTION | {"name": "invoices"})
 
     entry = AuditEntry.objects.latest("id")
     page = admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()

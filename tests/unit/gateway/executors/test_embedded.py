@@ -12,7 +12,7 @@ from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import ERROR_CLASSES, EmbeddedExecutor
 from registry.catalog import builder, connections
-from registry.catalog.connections import Connections
+from registry.catalog.connections import ConnectionConfig, Connections
 from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
 from registry.models import Connection
@@ -109,7 +109,8 @@ def test_op_that_lacks_something_is_not_connected(
     fields: dict[str, str], missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = {"workspace": "embedded", "unhandled": "embedded", "odd": "fax"}
-    monkeypatch.setattr(connections, "_current", Connections(kinds))
+    by_name = {name: ConnectionConfig(name, kind) for name, kind in kinds.items()}
+    monkeypatch.setattr(connections, "_current", Connections(by_name))
 
     with pytest.raises(InternalError, match=re.escape(f"onto.task.update cannot run: {missing}. Nothing")) as error:
         executor_for(build_op(**({"connection": "workspace"} | fields)))

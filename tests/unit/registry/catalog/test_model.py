@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from core import poller
 from registry import search
 from registry.catalog import builder, cache, connections, model
-from registry.catalog.connections import Connections
+from registry.catalog.connections import ConnectionConfig, Connections
 from registry.catalog.model import FULL_VISIBILITY, Visibility
 from registry.catalog.switches import ALL_ON
 from registry.help import help_pages
@@ -292,7 +292,7 @@ def test_view_leaves_out_ops_that_cannot_run_and_says_why() -> None:
     catalog = build_catalog(
         build_op_entry("a.runs", **connected), build_op_entry("a.lost", **unknown), build_op_entry("b.lost")
     )
-    current = Connections({any_upstream.CONNECTION: "embedded"})
+    current = Connections({any_upstream.CONNECTION: ConnectionConfig(any_upstream.CONNECTION, "embedded")})
 
     view = catalog.view_for(FULL_VISIBILITY.limit_to_available(ALL_ON, current))
 
@@ -328,11 +328,11 @@ def test_view_follows_the_connections() -> None:
 @pytest.mark.django_db
 def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     Connection.objects.create(name="workspace")
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):
         connections.refresh_connections()
 
     with django_assert_num_queries(0):
-        assert connections.get_connections().kinds == {"workspace": "embedded"}
+        assert connections.get_connections().by_name == {"workspace": ConnectionConfig("workspace", "embedded")}
 
 
 @pytest.mark.django_db

@@ -7,7 +7,19 @@ from django.apps import apps
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
-from registry.models import Activation, Agent, Group, Op, OpAlias, Pin, PolicyRule, PromptSection, Release
+from registry.models import (
+    Activation,
+    Agent,
+    Connection,
+    Group,
+    Op,
+    OpAlias,
+    Pin,
+    PolicyRule,
+    PromptSection,
+    Release,
+    UpstreamDefinition,
+)
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -32,6 +44,9 @@ VIOLATIONS: dict[str, Any] = {
     "pin_place_unique": lambda: [pin(), pin(ops=["a.b"])],
     "pin_surface_known": lambda: pin(surface="gateway"),
     "pin_budget_in_range": lambda: pin(max_tokens=49),
+    "connection_http_has_base_url": lambda: Connection.objects.create(name="shop", kind="http"),
+    "connection_has_a_place": lambda: Connection.objects.create(name="shop", max_in_flight=0),
+    "upstream_definition_once": lambda: [definition(), definition()],
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
 
@@ -41,6 +56,7 @@ COLUMNS = {
     "activation_one_live": "registry_activation.is_live",
     "group_discovery_name_unique": "registry_group.discovery_name",
     "pin_place_unique": "registry_pin.surface, registry_pin.context, registry_pin.model_family",
+    "upstream_definition_once": "registry_upstreamdefinition.connection_id, registry_upstreamdefinition.upstream_name",
     "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
 }
 
@@ -51,6 +67,11 @@ def section(**fields: Any) -> PromptSection:
 
 def agent(**fields: Any) -> Agent:
     return Agent.objects.create(**{"name": "explorer", "summary": "Finds", "system_prompt": "You find."} | fields)
+
+
+def definition() -> UpstreamDefinition:
+    shop, _ = Connection.objects.get_or_create(name="shop")
+    return UpstreamDefinition.objects.create(connection=shop, upstream_name="GET /pets", seen_at=timezone.now())
 
 
 def pin(**fields: Any) -> Pin:

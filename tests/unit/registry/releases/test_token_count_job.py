@@ -13,6 +13,7 @@ from registry.models import Connection, Op, PolicyRule
 from registry.releases import publishing, token_count_job, unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
+from tests.support.admin_pages import read_form
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -129,10 +130,11 @@ def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client:
 def test_renamed_connection_makes_its_ops_differ_from_live(live: None, admin_client: Client) -> None:
     connection = Connection.objects.get()
     page = reverse("admin:registry_connection_change", args=[connection.pk])
+    form = read_form(admin_client.get(page))
 
-    admin_client.post(page, {"name": connection.name, "kind": connection.kind})
+    admin_client.post(page, form)
     assert unpublished.find_unpublished_names()[Kind.OP] == frozenset()
-    admin_client.post(page, {"name": "sales", "kind": connection.kind})
+    admin_client.post(page, form | {"name": "sales"})
 
     assert unpublished.find_unpublished_names()[Kind.OP] == {ADD, GET}
 

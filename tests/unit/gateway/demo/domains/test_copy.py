@@ -8,15 +8,17 @@ import pytest
 from gateway.demo import domains
 from gateway.executors import EXECUTORS
 from registry import checks
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.files import loader
 from registry.models import Connection
 from tests.support.example_domains import COPY, create_data, executor, run
 from tests.support.loops import for_each
 
+EXAMPLES = ConnectionConfig("examples", Connection.Kind.EXAMPLE)
 SHIPPED = loader.read_shipped_catalog()
 OPS = {op["op"]: op for op in COPY["ops"]}
 GROUPS = {group["path"]: group for group in COPY["groups"]}
-EXAMPLES = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
+EXAMPLE_CALLS = [(path, example["args"]) for path, op in OPS.items() for example in op["examples"]]
 
 
 def test_copy_joins_the_shipped_catalog_without_findings() -> None:
@@ -28,8 +30,8 @@ def test_copy_joins_the_shipped_catalog_without_findings() -> None:
 def test_ops_and_handlers_match() -> None:
     assert {op["tool_name"] for op in OPS.values()} == set(domains.HANDLERS)
     assert {op["connection"] for op in OPS.values()} == {"examples"}
-    assert executor.explain_missing("examples", "read_file") == ""
-    assert 'no handler for the tool "x"' in executor.explain_missing("examples", "x")
+    assert executor.explain_missing(EXAMPLES, UpstreamTarget("examples", "read_file")) == ""
+    assert 'no handler for the tool "x"' in executor.explain_missing(EXAMPLES, UpstreamTarget("examples", "x"))
 
 
 @for_each("path", OPS)
@@ -72,7 +74,7 @@ def test_domains_are_labelled_as_examples() -> None:
         assert "xample" in group["discovery_summary"]
 
 
-@pytest.mark.parametrize(("path", "args"), EXAMPLES, ids=str)
+@pytest.mark.parametrize(("path", "args"), EXAMPLE_CALLS, ids=str)
 def test_example_runs(settings: Any, tmp_path: Path, path: str, args: dict[str, Any]) -> None:
     create_data(settings, tmp_path)
 
