@@ -27,6 +27,7 @@ from gateway.jobs.runner import Job
 from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
+from registry.imports import drift, import_job
 from registry.releases import token_count_job
 from registry.search import op_embeddings
 from workspace import handlers
@@ -72,6 +73,8 @@ PERIODIC_JOBS = (
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),
+    Job(import_job.delete_old, timedelta(minutes=1)),
+    Job(drift.check_when_due, timedelta(minutes=1)),
 )
 
 # Embedded upstreams: the name of the connection, and its handlers by tool name.

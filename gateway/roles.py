@@ -65,7 +65,8 @@ GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
 TRY_AS_ANY_SUBJECT = (
     "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
 )
-_SPECIAL_PERMISSIONS = {Role.ADMIN: (TRY_AS_ANY_SUBJECT,)}
+RUN_FOR_REAL = "registry.run_op"  # changes rows at an upstream
+_SPECIAL_PERMISSIONS = {Role.ADMIN: (TRY_AS_ANY_SUBJECT, RUN_FOR_REAL)}
 
 
 def list_permissions(role: Role) -> Iterator[str]:

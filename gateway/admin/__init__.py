@@ -1,5 +1,5 @@
 """Admin pages of the gateway. Each module registers its models when it is imported."""
 
-from gateway.admin import activity, call_records, clients, failed_sign_ins, rollout, users
+from gateway.admin import activity, call_records, clients, connections, failed_sign_ins, rollout, users
 
-__all__ = ["activity", "call_records", "clients", "failed_sign_ins", "rollout", "users"]
+__all__ = ["activity", "call_records", "clients", "connections", "failed_sign_ins", "rollout", "users"]

@@ -22,11 +22,11 @@ from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
 from gateway.contracts.envelopes import Trace
 from gateway.execution import try_op
-from gateway.roles import TRY_AS_ANY_SUBJECT
+from gateway.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
-from registry.models import Op
+from registry.models import Connection, Op
 from workspace.demo import DEMO_SUBJECTS
 
 DEMO_NAMES = " or ".join(sorted(DEMO_SUBJECTS))
@@ -45,8 +45,26 @@ class TryOpForm(forms.Form):
     )
     under = forms.ChoiceField(label="Run with", widget=UnfoldAdminRadioSelectWidget)
 
-    def __init__(self, *args: Any, choices: list[tuple[str, str]], may_choose_subject: bool, **kwargs: Any) -> None:
+    confirmation = forms.CharField(
+        label="Run it for real",
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(
+        self, *args: Any, op: Op, choices: list[tuple[str, str]], may_choose_subject: bool, may_run: bool, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
+        self.op = op
+        if not may_run:
+            del self.fields["confirmation"]
+        else:
+            self.fields[
+                "confirmation"
+            ].help_text = (
+                f"Left empty, nothing is sent. Type {op} to send this write to {op.connection}; it cannot be undone."
+            )
         self.may_choose_subject = may_choose_subject
         self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
         self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
@@ -64,15 +82,25 @@ class TryOpForm(forms.Form):
             )
         return subject
 
+    def clean_confirmation(self) -> str:
+        """Refuse anything but the op's path: it was typed by mistake."""
+        confirmation: str = self.cleaned_data["confirmation"]
+        if confirmation not in ("", self.op.op):
+            raise forms.ValidationError(f"Type {self.op.op}, or leave this empty. Nothing was sent.")
+        return confirmation
+
 
 def page(request: HttpRequest, pk: int) -> HttpResponse:
     """Show a call filled in from an example and, once it is sent, its answer. Requires permission to change ops."""
     if not request.user.has_perm("registry.change_op"):
         raise PermissionDenied
-    op = get_object_or_404(Op, pk=pk)
+    op = get_object_or_404(Op.objects.select_related("connection"), pk=pk)
+    is_remote_write = op.kind == Op.Kind.WRITE and _is_remote(op)
     catalogs_by_version, refusal = _find_runnable_catalogs(op)
     form = TryOpForm(
         request.POST or None,
+        op=op,
+        may_run=is_remote_write and request.user.has_perm(RUN_FOR_REAL),
         choices=[(version, _label_version(version)) for version in catalogs_by_version],
         may_choose_subject=request.user.has_perm(TRY_AS_ANY_SUBJECT),
         initial={
@@ -82,10 +110,15 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
         },
     )
     context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(catalogs_by_version), "refusal": refusal}
+    context |= {"is_remote": _is_remote(op)}
     context |= {"examples": [str(example) for example in op.examples.all()]}
     if catalogs_by_version and form.is_valid():
         context |= {"answer": _run_call(request, op, catalogs_by_version, form.cleaned_data)}
     return TemplateResponse(request, "gateway/try_op.html", admin.site.each_context(request) | context)
+
+
+def _is_remote(op: Op) -> bool:
+    return op.connection is not None and op.connection.kind == Connection.Kind.HTTP
 
 
 def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
@@ -125,11 +158,15 @@ def _run_call(
     """Run the call and return its answer for the page: status, headers, envelope."""
     trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
     logs.trace.set(trace.id)
-    by = request.user.get_username()
+    by, for_real = request.user.get_username(), bool(call.get("confirmation"))
     if call["subject"] not in {"", *DEMO_SUBJECTS}:
         # Recorded first: nobody sees a user's rows without a trace.
         kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
         audit.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)
+    if for_real:
+        audit.record_action(
+            AuditEntry.Kind.OP, op.op, AuditEntry.Action.TRIED, by=by, at=trace.at, note="Sent for real"
+        )
     try:
         answer = try_op.run(
             op=op.op,
@@ -138,6 +175,7 @@ def _run_call(
             by=by,
             catalog=catalogs_by_version[call["under"]],
             trace=trace,
+            for_real=for_real,
         )
     finally:
         logs.clear_context()

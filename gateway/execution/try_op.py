@@ -1,6 +1,7 @@
-"""Try an op from the admin: a dry run for any subject, with the answer that the API would give.
+"""Try an op from the admin, for any subject, with the answer that the API would give.
 
-The call runs through the same checks and handlers as any other, and a write is undone. Its event names the admin user,
+The call runs through the same checks and handlers as any other. Reads run for real. Writes are dry runs: undone, or at
+an upstream not sent, unless the caller asks for the real thing. Its event names the admin user,
 because the answer shows a subject's data. Reports do not count it.
 """
 
@@ -36,11 +37,13 @@ def build_draft_catalog(op: Op) -> Catalog:
     return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 
-def run(*, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace) -> EnvelopeResponse:
-    """Return the answer to a dry run. `args` is JSON as typed. No write is kept."""
+def run(
+    *, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace, for_real: bool = False
+) -> EnvelopeResponse:
+    """Return the answer to a call. `args` is JSON as typed. No write is kept, unless it is `for_real`."""
     caller = build_caller(subject, by, trace)
     try:
-        body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": True}
+        body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": not for_real}
     except strict_json.NotStrictJSON as error:
         refusal = InvalidRequestError(str(error).replace("The body", "args"), reason=error.code)
         return pipeline.reject_call(refusal, name=op, caller=caller, trace=trace, catalog=catalog)

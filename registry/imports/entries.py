@@ -1,15 +1,13 @@
-"""Build an op's entry (see registry.snapshot.snapshot) from an imported function."""
+"""Build the entries (see registry.snapshot.snapshot) of imported ops and of their groups."""
 
 import re
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain, count
 from typing import Any
 
-from registry.imports.op_paths import MAX_SEGMENT, ParsedToolName
-from registry.imports.openai import FunctionDefinition
-from registry.jsonschema.arguments import list_required_alternatives
-from registry.models import Op
-from registry.text import cleanup
+from registry.imports.import_source import SourceOp
+from registry.models import ROOT, get_parent_path
 
 MAX_TOOL_NAME = 128
 MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
@@ -18,34 +16,16 @@ _NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
-def build_op_entry(
-    function: FunctionDefinition, reading: ParsedToolName, schema: dict[str, Any], *, path: str, tool_name: str
-) -> dict[str, Any]:
-    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's becomes a keyword."""
-    summary = cleanup.write_summary(function.description, function.name)
-    description = cleanup.clean_description(function.description)
-    fields = {
-        "op": path,
-        "tool_name": tool_name,
-        "upstream_name": function.name if function.name != tool_name else "",
-        "kind": Op.Kind.WRITE if reading.is_write else Op.Kind.READ,
-        "entity": reading.entity[:MAX_SEGMENT],
-        "action": reading.action[:MAX_SEGMENT],
-        "summary": summary,
-        "description": "" if description.rstrip(".") == summary else description,
-        "notes": _write_notes(schema),
-        "keywords": [function.name] if function.name != tool_name else [],
-    }
-    return {name: value for name, value in fields.items() if value} | {
-        "needs_subject": True,
-        "parameters_schema": schema,
-    }
-
-
-def _write_notes(schema: dict[str, Any]) -> str:
-    """Return a sentence with the alternative sets of required arguments, which a signature cannot show."""
-    alternatives = [" with ".join(names) for names in list_required_alternatives(schema)]
-    return f"Send {' or '.join(alternatives)}."[: cleanup.MAX_DESCRIPTION] if alternatives else ""
+def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> dict[str, Any]:
+    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's is kept, too."""
+    entry = {"op": path, "tool_name": tool_name} | op.fields
+    if connection:
+        entry["connection"] = connection
+    if op.name != tool_name:
+        entry["upstream_name"] = op.name
+    if op.tool_name != tool_name:
+        entry["keywords"] = [*entry.get("keywords", []), op.tool_name]
+    return entry
 
 
 def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
@@ -56,6 +36,17 @@ def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> s
     return next(
         candidate for name in chain((clean_name, prefixed), numbered) if is_free(candidate := name[:MAX_TOOL_NAME])
     )
+
+
+def build_group_entries(op_entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of all groups above these ops, each with a summary of its children."""
+    children: dict[str, dict[str, str]] = defaultdict(dict)
+    for entry in op_entries:
+        path, summary = entry["op"], entry["summary"]
+        while (parent := get_parent_path(path)) != ROOT:
+            children[parent][path.rpartition(".")[2]] = summary
+            path, summary = parent, ""
+    return [{"path": path, "summary": summarise_group(summaries)} for path, summaries in children.items()]
 
 
 def summarise_group(children: dict[str, str]) -> str:

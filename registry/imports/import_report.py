@@ -1,4 +1,4 @@
-"""Format the report of an import: counts, refused functions and why, what to review, and tokens."""
+"""Format the report of an import: counts, what was refused and why, what to review, and tokens."""
 
 from statistics import quantiles
 
@@ -6,21 +6,21 @@ from core import tokens
 from registry.catalog import builder
 from registry.help import help_pages, token_budget, token_counts
 from registry.help.help_pages import HelpQuery
-from registry.imports.openai import FunctionList
+from registry.imports.import_source import ImportSource
 from registry.imports.run_import import ImportResult
 from registry.text.cleanup import escape_for_terminal
 
 MAX_LISTED = 10  # names after a remark, unless all are requested
 
 
-def format_report(result: ImportResult, document: FunctionList, *, show_all: bool = False) -> str:
+def format_report(result: ImportResult, source: ImportSource, *, show_all: bool = False) -> str:
     """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal."""
     merged = result.merged
     added = [path for path in merged.added if path in result.upstream_names]
     updated = set(merged.updated) - set(result.retired)
     previously_imported = [path for path in result.upstream_names if path in updated]
     lines = [
-        f"{len(result.upstream_names)} functions: {len(added)} ops added, {len(previously_imported)} updated, "
+        f"{len(result.upstream_names)} {source.unit}: {len(added)} ops added, {len(previously_imported)} updated, "
         f"{len(result.upstream_names) - len(added) - len(previously_imported)} unchanged; "
         f"{len(result.retired)} retired, {len(result.refusals)} left out."
     ]
@@ -28,12 +28,12 @@ def format_report(result: ImportResult, document: FunctionList, *, show_all: boo
         f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
         for refusal in result.refusals
     ]
-    lines += [f"Retired, no longer in the list: {path}." for path in limit_names(result.retired, show_all)]
+    lines += [f"Retired, no longer in the document: {path}." for path in limit_names(result.retired, show_all)]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
         names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all)))
         lines.append(f"{len(names)} × {escape_for_terminal(sentence)} {names_text}")
-    return "\n".join([*lines, _format_tokens(result, document)])
+    return "\n".join([*lines, _format_tokens(result, source)])
 
 
 def limit_names(names: list[str], show_all: bool) -> list[str]:
@@ -43,9 +43,9 @@ def limit_names(names: list[str], show_all: bool) -> list[str]:
     return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more (--verbosity 2 lists all)"]
 
 
-def _format_tokens(result: ImportResult, document: FunctionList) -> str:
+def _format_tokens(result: ImportResult, source: ImportSource) -> str:
     """Return a line with the tokens a model reads: the plain list, compared with browsing the group and op help."""
-    before = tokens.count(document.text)
+    before = tokens.count(source.tools_text)
     if not result.upstream_names:
         return f"Tokens: {before} as a list."
     catalog = builder.build_catalog("", result.content)

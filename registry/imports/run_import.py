@@ -1,4 +1,4 @@
-"""Import a list of functions into the draft: build ops, merge them with admins' edits, and record what happened."""
+"""Import ops into the draft: give them paths, merge them with admins' edits, and record what happened."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ from django.db import transaction
 
 from registry import checks
 from registry.drafts import merge
-from registry.imports import entries, op_paths, schema_repair
-from registry.imports.openai import FunctionDefinition, FunctionList, RefusedFunction
+from registry.imports import entries, op_paths
+from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path, path_validator
 from registry.text import cleanup
 
@@ -18,7 +18,7 @@ MAX_GROUP = 60
 
 
 class InvalidImportGroup(Exception):
-    """Functions cannot be imported into this group. The message says what to send."""
+    """Ops cannot be imported into this group. The message says what to send."""
 
 
 @dataclass
@@ -28,14 +28,14 @@ class ImportResult:
     merged: merge.MergeReport = field(default_factory=merge.MergeReport)
     upstream_names: dict[str, str] = field(default_factory=dict)
     retired: list[str] = field(default_factory=list)
-    refusals: list[RefusedFunction] = field(default_factory=list)
-    remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence -> names of functions
-    content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the list, in snapshot form
+    refusals: list[Refusal] = field(default_factory=list)
+    remarks: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))  # sentence -> upstream names
+    content: dict[str, Any] = field(default_factory=dict)  # groups and ops of the document, in snapshot form
 
 
 @dataclass
 class _DraftState:
-    """The draft before an import: this source's rows by upstream name, and the names that are taken."""
+    """The draft before an import: this group's rows by upstream name, and the names that are taken."""
 
     rows: dict[str, tuple[Op, dict[str, Any]]]  # (row, entry of the last import)
     tree: op_paths.PathTree
@@ -46,33 +46,34 @@ class _DraftState:
         taken |= set(OpAlias.objects.values_list("name", flat=True))
         groups = {ROOT, *Group.objects.values_list("path", flat=True)}
         rows = {
-            _get_upstream_name(row.shipped): (row, row.shipped)
+            get_upstream_name(row.shipped): (row, row.shipped)
             for row in merge.iterate_ops_of_source(group)
             if row.shipped
         }
         return cls(rows, op_paths.PathTree(taken, groups))
 
 
-@transaction.atomic
-def import_functions(document: FunctionList, *, group: str) -> ImportResult:
-    """Merge a list of functions into the draft, inside a group. Ops that are no longer in the list are retired.
+def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
+    """Merge the ops of a document into the draft, inside a group. Ops that are no longer in the document are retired.
 
-    A function that would break serving is refused; if it was imported before, its op stays unchanged.
-    Raises InvalidImportGroup.
+    An op that would break serving is refused; if it was imported before, it stays unchanged. Everything is worked out
+    before the transaction, which so locks the draft for a moment only. Raises InvalidImportGroup.
     """
-    _check_group(group)
-    result = ImportResult(refusals=list(document.refusals))
+    check_group(group)
+    result = ImportResult(refusals=list(source.refusals))
     draft = _DraftState.load(group)
-    op_entries = _build_entries(document, group, draft, result)
-    groups = _build_group_entries(op_entries)
+    op_entries = _build_entries(source, group, connection, draft, result)
+    groups = entries.build_group_entries(op_entries)
     result.content = {"format": 1, "groups": groups, "ops": op_entries}
-    retired_entries = _retire_missing(document, draft, result)
-    merge.merge_groups(groups, source=group, report=result.merged)
-    merge.merge_ops(op_entries + retired_entries, source=group, report=result.merged)
+    retired_entries = _retire_missing(source, draft, result)
+    with transaction.atomic():
+        merge.merge_groups(groups, source=group, report=result.merged)
+        merge.merge_ops(op_entries + retired_entries, source=group, report=result.merged)
     return result
 
 
-def _check_group(group: str) -> None:
+def check_group(group: str) -> None:
+    """Raise InvalidImportGroup if ops cannot be imported into a group with this path."""
     if len(group) > MAX_GROUP or not _is_valid_path(group) or group == ROOT:
         raise InvalidImportGroup(
             f"{cleanup.escape_for_terminal(group)} is no valid group. Use lower-case words with underscores, "
@@ -88,6 +89,11 @@ def _check_group(group: str) -> None:
         raise InvalidImportGroup(f"{names[0]} is already the name of an op. Choose another group.")
 
 
+def get_upstream_name(entry: dict[str, Any]) -> str:
+    """Return what identifies the op of an entry at its upstream."""
+    return str(entry.get("upstream_name") or entry["tool_name"])
+
+
 def _is_valid_path(text: str) -> bool:
     try:
         path_validator(text)
@@ -97,83 +103,46 @@ def _is_valid_path(text: str) -> bool:
 
 
 def _build_entries(
-    document: FunctionList, group: str, draft: _DraftState, result: ImportResult
+    source: ImportSource, group: str, connection: str, draft: _DraftState, result: ImportResult
 ) -> list[dict[str, Any]]:
-    schemas = _repair_schemas(document.functions, result)
-    functions = [function for function in document.functions if function.name in schemas]
-    readings = op_paths.parse_tool_names(functions, group)
     known_paths = {name: row.op for name, (row, _) in draft.rows.items()}
-    assigned = op_paths.assign_paths(readings, group, draft.tree, known_paths=known_paths)
+    parsed_names = {op.name: op.parsed for op in source.ops}
+    assigned = op_paths.assign_paths(parsed_names, group, draft.tree, known_paths=known_paths)
     op_entries = []
-    for function in functions:
-        path = assigned[function.name]
-        tool_name = _choose_tool_name(function, path, group, draft)
-        entry = entries.build_op_entry(
-            function, readings[function.name], schemas[function.name], path=path, tool_name=tool_name
-        )
+    for op in source.ops:
+        path = assigned[op.name]
+        tool_name = _choose_tool_name(op, path, group, draft)
+        entry = entries.build_op_entry(op, path=path, tool_name=tool_name, connection=connection)
         if problems := checks.find_op_errors(entry):
-            result.refusals.append(RefusedFunction(function.name, " ".join(problem.summary for problem in problems)))
+            result.refusals.append(Refusal(op.name, " ".join(problem.summary for problem in problems)))
             continue
         op_entries.append(entry)
-        result.upstream_names[path] = function.name
-        _add_remarks(function, tool_name, result)
+        result.upstream_names[path] = op.name
+        _add_remarks(op, tool_name, result)
     return op_entries
 
 
-def _repair_schemas(functions: list[FunctionDefinition], result: ImportResult) -> dict[str, dict[str, Any]]:
-    repaired = {}
-    for function in functions:
-        try:
-            repaired[function.name], repairs = schema_repair.repair_parameters(function.parameters)
-        except schema_repair.UnusableParameters as error:
-            result.refusals.append(RefusedFunction(function.name, str(error)))
-            continue
-        for sentence in repairs:
-            result.remarks[sentence].append(function.name)
-    return repaired
-
-
-def _choose_tool_name(function: FunctionDefinition, path: str, group: str, draft: _DraftState) -> str:
-    if function.name in draft.rows:
-        _, shipped = draft.rows[function.name]
+def _choose_tool_name(op: SourceOp, path: str, group: str, draft: _DraftState) -> str:
+    if op.name in draft.rows:
+        _, shipped = draft.rows[op.name]
         return str(shipped["tool_name"])
     path_tree = draft.tree
-    name = entries.choose_tool_name(function.name, group, lambda name: name == path or path_tree.is_free(name))
+    name = entries.choose_tool_name(op.tool_name, group, lambda name: name == path or path_tree.is_free(name))
     path_tree.taken.add(name)
     return name
 
 
-def _add_remarks(function: FunctionDefinition, tool_name: str, result: ImportResult) -> None:
-    remarks = cleanup.find_remarks([function.name, function.description, function.parameters])
-    if tool_name != function.name:
-        remarks.append("Its name is taken or invalid for a tool. The op has another name; search finds both.")
-    if len(function.description.strip()) > cleanup.MAX_DESCRIPTION:
-        remarks.append(f"Its description was cut to {cleanup.MAX_DESCRIPTION} characters.")
-    for sentence in remarks:
-        result.remarks[sentence].append(function.name)
+def _add_remarks(op: SourceOp, tool_name: str, result: ImportResult) -> None:
+    for sentence in op.remarks:
+        result.remarks[sentence].append(op.name)
+    if tool_name != op.tool_name:
+        sentence = "Its name is taken or invalid for a tool. The op has another name; search finds both."
+        result.remarks[sentence].append(op.name)
 
 
-def _build_group_entries(op_entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the entries of all groups above these ops, each with a summary of its children."""
-    children: dict[str, dict[str, str]] = defaultdict(dict)
-    for entry in op_entries:
-        path, summary = entry["op"], entry["summary"]
-        while (parent := get_parent_path(path)) != ROOT:
-            children[parent][path.rpartition(".")[2]] = summary
-            path, summary = parent, ""
-    return [
-        {"path": path, "summary": entries.summarise_group(child_summaries)}
-        for path, child_summaries in children.items()
-    ]
-
-
-def _retire_missing(document: FunctionList, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
-    """Return retired entries of the ops that are no longer in the list. A refused function counts as listed."""
-    listed_names = {function.name for function in document.functions} | {refusal.name for refusal in document.refusals}
+def _retire_missing(source: ImportSource, draft: _DraftState, result: ImportResult) -> list[dict[str, Any]]:
+    """Return retired entries of the ops that are no longer in the document. What was refused counts as listed."""
+    listed_names = {op.name for op in source.ops} | {refusal.name for refusal in source.refusals} | source.other_names
     missing = [draft.rows[name] for name in sorted(draft.rows) if name not in listed_names]
     result.retired = [row.op for row, _ in missing if row.status == Op.Status.ACTIVE]
     return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in missing]
-
-
-def _get_upstream_name(shipped: dict[str, Any]) -> str:
-    return str(shipped.get("upstream_name") or shipped["tool_name"])

@@ -97,6 +97,7 @@ class Connection(models.Model):
     )
     checked_at = models.DateTimeField(null=True, blank=True, editable=False)
     check_error = models.CharField(max_length=500, blank=True, default="", db_default="", editable=False)
+    document_digest = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     import_group = models.CharField(max_length=60, blank=True, default="", db_default="", editable=False)
     import_selection = models.JSONField(default=dict, blank=True, db_default={}, editable=False)
     imported_at = models.DateTimeField(null=True, blank=True, editable=False)

@@ -153,6 +153,7 @@ class Op(models.Model):
 
     class Meta:
         ordering = ["op"]
+        permissions = [("run_op", "Can run a write for real when trying it")]
         constraints = [
             # A list item without a summary tells a model nothing.
             models.CheckConstraint(condition=Q(summary__length__gt=0), name="op_summary_not_empty"),

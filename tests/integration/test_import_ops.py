@@ -170,7 +170,7 @@ def test_repeated_import_keeps_edits_and_retires_missing_ops(api: Api, import_to
     output = import_tools([*newer, TOOLS[2]], publish=True)
 
     assert "Kept your edit: weather.forecast.get summary." in output
-    assert "Retired, no longer in the list: weather.forecast.list." in output
+    assert "Retired, no longer in the document: weather.forecast.list." in output
     help_page = api.help("weather.forecast.get")
     assert help_page["summary"] == "Tell how the weather will be"
     assert help_page["args"] == {"city": "string", "days": "integer"}

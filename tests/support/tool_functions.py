@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from registry.imports import functions as function_source
 from registry.imports import openai, run_import
 from registry.imports.openai import FunctionList, ProviderFormat
 
@@ -20,4 +21,5 @@ def parse_document(*functions: Any) -> FunctionList:
 
 def import_functions(*functions: Any, group: str = "crm") -> run_import.ImportResult:
     """Import these functions into a group."""
-    return run_import.import_functions(parse_document(*functions), group=group)
+    source = function_source.read_functions(parse_document(*functions), group)
+    return run_import.import_ops(source, group=group)

@@ -4,7 +4,6 @@ import secrets
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from chat.models import Profile
-from config.serve_chat import LIFELINE
+from config import lifeline
+from config.serve_shop import TOKEN_VARIABLE
 from gateway.clients import api_keys, key_verification
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
@@ -26,7 +26,7 @@ LOCAL_KEY_RATE = 1_000  # requests per second of the local key: high enough for 
 class Command(BaseCommand):
     help = (
         "Start the local gateway and its chat: migrate, load catalog and demo, create an admin and keys, "
-        "serve the gateway on PORT and the chat on PORT + 1."
+        "serve the gateway on PORT, the chat on PORT + 1 and an example service on PORT + 2."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -37,12 +37,12 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
         _acquire_lock(port)
-        chat_port = port + 1
-        _check_port_is_free(port)
-        _check_port_is_free(chat_port)
+        chat_port, shop_port = port + 1, port + 2
+        for each in (port, chat_port, shop_port):
+            _check_port_is_free(each)
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
-        call_command("load_demo", stdout=self.stdout)
+        call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
         dev_env = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
         self._print_welcome(dev_env)
         sys.stdout.flush()
@@ -54,8 +54,11 @@ class Command(BaseCommand):
             "CHAT_URL": dev_env["CHAT_URL"],
             "CHAT_GATEWAY_URL": dev_env["GATEWAY_URL"],
             "CHAT_GATEWAY_KEY": dev_env["CHAT_GATEWAY_KEY"],
+            TOKEN_VARIABLE: secrets.token_urlsafe(24),
         }
-        _start_chat(chat_port)
+        os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or dev_env["GATEWAY_URL"]
+        lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
+        lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
@@ -66,6 +69,7 @@ class Command(BaseCommand):
 Tool Gateway is on {url}
   admin    {url}/admin/   {dev_env["ADMIN_USERNAME"]} / {dev_env["ADMIN_PASSWORD"]}
   chat     {dev_env["CHAT_URL"]}   the same user
+  shop     an example of a service of yours: its ops begin with shop.
   key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {dev_env["GATEWAY_SUBJECT"]}
 
 Try it from another terminal:
@@ -79,8 +83,8 @@ Ctrl-C stops it when running requests have ended; a second one stops it at once.
 
 def _read_port() -> int:
     text = os.environ.get("PORT", "8000")
-    if not text.isdecimal() or not 0 < int(text) < 65535:
-        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65534. The chat uses the next one.")
+    if not text.isdecimal() or not 0 < int(text) < 65534:
+        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65533. The next two are used, too.")
     return int(text)
 
 
@@ -107,16 +111,6 @@ def _check_port_is_free(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError:
             raise CommandError(f"Port {port} is taken. Choose another: PORT=8100 make run") from None
-
-
-def _start_chat(port: int) -> None:
-    """Start the chat's server, which ends with this process and the server that replaces it."""
-    read_end, write_end = os.pipe()
-    os.set_inheritable(write_end, True)  # the gateway's server holds it
-    arguments = ["-m", "config.serve_chat", "--host", "127.0.0.1", "--port", str(port)]
-    environment = os.environ | {LIFELINE: str(read_end)}
-    subprocess.Popen([sys.executable, *arguments], pass_fds=[read_end], env=environment)  # noqa: S603 - our program
-    os.close(read_end)
 
 
 def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:

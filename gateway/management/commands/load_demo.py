@@ -1,9 +1,10 @@
 """manage.py load_demo: create the demo workspace and its cohort.
 
-With --activity, four weeks of calls too; with --domains, the example domains.
+With --activity, four weeks of calls too; with --domains, the example domains; with --shop, the ops of the example shop.
 """
 
 from argparse import ArgumentParser
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -12,8 +13,11 @@ from django.utils import timezone
 from gateway.demo import activity, rollout
 from gateway.demo.domains import load as domains
 from gateway.demo.domains.refusals import get_data_folder
+from gateway.demo.shop import load as example_shop
 from registry.releases import loaded_copy, publishing
 from workspace import demo
+
+BY = "load_demo"
 
 TRY_DOMAINS = """
 Try them (var/dev.env has the key):
@@ -42,7 +46,14 @@ class Command(BaseCommand):
             help="Also add example domains for discovery: files, shell, CRM and database, with data in var/examples.",
         )
 
-    def handle(self, *, activity: bool, domains: bool, **_: Any) -> None:
+        parser.add_argument(
+            "--shop",
+            metavar="URL",
+            default="",
+            help="Also import the ops of the example shop, which runs at this address.",
+        )
+
+    def handle(self, *, activity: bool, domains: bool, shop: str, **_: Any) -> None:
         self._load_workspace()
         if rollout.create_demo_cohort(at=timezone.now()):
             self.stdout.write(f"Added the cohort {rollout.COHORT_NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
@@ -50,6 +61,8 @@ class Command(BaseCommand):
             self._load_activity()
         if domains:
             self._load_domains()
+        if shop:
+            self._load_shop(shop)
 
     def _load_workspace(self) -> None:
         added = demo.load(at=timezone.now())
@@ -81,9 +94,21 @@ class Command(BaseCommand):
         else:
             self.stdout.write("The example files and rows exist; nothing was changed.")
         self.stdout.write(f"Example domains: {domains.load_copy(at)}")
+        self._publish(had_edits=had_edits, note=domains.NOTE, at=at)
+        self.stdout.write(TRY_DOMAINS)
+
+    def _load_shop(self, url: str) -> None:
+        had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
+        result = example_shop.import_shop(url, at=at)
+        if not (result.merged.added or result.merged.updated):
+            self.stdout.write("The ops of the example shop exist; nothing was changed.")
+            return
+        self.stdout.write(f"Example shop at {url}: {result.merged}")
+        self._publish(had_edits=had_edits, note=example_shop.NOTE, at=at)
+
+    def _publish(self, *, had_edits: bool, note: str, at: datetime) -> None:
         try:
-            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=domains.NOTE, by=domains.BY, at=at)
+            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=note, by=BY, at=at)
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(done)
-        self.stdout.write(TRY_DOMAINS)

@@ -3,61 +3,73 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.utils import timezone
 
 from registry.drafts import history
-from registry.imports import import_report, openai, run_import
+from registry.imports import document_source, functions, import_document, import_report, openai, run_import
+from registry.imports.document_source import DocumentFiles, UnreadableDocument
+from registry.imports.import_document import ReadDocument, Selection
+from registry.imports.import_source import ImportSource
+from registry.imports.run_import import ImportResult
+from registry.models import Connection
 from registry.releases import publishing
 from registry.text.cleanup import escape_for_terminal
 
-EXIT_INCOMPLETE = 3  # exit code if some functions were left out and the rest imported
-EXIT_NOT_PUBLISHED = 4  # exit code if the functions were imported and the draft cannot be published
+OPENAPI = "openapi"
+EXIT_INCOMPLETE = 3  # exit code if some functions or operations were left out and the rest imported
+EXIT_NOT_PUBLISHED = 4  # exit code if they were imported and the draft cannot be published
 
 
 class Command(BaseCommand):
-    help = "Import a list of functions in a provider's format into the draft. Never overwrites an edit."
+    help = (
+        "Import an OpenAPI document, or a list of functions in a provider's format, into the draft. Never overwrites "
+        "an edit."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="JSON: a list of functions, or an object with `tools`")
-        parser.add_argument("--format", choices=list(openai.ProviderFormat), required=True, help="the file's format")
+        formats = [OPENAPI, *openai.ProviderFormat]
+        parser.add_argument("source", help="a file; for openapi also an address")
+        parser.add_argument("--format", choices=formats, required=True, help="what the source is")
         parser.add_argument("--group", required=True, help="the group for the ops, such as crm")
+        parser.add_argument("--connection", default="", help="openapi: the connection; the group's name if left out")
+        parser.add_argument("--base-url", default="", help="openapi: the service's address, if the document has none")
+        parser.add_argument("--tag", action="append", default=[], help="openapi: only operations with this tag")
+        parser.add_argument("--method", action="append", default=[], help="openapi: only operations with this method")
+        parser.add_argument("--search", default="", help="openapi: only operations whose texts have these words")
         parser.add_argument("--map", type=Path, help="write {op path: upstream name} to this JSON file")
         parser.add_argument("--publish", action="store_true", help="publish the whole draft after the import")
 
     def handle(self, *args: Any, **options: Any) -> None:
         show_all = options["verbosity"] > 1
-        result = self._import(options["file"], openai.ProviderFormat(options["format"]), options["group"], show_all)
+        source_name, group = escape_for_terminal(Path(options["source"]).name), options["group"]
+        note = f"Import of {source_name} into {group}"
+        result, source = self._import(options, note)
+        self.stdout.write(import_report.format_report(result, source, show_all=show_all))
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
-            self._publish(options["file"], options["group"], show_all)
+            self._publish(note, show_all)
         if result.refusals:
             count = len(result.refusals)
             raise CommandError(
-                f"{count} of {count + len(result.upstream_names)} functions were left out, the rest imported.",
+                f"{count} of {count + len(result.upstream_names)} {source.unit} were left out, the rest imported.",
                 returncode=EXIT_INCOMPLETE,
             )
 
-    def _import(
-        self, file: Path, provider_format: openai.ProviderFormat, group: str, show_all: bool
-    ) -> run_import.ImportResult:
+    def _import(self, options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource]:
         try:
-            document = openai.parse_functions(file.read_bytes(), provider_format)
-            with transaction.atomic():
-                result = run_import.import_functions(document, group=group)
-                note = f"Import of {escape_for_terminal(file.name)} into {group}"
-                history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
+            return _import_openapi(options) if options["format"] == OPENAPI else _import_functions(options, note)
         except OSError as error:
-            raise CommandError(f"Cannot read {escape_for_terminal(str(file))}: {error.strerror}.") from None
-        except (openai.InvalidFunctionList, run_import.InvalidImportGroup) as error:
+            name = escape_for_terminal(options["source"])
+            raise CommandError(f"Cannot read {name}: {error.strerror}.") from None
+        except (openai.InvalidFunctionList, run_import.InvalidImportGroup, UnreadableDocument) as error:
             raise CommandError(f"{escape_for_terminal(str(error))} Nothing was imported.") from None
         except IntegrityError:
             message = "The draft was changed at the same time. Nothing was imported. Try again."
             raise CommandError(message) from None
-        self.stdout.write(import_report.format_report(result, document, show_all=show_all))
-        return result
 
     def _write_map(self, file: Path, names: dict[str, str]) -> None:
         try:
@@ -65,9 +77,8 @@ class Command(BaseCommand):
         except OSError as error:
             raise CommandError(f"Imported, but the map could not be written: {error.strerror}.") from None
 
-    def _publish(self, file: Path, group: str, show_all: bool) -> None:
+    def _publish(self, note: str, show_all: bool) -> None:
         try:
-            note = f"Import of {escape_for_terminal(file.name)} into {group}"
             # Imported copy has many warnings. The import report already lists what to review.
             release = publishing.publish_draft(note=note, by="import_ops", at=timezone.now(), accepted=note)
         except publishing.AlreadyLive:
@@ -82,3 +93,49 @@ class Command(BaseCommand):
             ) from None
         else:
             self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")
+
+
+def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource]:
+    content = Path(options["source"]).read_bytes()
+    document = openai.parse_functions(content, openai.ProviderFormat(options["format"]))
+    run_import.check_group(options["group"])
+    source = functions.read_functions(document, options["group"])
+    result = run_import.import_ops(source, group=options["group"])
+    history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
+    return result, source
+
+
+def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource]:
+    run_import.check_group(options["group"])
+    document = import_document.read_document(_read_files(options["source"]))
+    connection = _get_connection(options, document)
+    selection = Selection(options["tag"], options["method"], options["search"])
+    return import_document.import_document(
+        document, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
+    )
+
+
+def _read_files(source: str) -> DocumentFiles:
+    if source.startswith(("http://", "https://")):
+        return document_source.fetch_document(source)
+    return document_source.read_path(Path(source))
+
+
+def _get_connection(options: dict[str, Any], document: ReadDocument) -> Connection:
+    """Return the connection for the ops. A new one gets the server and authentication that the document names."""
+    name = options["connection"] or options["group"].replace(".", "_")
+    connection = Connection.objects.filter(name=name).first()
+    if connection is None:
+        fields = import_document.describe_connection(document.content)
+        connection = Connection(name=name, kind=Connection.Kind.HTTP, **fields)
+    elif connection.kind != Connection.Kind.HTTP:
+        raise CommandError(f"The connection {connection} is no HTTP service. Choose another name with --connection.")
+    connection.base_url = options["base_url"] or connection.base_url
+    try:
+        connection.full_clean(validate_unique=False)
+    except ValidationError as error:
+        problems = " ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
+        hint = "Send the service's address with --base-url." if "base_url" in error.message_dict else problems
+        raise CommandError(f"The connection cannot be set up. {hint} Nothing was imported.") from None
+    connection.save()
+    return connection

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from registry.imports import entries, op_paths
+from registry.imports import entries, functions, op_paths
+from registry.imports.import_source import SourceOp
 from registry.imports.openai import FunctionDefinition
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
@@ -13,7 +14,8 @@ SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 def entry(name: str, description: str = "", tool_name: str | None = None, **schema: Any) -> dict[str, Any]:
     function = FunctionDefinition(name, description, {})
     reading = op_paths.parse_tool_names([function], "crm")[name]
-    return entries.build_op_entry(function, reading, SCHEMA | schema, path="crm.a.b", tool_name=tool_name or name)
+    op = SourceOp(name, reading, name, functions.build_fields(function, reading, SCHEMA | schema))
+    return entries.build_op_entry(op, path="crm.a.b", tool_name=tool_name or name)
 
 
 def test_entry_takes_its_texts_from_name_and_description() -> None:

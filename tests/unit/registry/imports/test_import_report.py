@@ -3,6 +3,7 @@
 import pytest
 
 from registry.imports import import_report, run_import
+from registry.imports.functions import read_functions
 from registry.models import Op
 from tests.support.tool_functions import build_function, parse_document
 
@@ -10,8 +11,8 @@ pytestmark = pytest.mark.django_db
 
 
 def format_import_report(*functions: object, everything: bool = False) -> str:
-    listed = parse_document(*functions)
-    return import_report.format_report(run_import.import_functions(listed, group="crm"), listed, show_all=everything)
+    source = read_functions(parse_document(*functions), "crm")
+    return import_report.format_report(run_import.import_ops(source, group="crm"), source, show_all=everything)
 
 
 def test_report_counts_and_names_changes() -> None:
@@ -27,7 +28,7 @@ def test_report_counts_and_names_changes() -> None:
 
     assert "3 functions: 1 ops added, 1 updated, 1 unchanged; 1 retired, 1 left out." in text
     assert "Left out: function 4: It has no name." in text
-    assert "Retired, no longer in the list: crm.contact.get." in text
+    assert "Retired, no longer in the document: crm.contact.get." in text
     assert "Kept your edit: crm.deal.get summary." in text
 
 

@@ -1,0 +1,149 @@
+"""The admin of connections: settings, how calls go, and what changed upstream."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.html import format_html
+
+from analytics.admin import AuditedAdmin
+from analytics.models import AuditEntry
+from gateway.admin.connections import figures, upstream_changes
+from gateway.admin.connections.import_pages import ImportPagesMixin
+from registry.admin.switches import SwitchableMixin
+from registry.catalog import switches
+from registry.catalog.connections import ConnectionConfig
+from registry.imports import definitions, drift
+from registry.models import Connection, Switch
+
+AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
+Auth, SubjectAs = Connection.Auth, Connection.SubjectAs
+
+# The fields of an HTTP service. Those of other kinds have nothing to set.
+HTTP_FIELDSETS: list[Any] = [
+    ("Service", {"fields": ["base_url", "headers"]}),
+    (
+        "Authentication",
+        {
+            "fields": [
+                "auth",
+                ("key_in", "key_name"),
+                "username",
+                ("token_url", "authorize_url"),
+                ("client_id", "scopes"),
+            ]
+        },
+    ),
+    ("End users", {"fields": [("subject_as", "subject_header")]}),
+    ("Limits", {"fields": [("max_in_flight", "max_response_kb"), "idempotency_header"]}),
+    ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
+]
+
+
+@admin.register(Connection)
+class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
+    empty = "Ops run through connections. Import an OpenAPI document, or load the shipped ops with load_catalog."
+    audit_kind = AuditEntry.Kind.CONNECTION
+    switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
+    list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
+    list_before_template = "gateway/connections/list_links.html"
+    change_form_before_template = "gateway/connections/state.html"
+    change_form_outer_after_template = "gateway/connections/after_form.html"
+    ordering = ["name"]
+    search_fields = ["name", "base_url"]
+    is_gone_to = True
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/changes/", view(self.changes_view), name="registry_connection_changes"),
+            path("<int:pk>/check/", view(self.check_view), name="registry_connection_check"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
+        """Return the settings of the connection's kind. A new one may be an HTTP service."""
+        identity = (None, {"fields": ["name", "kind"]})
+        return [identity, *(HTTP_FIELDSETS if obj is None or obj.kind == Connection.Kind.HTTP else ())]
+
+    def explain_off(self, row: Connection) -> str:
+        reason = switches.get_switches().connections.get(row.name)
+        return f"{row.name} is switched off: {reason}" if reason else ""
+
+    @admin.display(description="Ops")
+    def op_count(self, row: Any) -> int:
+        return int(row.op_total)
+
+    @admin.display(description="State")
+    def state(self, row: Any) -> str:
+        if row.check_error:
+            return format_html('<span class="ui-tag ui-tag--removed" title="{}">{}</span>', row.check_error, "unread")
+        return format_html('<span class="ui-tag">{} changed</span>', row.changed) if row.changed else ""
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return upstream_changes.annotate_counts(super().get_queryset(request))
+
+    def get_audit_values(self, row: Connection) -> dict[str, Any]:
+        """Return what the history records: for an HTTP service all settings, for others name and kind."""
+        is_http = row.kind == Connection.Kind.HTTP
+        return {name: getattr(row, name) for name in (AUDITED_FIELDS if is_http else ("name", "kind"))}
+
+    def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
+        """Save a connection. A new name changes the entries of its ops, so mark them as updated."""
+        super().save_model(request, obj, form, change)
+        if "name" in form.changed_data:
+            obj.ops.update(updated_at=timezone.now())
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        row: Connection | None = kwargs.get("obj")
+        if row is not None and row.pk is not None:
+            context |= {
+                "connection": row,
+                "figures": figures.get_figures(row, at=timezone.now()),
+                "changed": definitions.list_changed(row),
+                "may_import": self.has_import_permission(request),
+            }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def check_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Check the upstream's document for changes now. Only POST."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST" and connection.document_url:
+            error = drift.check_connection(connection.pk)
+            count = len(definitions.list_changed(connection))
+            found = f"{count} changed." if count else "Nothing has changed since the import."
+            self.message_user(request, error or found, messages.ERROR if error else messages.SUCCESS)
+        return redirect("admin:registry_connection_change", pk)
+
+    def changes_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show what changed upstream, definition by definition. A POST approves the chosen ones."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST":
+            report = upstream_changes.approve(
+                connection, request.POST.getlist("name"), by=request.user.get_username(), at=timezone.now()
+            )
+            if report is None:
+                self.message_user(request, "Choose what to approve.", messages.WARNING)
+                return redirect("admin:registry_connection_changes", pk)
+            self.message_user(request, f"Approved, and merged into the draft: {report}", messages.SUCCESS)
+            return redirect("admin:registry_release_review")
+        return self._render(
+            request,
+            "gateway/connections/changes.html",
+            {
+                "title": f"Changes of {connection}",
+                "connection": connection,
+                "changes": upstream_changes.describe(connection),
+            },
+        )
+
+    def _get_changeable(self, request: HttpRequest, pk: int) -> Connection:
+        if not self.has_import_permission(request):
+            raise PermissionDenied
+        return get_object_or_404(Connection, pk=pk)

@@ -1,0 +1,112 @@
+"""What is known about the operations of an upstream: their definitions as approved, and as last seen.
+
+An admin approves a definition by importing it. If it changes upstream, its op still sends what was approved; on a
+pinned connection the op is neither shown nor run until the change is approved (see registry.catalog.connections).
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from registry.drafts import bulk_writes
+from registry.drafts.merge import MergeReport, iterate_ops_of_source, merge_ops
+from registry.imports.import_source import SourceOp
+from registry.imports.run_import import get_upstream_name
+from registry.models import Connection, Op, UpstreamDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class SeenChanges:
+    """How many operations differ from what was approved, are gone, and are new."""
+
+    changed: int
+    gone: int
+    new: int
+
+    def __bool__(self) -> bool:
+        return bool(self.changed or self.gone)
+
+
+def approve_imported(connection: Connection, ops: Sequence[SourceOp], *, at: datetime) -> None:
+    """Store the definitions of ops that were just imported as approved."""
+    rows = [
+        UpstreamDefinition(
+            connection=connection,
+            upstream_name=op.name,
+            approved_digest=(digest := op.compute_digest()),
+            seen_digest=digest,
+            seen_at=at,
+        )
+        for op in ops
+    ]
+    _upsert(rows, ("approved_digest", "seen_digest", "seen", "seen_at"))
+
+
+def record_seen(connection: Connection, ops: Sequence[SourceOp], *, at: datetime) -> SeenChanges:
+    """Compare the operations of a document with the approved ones, and store what differs."""
+    known = {row.upstream_name: row for row in UpstreamDefinition.objects.filter(connection=connection)}
+    changed, updated, names = 0, [], set()
+    for op in ops:
+        names.add(op.name)
+        if (row := known.get(op.name)) is None:
+            continue
+        digest = op.compute_digest()
+        is_changed = digest != row.approved_digest
+        changed += is_changed
+        if digest != row.seen_digest:
+            row.seen_digest, row.seen, row.seen_at = digest, op.fields if is_changed else None, at
+            updated.append(row)
+    gone = [row for name, row in known.items() if name not in names and row.approved_digest]
+    for row in gone:
+        if row.seen_digest:
+            row.seen_digest, row.seen, row.seen_at = "", None, at
+            updated.append(row)
+    _upsert(updated, ("seen_digest", "seen", "seen_at"))
+    return SeenChanges(changed, len(gone), len(names - known.keys()))
+
+
+def list_changed(connection: Connection) -> list[UpstreamDefinition]:
+    """Return the definitions that wait for approval."""
+    return list(connection.definitions.exclude(seen_digest=F("approved_digest")))
+
+
+@transaction.atomic
+def approve_changes(connection: Connection, names: Collection[str], *, at: datetime) -> MergeReport:
+    """Approve what was last seen of some operations: merge it into the draft, and retire the ops of those gone."""
+    report = MergeReport()
+    waiting = {row.upstream_name: row for row in list_changed(connection) if row.upstream_name in names}
+    rows = {get_upstream_name(op.shipped): op for op in iterate_ops_of_source(connection.import_group) if op.shipped}
+    entries = [_build_approved_entry(rows[name], definition) for name, definition in waiting.items() if name in rows]
+    merge_ops(entries, source=connection.import_group, report=report)
+    for definition in waiting.values():
+        definition.approved_digest, definition.seen, definition.seen_at = definition.seen_digest, None, at
+    gone = [definition.pk for definition in waiting.values() if not definition.seen_digest]
+    _upsert([each for each in waiting.values() if each.seen_digest], ("approved_digest", "seen", "seen_at"))
+    UpstreamDefinition.objects.filter(pk__in=gone).delete()
+    return report
+
+
+def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> dict[str, Any]:
+    """Return the entry of an op with the definition as last seen."""
+    names = {name: op.shipped[name] for name in _NAME_FIELDS if name in op.shipped}
+    if definition.seen is None:
+        return {**op.shipped, "op": op.op, "status": Op.Status.RETIRED}
+    return {**definition.seen, **names, "op": op.op}
+
+
+def _upsert(rows: list[UpstreamDefinition], fields: Sequence[str]) -> None:
+    UpstreamDefinition.objects.bulk_create(
+        rows,
+        batch_size=bulk_writes.BATCH_SIZE,
+        update_conflicts=True,
+        unique_fields=["connection", "upstream_name"],
+        update_fields=fields,
+    )
+
+
+# The fields of an entry that the import chose: they stay.
+_NAME_FIELDS = ("tool_name", "upstream_name", "keywords", "connection")

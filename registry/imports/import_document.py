@@ -1,0 +1,101 @@
+"""Import an OpenAPI document: read it, pick operations, make ops of them, and set up their connection."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from registry.drafts import history
+from registry.imports import definitions, openapi_source, run_import
+from registry.imports.document_source import DocumentFiles, UnreadableDocument
+from registry.imports.import_source import ImportSource
+from registry.imports.openapi import InvalidDocument, OpenApiDocument, parse_document
+from registry.imports.run_import import ImportResult
+from registry.models import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which operations of a document become ops. Empty parts pick everything."""
+
+    tags: Sequence[str] = ()
+    methods: Sequence[str] = ()
+    search: str = ""
+    include_deprecated: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the selection as it is stored."""
+        return {name: value for name, value in asdict(self).items() if value not in ((), [], "", True)}
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDocument:
+    """A document that was read: what it holds, and its files."""
+
+    files: DocumentFiles
+    content: OpenApiDocument = field(repr=False)
+
+    def pick(self, selection: Selection) -> ImportSource:
+        """Return the picked operations as ops to import."""
+        picked = self.content.select(**asdict(selection))
+        return openapi_source.build_source(picked, whole=self.content)
+
+
+def read_document(files: DocumentFiles) -> ReadDocument:
+    """Read a document. Raises UnreadableDocument."""
+    try:
+        return ReadDocument(files, parse_document(files.document, load=files.load, url=files.url))
+    except InvalidDocument as error:
+        raise UnreadableDocument(str(error)) from None
+
+
+def read_selection(value: Mapping[str, Any]) -> Selection:
+    """Return a stored selection."""
+    return Selection(**value)
+
+
+def import_document(
+    document: ReadDocument, selection: Selection, *, group: str, connection: Connection, by: str, at: datetime
+) -> tuple[ImportResult, ImportSource]:
+    """Import the picked operations into a group of the draft. They run through the connection.
+
+    Raises InvalidImportGroup, and IntegrityError if the draft was changed at the same time.
+    """
+    source = document.pick(selection)
+    result = run_import.import_ops(source, group=group, connection=connection.name)
+    note = f"Import of {document.content.title or document.files.url} into {group}"
+    history.record_changes(result.merged.changes, by=by, at=at, note=note)
+    imported = set(result.upstream_names.values())
+    definitions.approve_imported(connection, [op for op in source.ops if op.name in imported], at=at)
+    connection.import_group, connection.import_selection = group, selection.to_json()
+    connection.imported_at = connection.checked_at = at
+    connection.check_error, connection.document_digest = "", document.files.compute_digest()
+    if document.files.url.startswith(("http://", "https://")):
+        connection.document_url = document.files.url[:500]
+    connection.save()
+    return result, source
+
+
+def describe_connection(document: OpenApiDocument) -> dict[str, str]:
+    """Return the fields of a connection that a document names: its server and its authentication."""
+    scheme = document.security
+    return {
+        "base_url": document.base_url,
+        "idempotency_header": document.idempotency_header,
+        "auth": _AUTH_BY_SCHEME[scheme.kind],
+        "key_in": scheme.location or Connection.KeyIn.HEADER,
+        "key_name": scheme.name,
+        "token_url": scheme.token_url,
+        "authorize_url": scheme.authorize_url,
+        "scopes": " ".join(scheme.scopes)[:1000],
+    }
+
+
+_AUTH_BY_SCHEME = {
+    "none": Connection.Auth.NONE,
+    "bearer": Connection.Auth.BEARER,
+    "basic": Connection.Auth.BASIC,
+    "api_key": Connection.Auth.API_KEY,
+    "oauth2_client_credentials": Connection.Auth.CLIENT_CREDENTIALS,
+    "oauth2_authorization_code": Connection.Auth.USER_OAUTH,
+}

@@ -1,0 +1,162 @@
+"""Imports that an admin starts on a page: each reads and imports its document in the background."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.db import IntegrityError
+from django.utils import timezone
+
+from core import tokens
+from core.background import run_in_background
+from registry.imports import document_source, import_document, import_report
+from registry.imports.document_source import DocumentFiles, UnreadableDocument
+from registry.imports.import_document import ReadDocument, Selection
+from registry.imports.run_import import InvalidImportGroup
+from registry.models import Connection, DocumentImport
+
+MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the process that also answers calls
+MAX_LISTED_REFUSALS = 200
+MAX_LISTED_TAGS = 300
+STOPPED_AFTER = timedelta(minutes=10)  # without a sign of life
+KEPT_FOR = timedelta(days=30)
+
+State = DocumentImport.State
+
+
+class ImportRefused(Exception):
+    """An import cannot run like this. The message says what to change."""
+
+
+def start_reading(*, url: str = "", files: Mapping[str, bytes] | None = None, by: str) -> DocumentImport:
+    """Start to read a document, from an address or from uploaded files: {name: content}, the document first."""
+    uploaded = _name_uploads(files) if files else None
+    row = DocumentImport.objects.create(
+        url=url, document=uploaded.to_archive() if uploaded else b"", progress="Fetching the document", created_by=by
+    )
+    run_in_background("import", partial(_run, row.pk, _read))
+    return row
+
+
+def start_importing(row: DocumentImport, selection: Selection, *, group: str, connection: Connection) -> None:
+    """Start to import the picked operations. Saves a new connection. Raises ImportRefused.
+
+    One import takes a bounded number of operations, because its thread shares the process with those of calls.
+    """
+    document = _read_stored(row)
+    count = len(document.content.select(**asdict(selection)).operations)
+    if not count:
+        raise ImportRefused("No operation matches. Pick fewer conditions.")
+    if count > MAX_OPERATIONS:
+        raise ImportRefused(
+            f"{count:,} operations are picked, and one import takes {MAX_OPERATIONS:,}. Pick some by tag, method or "
+            "words, or import all with manage.py import_ops."
+        )
+    if connection.pk is None:
+        connection.save()
+    claimed = DocumentImport.objects.filter(pk=row.pk, state=State.READY).update(
+        state=State.IMPORTING,
+        group=group,
+        connection=connection,
+        selection=selection.to_json(),
+        progress=f"Importing {count:,} operations",
+        updated_at=timezone.now(),
+    )
+    if claimed:
+        run_in_background("import", partial(_run, row.pk, _import))
+
+
+def delete_old(at: datetime) -> bool:
+    """Delete imports after a month, and end those whose process stopped: a periodic job."""
+    DocumentImport.objects.filter(created_at__lt=at - KEPT_FOR).delete()
+    working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
+    working.filter(updated_at__lt=at - STOPPED_AFTER).update(
+        state=State.FAILED, error="The process that worked on it stopped. Nothing was lost; import again."
+    )
+    return False
+
+
+def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
+    row = DocumentImport.objects.get(pk=pk)
+    try:
+        step(row)
+    except (UnreadableDocument, InvalidImportGroup) as error:
+        row.state, row.error = State.FAILED, str(error)[:1000]
+    except IntegrityError:
+        row.state, row.error = State.FAILED, "The draft was changed at the same time. Import again."
+    except Exception:
+        row.state, row.error = State.FAILED, "The import failed for a reason of ours. The server's log has it."
+        row.save()
+        raise
+    row.save()
+
+
+def _read(row: DocumentImport) -> None:
+    files = _load_files(row)
+    _show_progress(row, "Reading the document")
+    document = import_document.read_document(files)
+    row.document = files.to_archive()
+    row.found = _describe(document)
+    row.state, row.progress = State.READY, ""
+
+
+def _import(row: DocumentImport) -> None:
+    document = _read_stored(row)
+    if row.connection is None:
+        raise UnreadableDocument("Its connection was deleted meanwhile.")
+    result, source = import_document.import_document(
+        document,
+        import_document.read_selection(row.selection),
+        group=row.group,
+        connection=row.connection,
+        by=row.created_by,
+        at=timezone.now(),
+    )
+    row.report = {
+        "text": import_report.format_report(result, source),
+        "added": len([path for path in result.merged.added if path in result.upstream_names]),
+        "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
+        "tokens_as_list": tokens.count(source.tools_text),
+    }
+    row.document = b""  # the connection knows where it came from
+    row.state, row.progress = State.DONE, ""
+
+
+def _describe(document: ReadDocument) -> dict[str, Any]:
+    content = document.content
+    tags = Counter(tag for operation in content.operations for tag in operation.tags or ("",))
+    methods = Counter(operation.method for operation in content.operations)
+    return {
+        "title": content.title[:200],
+        "version": content.version[:60],
+        "operations": len(content.operations),
+        "deprecated": sum(operation.is_deprecated for operation in content.operations),
+        "tags": sorted(tags.items())[:MAX_LISTED_TAGS],
+        "methods": sorted(methods.items()),
+        "refused": len(content.refusals),
+        "refusals": [[each.name, each.reason] for each in content.refusals[:MAX_LISTED_REFUSALS]],
+        "connection": import_document.describe_connection(content),
+    }
+
+
+def _load_files(row: DocumentImport) -> DocumentFiles:
+    if row.document:
+        return document_source.read_archive(bytes(row.document))
+    return document_source.fetch_document(row.url)
+
+
+def _read_stored(row: DocumentImport) -> ReadDocument:
+    return import_document.read_document(document_source.read_archive(bytes(row.document)))
+
+
+def _show_progress(row: DocumentImport, progress: str) -> None:
+    row.progress = progress
+    row.save(update_fields=["progress", "updated_at"])
+
+
+def _name_uploads(files: Mapping[str, bytes]) -> DocumentFiles:
+    named = {f"file:///{name}": content for name, content in files.items()}
+    return DocumentFiles(next(iter(named)), named)

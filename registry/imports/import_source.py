@@ -1,0 +1,45 @@
+"""What an import brings, whatever document it came from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core import canonical_json
+from registry.imports.op_paths import ParsedToolName
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOp:
+    """One op of a document. `fields` are those of its entry, except its path and its tool name."""
+
+    name: str  # what identifies it at its upstream
+    parsed: ParsedToolName
+    tool_name: str  # the one it would like
+    fields: dict[str, Any]
+    remarks: Sequence[str] = ()
+
+    def compute_digest(self) -> str:
+        """Return the hash of its definition."""
+        return canonical_json.digest(self.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something in a document that cannot become an op: its name or position, and the reason."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSource:
+    """The ops of a document. `unit` is what the document calls them.
+
+    `other_names` are in the document, too, but were not picked. Their ops stay as they are.
+    """
+
+    ops: Sequence[SourceOp]
+    refusals: Sequence[Refusal] = ()
+    other_names: frozenset[str] = frozenset()
+    tools_text: str = field(default="", repr=False)  # all of it in compact JSON, as a model would get it
+    unit: str = "functions"
