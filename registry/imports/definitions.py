@@ -92,9 +92,10 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
 
 def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> dict[str, Any]:
     """Return the entry of an op with the definition as last seen."""
-    names = {name: op.shipped[name] for name in _NAME_FIELDS if name in op.shipped}
+    shipped: dict[str, Any] = op.shipped or {}
+    names = {name: shipped[name] for name in _NAME_FIELDS if name in shipped}
     if definition.seen is None:
-        return {**op.shipped, "op": op.op, "status": Op.Status.RETIRED}
+        return {**shipped, "op": op.op, "status": Op.Status.RETIRED}
     return {**definition.seen, **names, "op": op.op}
 
 

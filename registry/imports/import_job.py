@@ -55,7 +55,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
             f"{count:,} operations are picked, and one import takes {MAX_OPERATIONS:,}. Pick some by tag, method or "
             "words, or import all with manage.py import_ops."
         )
-    if connection.pk is None:
+    if connection._state.adding:
         connection.save()
     claimed = DocumentImport.objects.filter(pk=row.pk, state=State.READY).update(
         state=State.IMPORTING,

@@ -86,6 +86,8 @@ def to_singular(word: str) -> str:
     """Return the singular of a noun, guessed from its ending."""
     if len(word) < 4 or not word.endswith("s") or word.endswith(_NOT_PLURAL):
         return word
+    if word.endswith("caches"):
+        return word[:-1]
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes", "tuses")) else word[:-1]

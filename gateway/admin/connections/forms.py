@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 from unfold.widgets import (
-    UnfoldAdminCheckboxSelectMultiple,
+    UnfoldAdminCheckboxSelectMultipleWidget,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
@@ -72,10 +72,10 @@ class PickForm(forms.Form):
     """Which operations become ops, in which group, and through which connection they run."""
 
     tags = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultiple, help_text="None picked: all of them."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
     )
     methods = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultiple, help_text="None picked: all of them."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
     )
     search = forms.CharField(
         label="Words",

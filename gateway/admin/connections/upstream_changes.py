@@ -49,7 +49,7 @@ def describe(connection: Connection) -> list[DefinitionChange]:
             row.upstream_name,
             op := ops.get(row.upstream_name),
             row.seen is None,
-            _diff(op.shipped if op else {}, row.seen) if row.seen is not None else (),
+            _diff((op and op.shipped) or {}, row.seen) if row.seen is not None else (),
         )
         for row in waiting
     ]

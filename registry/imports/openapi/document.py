@@ -1,0 +1,221 @@
+"""Read an OpenAPI document: which operations it has, as what a model sends and what the gateway makes of it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from registry.imports.import_source import Refusal
+from registry.imports.op_paths import ParsedToolName
+from registry.imports.openapi import naming
+from registry.imports.openapi.naming import Route
+from registry.imports.openapi.operations import MappedOperation, OperationMapper, RefusedOperation
+from registry.imports.openapi.parameters import find_idempotency_header, list_parameters
+from registry.imports.openapi.reading import InvalidDocument, read_file
+from registry.imports.openapi.references import Loader, Located, References, UnresolvedReference
+from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
+from registry.text import tool_name_words
+from registry.text.tool_name_words import split_name
+
+MAX_KEYWORDS = 12
+
+METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operation: its name, method and path, tags, its parsed name, and what was mapped of it."""
+
+    name: str  # such as GET /pets/{id}
+    method: str
+    tags: tuple[str, ...]
+    parsed: ParsedToolName
+    tool_name: str
+    mapped: MappedOperation
+
+    @property
+    def is_deprecated(self) -> bool:
+        return self.mapped.is_deprecated
+
+    def matches(self, words: Iterable[str]) -> bool:
+        """Return whether its name, texts and tags have all of these words."""
+        text = " ".join(
+            (self.name, self.tool_name, self.mapped.summary, self.mapped.description, *self.tags)
+        ).casefold()
+        return all(word in text for word in words)
+
+
+@dataclass(frozen=True)
+class OpenApiDocument:
+    """What a document holds. `refusals` are operations that cannot become ops, each with the reason."""
+
+    title: str
+    version: str
+    base_url: str
+    security: SecurityScheme
+    idempotency_header: str
+    operations: tuple[Operation, ...]
+    refusals: tuple[Refusal, ...]
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all operations, also those of refused ones."""
+        return frozenset(each.name for each in self.operations) | {each.name for each in self.refusals}
+
+    def select(
+        self,
+        tags: Iterable[str] = (),
+        methods: Iterable[str] = (),
+        search: str = "",
+        *,
+        include_deprecated: bool = True,
+    ) -> "OpenApiDocument":
+        """Return the document with only the operations that have one of the tags and methods, and all of the words.
+
+        No tags, methods or words let everything pass. The tag "" stands for operations without a tag.
+        """
+        wanted_tags, wanted_methods = set(tags), {method.upper() for method in methods}
+        words = search.casefold().split()
+        picked = tuple(
+            each
+            for each in self.operations
+            if (not wanted_tags or wanted_tags.intersection(each.tags or ("",)))
+            and (not wanted_methods or each.method in wanted_methods)
+            and (include_deprecated or not each.is_deprecated)
+            and each.matches(words)
+        )
+        return replace(self, operations=picked)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundOperation:
+    """An operation where it was found, with the parameters of its path."""
+
+    method: str
+    path: str
+    located: Located
+    parameters: tuple[Located, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+def parse_document(raw: bytes, *, load: Loader | None = None, url: str = "") -> OpenApiDocument:
+    """Return what a document holds: OpenAPI 3.0, 3.1 or Swagger 2.0, in JSON or YAML. Raises InvalidDocument.
+
+    `url` is its address, `load` returns the other files that it refers to.
+    """
+    document = read_file(raw)
+    _check_version(document)
+    references = References(document, url, load)
+    mapper = OperationMapper(document, references, url)
+    refusals: list[Refusal] = []
+    mapped: dict[str, tuple[_FoundOperation, MappedOperation]] = {}
+    idempotency_headers: Counter[str] = Counter()
+    for found in _iter_operations(document, references, url, refusals):
+        try:
+            parameters = list_parameters(
+                [*found.parameters, Located(found.located.value.get("parameters"), found.located.url)], references
+            )
+            mapped[found.name] = found, mapper.map(found.method, found.path, found.located, parameters)
+        except (RefusedOperation, UnresolvedReference) as error:
+            refusals.append(Refusal(found.name, str(error)))
+        except RecursionError:
+            refusals.append(Refusal(found.name, "It is nested too deeply."))
+        else:
+            idempotency_headers.update(filter(None, [find_idempotency_header(parameters)]))
+    if not mapped and not refusals:
+        raise InvalidDocument("The document has no operations. Send one with paths.")
+    info = document.get("info") if isinstance(document.get("info"), dict) else {}
+    return OpenApiDocument(
+        title=str(info.get("title") or "")[:200],
+        version=str(info.get("version") or "")[:60],
+        base_url=find_base_url(document, url),
+        security=find_security(document, references, url),
+        idempotency_header=next(iter(idempotency_headers), ""),
+        operations=tuple(_name_operations(mapped)),
+        refusals=tuple(refusals),
+    )
+
+
+def _check_version(document: Any) -> None:
+    if not isinstance(document, dict):
+        raise InvalidDocument("The document is no OpenAPI document: it is not an object.")
+    version = document.get("openapi", document.get("swagger"))
+    if not str(version).startswith(("3.", "2.0", "2")) or version is None:
+        said = f"It says {str(version)[:20]}." if version is not None else "It has neither openapi nor swagger."
+        raise InvalidDocument(f"The document is not OpenAPI 3.0 or 3.1, nor Swagger 2.0. {said}")
+
+
+def _iter_operations(
+    document: Mapping[str, Any], references: References, url: str, refusals: list[Refusal]
+) -> Iterator[_FoundOperation]:
+    paths = document.get("paths")
+    for path, item in paths.items() if isinstance(paths, dict) else ():
+        if path.startswith("x-"):
+            continue
+        try:
+            located = references.follow(item, url)
+        except UnresolvedReference as error:
+            refusals.append(Refusal(path, str(error)))
+            continue
+        if not isinstance(located.value, dict):
+            continue
+        shared = Located(located.value.get("parameters"), located.url)
+        for key, operation in located.value.items():
+            if key.lower() not in METHODS:
+                continue
+            found = _FoundOperation(key.upper(), path, Located(operation, located.url), (shared,))
+            if problem := _find_problem(found):
+                refusals.append(Refusal(found.name, problem))
+            else:
+                yield found
+
+
+def _find_problem(found: _FoundOperation) -> str:
+    if not isinstance(found.located.value, dict):
+        return "It is not an object."
+    if found.method in ("TRACE", "QUERY"):
+        return f"The gateway does not send {found.method} requests."
+    return "Its name is longer than 500 characters." if len(found.name) > 500 else ""
+
+
+def _name_operations(mapped: Mapping[str, tuple[_FoundOperation, MappedOperation]]) -> Iterator[Operation]:
+    routes = [
+        Route(
+            name,
+            found.method,
+            found.path,
+            operation_id=operation.operation_id,
+            tag=operation.tags[0] if operation.tags else "",
+            description=operation.description,
+            lists=operation.lists,
+            is_write=operation.is_write,
+        )
+        for name, (found, operation) in mapped.items()
+    ]
+    parsed = naming.parse_routes(routes)
+    for route in routes:
+        _found, operation = mapped[route.name]
+        yield Operation(
+            route.name,
+            route.method,
+            operation.tags,
+            parsed[route.name],
+            naming.choose_tool_name(route),
+            replace(
+                operation,
+                summary=_choose_summary(operation, parsed[route.name]),
+                keywords=tuple(dict.fromkeys(split_name(route.operation_id)))[:MAX_KEYWORDS],
+            ),
+        )
+
+
+def _choose_summary(operation: MappedOperation, parsed: ParsedToolName) -> str:
+    """Return the document's summary, or the words of the name if its text does not begin with what the op does."""
+    if operation.has_own_summary or tool_name_words.get_first_word(operation.summary) in tool_name_words.VERBS:
+        return operation.summary
+    words = (parsed.verb, *parsed.namespaces, *parsed.resource, *parsed.qualifier)
+    return " ".join(words).replace("_", " ").capitalize()[:200]

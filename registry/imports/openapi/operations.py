@@ -1,0 +1,186 @@
+"""Map one operation: its args as a schema, how they become a request, and what help says of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from registry import request_mapping
+from registry.imports.openapi import bodies, naming, parameters, swagger, texts
+from registry.imports.openapi.arguments import Argument, assign_names, build_schema
+from registry.imports.openapi.bodies import BodyPlan
+from registry.imports.openapi.references import Located, References
+from registry.imports.openapi.schemas import SchemaConverter
+from registry.jsonschema import schema_check, validator
+
+MAX_EXAMPLES = 2
+
+Schema = dict[str, Any]
+
+
+class RefusedOperation(Exception):
+    """An operation cannot become an op. The message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class MappedOperation:
+    """What an operation takes, sends and says. `request` is a request mapping, `examples` are valid args."""
+
+    operation_id: str
+    tags: tuple[str, ...]
+    summary: str
+    description: str
+    notes: str
+    is_write: bool
+    is_deprecated: bool
+    lists: bool
+    has_own_summary: bool
+    schema: Schema
+    request: dict[str, Any]
+    examples: tuple[Schema, ...] = ()
+    keywords: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+class OperationMapper:
+    """Maps the operations of one document. Schemas that several refer to are converted once."""
+
+    def __init__(self, document: Mapping[str, Any], references: References, url: str) -> None:
+        self._references = references
+        self._converter = SchemaConverter(references)
+        self._is_swagger = "swagger" in document and "openapi" not in document
+        self._consumes = _list_texts(document.get("consumes"))
+        self._produces = _list_texts(document.get("produces"))
+
+    def map(self, method: str, path: str, operation: Located, all_parameters: list[Located]) -> MappedOperation:
+        """Return the operation with these parameters. Raises RefusedOperation or UnresolvedReference."""
+        uses: set[str] = set()
+        arguments = parameters.build_arguments(
+            path, self._select_parameters(all_parameters), self._converter, uses, is_swagger=self._is_swagger
+        )
+        plan = self._plan_body(method, operation, all_parameters, uses)
+        listed = [*arguments, *(plan.arguments if plan else ())]
+        assign_names(listed)
+        schema, is_cut = self._build_schema(listed, uses)
+        request = _build_request(method, path, arguments, plan)
+        if problems := request_mapping.find_problems(request, [each.name for each in listed]):
+            raise RefusedOperation(" ".join(problems))
+        value = operation.value
+        operation_id = value.get("operationId") if isinstance(value.get("operationId"), str) else ""
+        description = texts.write_description(value)
+        is_deprecated = value.get("deprecated") is True
+        answer = texts.describe_answer(
+            operation, self._references, is_swagger=self._is_swagger, produces=self._produces
+        )
+        return MappedOperation(
+            operation_id=operation_id,
+            tags=tuple(tag[:100] for tag in value.get("tags", ()) if isinstance(tag, str))
+            if isinstance(value.get("tags", ()), list)
+            else (),
+            summary=texts.write_summary(value, operation_id or f"{method} {path}"),
+            description=description,
+            notes=texts.write_notes([each.name for each in listed], answer, is_deprecated=is_deprecated),
+            is_write=naming.is_write(method, path, description),
+            is_deprecated=is_deprecated,
+            lists=texts.answers_list(operation, self._references, is_swagger=self._is_swagger),
+            has_own_summary=bool(value.get("summary")),
+            schema=schema,
+            request=request,
+            examples=_build_examples(listed, plan, schema),
+            remarks=("What its args refer to is large: the far parts accept any value.",) if is_cut else (),
+        )
+
+    def _select_parameters(self, all_parameters: list[Located]) -> list[Located]:
+        if not self._is_swagger:
+            return all_parameters
+        return [each for each in all_parameters if each.value.get("in") not in ("body", "formData")]
+
+    def _plan_body(
+        self, method: str, operation: Located, all_parameters: list[Located], uses: set[str]
+    ) -> BodyPlan | None:
+        if self._is_swagger:
+            consumes = _list_texts(operation.value.get("consumes")) or self._consumes
+            converted = swagger.convert_body([each.value for each in all_parameters], consumes)
+            url = next((each.url for each in all_parameters if each.value.get("in") == "body"), operation.url)
+            body = Located(converted, url)
+        else:
+            body = self._references.follow(operation.value.get("requestBody"), operation.url)
+        if method == "HEAD":
+            return None
+        return bodies.plan_body(body, self._references, self._converter, uses)
+
+    def _build_schema(self, arguments: list[Argument], uses: set[str]) -> tuple[Schema, bool]:
+        schema, is_cut = self._converter.bundle(build_schema(arguments), uses)
+        problems = schema_check.find_problems(schema)
+        if problems:  # what passes for each schema alone may be too much together: keep the names only
+            loose = [_loosen(each) for each in arguments]
+            schema, is_cut = build_schema(loose), True
+            if problems := schema_check.find_problems(schema):
+                raise RefusedOperation(" ".join(problems))
+        return schema, is_cut
+
+
+def _loosen(argument: Argument) -> Argument:
+    kept: Schema = {key: argument.schema[key] for key in ("type", "description") if key in argument.schema}
+    return Argument(argument.wire_name, argument.location, kept, argument.is_required, name=argument.name)
+
+
+def _build_request(method: str, path: str, arguments: list[Argument], plan: BodyPlan | None) -> dict[str, Any]:
+    template, query = _split_query(path)
+    request: dict[str, Any] = {"method": method, "path": template}
+    if listed := [_name_entry(each) for each in arguments]:
+        request["parameters"] = listed
+    if query:
+        request["query"] = query
+    if plan is not None:
+        body: dict[str, Any] = {"content_type": plan.content_type}
+        if plan.is_whole:
+            body["argument"] = plan.arguments[0].name
+        else:
+            body["properties"] = {
+                each.name: ({"name": each.wire_name} if each.name != each.wire_name else {}) | each.mapping
+                for each in plan.arguments
+            }
+        request["body"] = body
+    return request
+
+
+def _split_query(path: str) -> tuple[str, dict[str, str]]:
+    """Return a path without its query, which some documents use to tell operations apart, and that query."""
+    template, _, rest = path.partition("#")[0].partition("?")
+    pairs = [part.partition("=") for part in rest.split("&") if part]
+    query = {name: value for name, _, value in pairs if "{" not in value}
+    return template if template.startswith("/") else f"/{template}", query
+
+
+def _name_entry(argument: Argument) -> dict[str, Any]:
+    if argument.name == argument.wire_name:
+        return argument.mapping
+    return {**argument.mapping, "argument": argument.name}
+
+
+def _build_examples(arguments: list[Argument], plan: BodyPlan | None, schema: Schema) -> tuple[Schema, ...]:
+    """Return up to two calls made of the document's examples, as far as they are valid."""
+    base = {each.name: each.example for each in arguments if each.has_example and _fits(each, plan)}
+    candidates: list[Schema] = []
+    for whole in plan.examples if plan else ():
+        if plan and plan.is_whole:
+            candidates.append(base | {plan.arguments[0].name: whole})
+        elif plan and isinstance(whole, dict):
+            names = {each.wire_name: each.name for each in plan.arguments}
+            candidates.append(base | {names[key]: item for key, item in whole.items() if key in names})
+    if not candidates and base:
+        candidates = [base, {name: value for name, value in base.items() if name in schema.get("required", ())}]
+    valid: list[Schema] = []
+    for args in candidates:
+        if args and args not in valid and not validator.find_instance_problems(schema, args):
+            valid.append(args)
+    return tuple(valid[: 1 if not (plan and plan.examples) else MAX_EXAMPLES])
+
+
+def _fits(argument: Argument, plan: BodyPlan | None) -> bool:
+    """Return whether an argument's own example belongs into a call: none of a body that has a whole example."""
+    return not (plan and plan.examples and argument.location in ("property", "body"))
+
+
+def _list_texts(value: Any) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

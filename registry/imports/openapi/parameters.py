@@ -1,0 +1,110 @@
+"""The parameters of an operation as arguments."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from registry.imports.openapi import swagger
+from registry.imports.openapi.arguments import Argument
+from registry.imports.openapi.references import Located, References
+from registry.imports.openapi.schemas import SchemaConverter
+from registry.request_mapping import LOCATIONS, STYLES, is_header_allowed
+
+# What the specification or the gateway sets. A model has nothing to say about them.
+_IGNORED_HEADERS = frozenset(("accept", "content-type", "authorization"))
+IDEMPOTENCY_HEADERS = frozenset(("idempotency-key", "x-idempotency-key"))
+
+_PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+
+
+def list_parameters(levels: list[Located], references: References) -> list[Located]:
+    """Return the parameters of a path and of its operation, each followed. Those of the operation come in place."""
+    found: dict[tuple[str, str], Located] = {}
+    for level in levels:
+        for each in level.value if isinstance(level.value, list) else ():
+            parameter = references.follow(each, level.url)
+            if isinstance(parameter.value, dict) and isinstance(parameter.value.get("name"), str):
+                found[(parameter.value["name"], str(parameter.value.get("in")))] = parameter
+    return list(found.values())
+
+
+def build_arguments(
+    path: str, parameters: list[Located], converter: SchemaConverter, uses: set[str], *, is_swagger: bool
+) -> list[Argument]:
+    """Return the arguments of parameters, and of placeholders in the path that no parameter describes."""
+    placeholders = set(_PLACEHOLDER.findall(path))
+    arguments = []
+    for parameter in parameters:
+        value = swagger.convert_parameter(parameter.value) if is_swagger else parameter.value
+        if _is_sendable(value, placeholders):
+            arguments.append(_build_argument(Located(value, parameter.url), converter, uses))
+    described = {each.wire_name for each in arguments if each.location == "path"}
+    arguments += [
+        Argument(name, "path", {"type": "string"}, True, {"name": name, "in": "path"})
+        for name in sorted(placeholders - described)
+    ]
+    return arguments
+
+
+def find_idempotency_header(parameters: list[Located]) -> str:
+    """Return the name of the header in which an operation takes idempotency keys, or ""."""
+    headers = (each.value["name"] for each in parameters if each.value.get("in") == "header")
+    return next((name for name in headers if name.lower() in IDEMPOTENCY_HEADERS), "")
+
+
+def _is_sendable(parameter: dict[str, Any], placeholders: set[str]) -> bool:
+    name, location = parameter["name"], parameter.get("in")
+    if location == "path":
+        return name in placeholders
+    if location == "header":
+        lowered = name.lower()
+        return lowered not in _IGNORED_HEADERS | IDEMPOTENCY_HEADERS and is_header_allowed(name)
+    return location in LOCATIONS and bool(name)
+
+
+def _build_argument(parameter: Located, converter: SchemaConverter, uses: set[str]) -> Argument:
+    value, location = parameter.value, parameter.value["in"]
+    mapping: dict[str, Any] = {"name": value["name"], "in": location}
+    content = value.get("content")
+    if isinstance(content, dict) and content:
+        media_type, media = next(iter(content.items()))
+        mapping["content_type"] = media_type
+        source = media.get("schema", {}) if isinstance(media, dict) else {}
+    else:
+        source = value.get("schema", {})
+        mapping |= dict(_iter_style(value, location))
+    schema = converter.convert(source, parameter.url, uses)
+    if isinstance(value.get("description"), str) and value["description"].strip():
+        schema["description"] = value["description"].strip()
+    argument = Argument(value["name"], location, schema, location == "path" or value.get("required") is True, mapping)
+    set_example(argument, value, source)
+    return argument
+
+
+def set_example(argument: Argument, holder: dict[str, Any], schema: Any) -> None:
+    """Set the example that a parameter or a property gives, or its schema."""
+    for source in (holder, schema if isinstance(schema, dict) else {}):
+        examples = source.get("examples")
+        if "example" in source:
+            argument.example, argument.has_example = source["example"], True
+        elif isinstance(examples, dict) and (first := next(iter(examples.values()), None)):
+            if isinstance(first, dict) and "value" in first:
+                argument.example, argument.has_example = first["value"], True
+        elif isinstance(examples, list) and examples:
+            argument.example, argument.has_example = examples[0], True
+        if argument.has_example:
+            return
+
+
+def _iter_style(value: dict[str, Any], location: str) -> Iterator[tuple[str, Any]]:
+    """Yield the style of a parameter, as far as it is not the default of its place."""
+    default, style = STYLES[location][0], value.get("style")
+    if style in STYLES[location] and style != default:
+        yield "style", style
+    else:
+        style = default
+    explode = value.get("explode")
+    if isinstance(explode, bool) and explode != (style == "form"):
+        yield "explode", explode
+    if value.get("allowReserved") is True and location == "query":
+        yield "allow_reserved", True

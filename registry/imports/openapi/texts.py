@@ -1,0 +1,131 @@
+"""What a document says of an operation, in the words that help shows."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from registry.imports.openapi import swagger
+from registry.imports.openapi.bodies import is_json
+from registry.imports.openapi.references import Located, References, UnresolvedReference
+from registry.text import cleanup
+
+MAX_NOTE = 300
+MAX_FIELDS = 8  # of an answer, named in the notes
+
+
+def _split_to_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PAGES = _split_to_set("page page_number pagenumber page_num pageindex")
+_OFFSETS = _split_to_set("offset skip start startat start_index startindex from")
+_CURSORS = _split_to_set(
+    """
+    cursor next_cursor page_token pagetoken next_token nexttoken starting_after ending_before after before marker
+    continuationtoken continuation_token continue pageafter
+    """
+)
+_SIZES = _split_to_set(
+    "limit per_page perpage page_size pagesize size count maxresults max_results top pagelimit max_items"
+)
+
+
+def write_description(operation: dict[str, Any]) -> str:
+    """Return the description of an operation: its summary where it has none."""
+    parts = [operation.get(key) for key in ("summary", "description")]
+    texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
+    if len(texts) == 2 and texts[1].startswith(texts[0].rstrip(".")):
+        texts = texts[1:]
+    return cleanup.clean_description("\n\n".join(texts))
+
+
+def write_summary(operation: dict[str, Any], name: str) -> str:
+    """Return one line of at most 12 words."""
+    summary = operation.get("summary")
+    text = summary if isinstance(summary, str) and summary.strip() else operation.get("description")
+    return cleanup.write_summary(text if isinstance(text, str) else "", name)
+
+
+def write_notes(arguments: Collection[str], answer: str, *, is_deprecated: bool) -> str:
+    """Return the notes: that it is deprecated, how to get the next page, and what the answer holds."""
+    sentences = ["Deprecated by the service; prefer another op."] if is_deprecated else []
+    sentences += [each for each in (_describe_pages(arguments), answer) if each]
+    return " ".join(sentences)
+
+
+def describe_answer(operation: Located, references: References, *, is_swagger: bool, produces: list[str]) -> str:
+    """Return a sentence on what a successful call answers: what the document says, and the fields."""
+    response = _find_success(operation, references)
+    if response is None:
+        return ""
+    value = swagger.convert_response(response.value, produces) if is_swagger else response.value
+    text = value.get("description")
+    said = cleanup.write_summary(text, "") if isinstance(text, str) and len(text.split()) > 2 else ""
+    fields = _list_fields(value.get("content"), references, response.url)
+    shown = ", ".join(fields[:MAX_FIELDS]) + (" …" if len(fields) > MAX_FIELDS else "")
+    sentences = [f"{said}." if said else "", f"Answers {shown}." if shown else ""]
+    return " ".join(filter(None, sentences))[:MAX_NOTE]
+
+
+def answers_list(operation: Located, references: References, *, is_swagger: bool) -> bool:
+    """Return whether a successful call answers a list at the top."""
+    response = _find_success(operation, references)
+    if response is None:
+        return False
+    value = swagger.convert_response(response.value, []) if is_swagger else response.value
+    schema = _find_schema(value.get("content"), references, response.url)
+    return bool(schema and isinstance(schema.value, dict) and schema.value.get("type") == "array")
+
+
+def _describe_pages(arguments: Iterable[str]) -> str:
+    by_kind: dict[str, str] = {}
+    for name in arguments:
+        lowered = name.lower().replace("-", "_")
+        for kind, names in (("cursor", _CURSORS), ("page", _PAGES), ("offset", _OFFSETS), ("size", _SIZES)):
+            if lowered in names or lowered.replace("_", "") in names:
+                by_kind.setdefault(kind, name)
+    step = next((by_kind[kind] for kind in ("cursor", "page", "offset") if kind in by_kind), "")
+    size = by_kind.get("size", "")
+    if step and (size or "cursor" in by_kind or "page" in by_kind):
+        return f"Answers in pages: send {step}{f' and {size}' if size else ''} for the next ones."
+    return ""
+
+
+def _find_success(operation: Located, references: References) -> Located | None:
+    responses = operation.value.get("responses")
+    if not isinstance(responses, dict):
+        return None
+    for code in sorted(responses, key=lambda code: (not str(code).startswith("2"), str(code))):
+        if str(code).startswith("2") or code == "default":
+            try:
+                located = references.follow(responses[code], operation.url)
+            except UnresolvedReference:
+                return None
+            return located if isinstance(located.value, dict) else None
+    return None
+
+
+def _find_schema(content: Any, references: References, url: str) -> Located | None:
+    if not isinstance(content, dict):
+        return None
+    media = next((content[each] for each in content if is_json(each)), None)
+    if not isinstance(media, dict) or not isinstance(media.get("schema"), dict):
+        return None
+    try:
+        return references.follow(media["schema"], url)
+    except UnresolvedReference:
+        return None
+
+
+def _list_fields(content: Any, references: References, url: str) -> list[str]:
+    located = _find_schema(content, references, url)
+    if located is None or not isinstance(located.value, dict):
+        return []
+    schema, prefix = located.value, ""
+    if schema.get("type") == "array":
+        try:
+            schema, prefix = references.follow(schema.get("items"), located.url).value, "items: "
+        except UnresolvedReference:
+            return []
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    names = [name for name in properties if name.isidentifier()] if isinstance(properties, dict) else []
+    return [f"{prefix}{names[0]}", *names[1:]] if names else []
