@@ -180,9 +180,9 @@ def read_origins(name: str) -> list[str]:
     return origins
 
 
-def read_networks(name: str) -> list[IPv4Network | IPv6Network]:
+def read_networks(name: str, *, default: str = "") -> list[IPv4Network | IPv6Network]:
     """Return networks. None of them may hold an address at which a cloud gives away credentials."""
-    return [_parse_network(name, text) for text in _read_list(name)]
+    return [_parse_network(name, text) for text in _read_list(name, default)]
 
 
 def read_ports(name: str, *, default: str) -> list[int]:

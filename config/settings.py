@@ -313,6 +313,10 @@ GATEWAY_BATCH_HOURS = env.read_number("GATEWAY_BATCH_HOURS", default=24, least=1
 # Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/ssrf.py).
 GATEWAY_OUTGOING_ALLOW = env.read_networks("GATEWAY_OUTGOING_ALLOW")
 GATEWAY_OUTGOING_PORTS = env.read_ports("GATEWAY_OUTGOING_PORTS", default="80,443")
+# More of them for the services of connections only. Local mode allows this machine, where such services are tried out.
+GATEWAY_UPSTREAM_ALLOW = env.read_networks(
+    "GATEWAY_UPSTREAM_ALLOW", default="" if PRODUCTION else "127.0.0.0/8,::1/128"
+)
 
 # util.web: non-public networks that URLs from a model may reach, and the search endpoint. The latter is set by the
 # administrator, so GATEWAY_OUTGOING_ALLOW applies to it.

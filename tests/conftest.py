@@ -18,6 +18,7 @@ from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
 from core import write_behind
 from gateway.clients import api_keys, key_verification
+from gateway.executors.http import circuit_breaker, retry_budget
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
@@ -26,7 +27,12 @@ from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
 from tests.support.run_folder import get_run_folder
 
-pytest_plugins = ["tests.support.fake_internet", "tests.support.fake_llm", "tests.support.chat"]
+pytest_plugins = [
+    "tests.support.fake_internet",
+    "tests.support.fake_llm",
+    "tests.support.chat",
+    "tests.support.http_upstream",
+]
 
 # Property tests have no deadline, because a busy machine is not a failure. tests.support.cpu_budget.examples scales the
 # number of examples with the profile. `make test-all` uses the thorough one.
@@ -156,6 +162,8 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connections.clear_connections()
     rollout_cache.clear()
     key_verification.clear_cache()
+    circuit_breaker.clear()
+    retry_budget.clear()
     ContentType.objects.clear_cache()
     yield
     # Discard what is not written: at the end of the process the test database no longer exists.

@@ -15,6 +15,8 @@ from core.http.errors import (
     Unreachable,
     Untrusted,
 )
+from core.http.retry_after import parse_retry_after
+from core.http.ssrf import get_upstream_networks
 
 __all__ = [
     "Abort",
@@ -32,6 +34,8 @@ __all__ = [
     "Untrusted",
     "build_endpoint_url",
     "call_api",
+    "get_upstream_networks",
+    "parse_retry_after",
     "post_for_stream",
     "post_json",
     "request",

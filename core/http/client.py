@@ -15,7 +15,7 @@ import httpx2
 from core.deadlines import Deadline
 from core.http import redirects, response_body
 from core.http.abort import Abort
-from core.http.errors import BadRequest, BrokenAnswer, TimedOut, TooManyRedirects, Unreachable
+from core.http.errors import BadRequest, BrokenAnswer, OutgoingError, TimedOut, TooManyRedirects, Unreachable
 from core.http.network import Exchange, GuardedBackend, current_exchange
 from core.http.ssrf import Networks
 
@@ -78,20 +78,23 @@ def request(
     max_bytes: int = MAX_BYTES,
     read_seconds: float | None = READ_SECONDS,
     follow_redirects: bool = True,
+    same_origin: bool = False,
     allow: Networks | None = None,
 ) -> Response:
     """Send one request and return the answer; raises an OutgoingError.
 
     `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
     that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
-    without headers that could be credentials, else the redirect itself is the answer. Nothing is retried. `allow`
-    replaces the networks of GATEWAY_OUTGOING_ALLOW, for a URL that nobody entrusted us with. `read_seconds` limits the
-    time between two chunks of the response; None leaves it to the deadline.
+    without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no redirect
+    to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW, for a
+    URL that nobody entrusted us with. `read_seconds` limits the time between two chunks of the response; None leaves
+    it to the deadline.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
-        with _open_response(hop, Exchange(deadline, allow=allow, read_seconds=read_seconds)) as response:
-            next_hop = redirects.follow_redirect(hop, response) if follow_redirects else None
+        exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, is_sent=redirect_count > 0)
+        with _open_response(hop, exchange) as response:
+            next_hop = redirects.follow_redirect(hop, response, same_origin=same_origin) if follow_redirects else None
             if next_hop is None:
                 content = response_body.read_body(response, max_bytes)
                 return Response(response.status_code, str(hop.url), dict(response.headers), content, redirect_count)
@@ -150,16 +153,24 @@ def _open_response(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "g
             yield response
         finally:
             response.close()
-    except (httpx2.LocalProtocolError, UnicodeError):
-        raise BadRequest from None
-    except httpx2.TimeoutException:  # no connection became free
-        raise TimedOut from None
-    except httpx2.ProtocolError:
-        raise BrokenAnswer from None
-    except httpx2.TransportError:
-        raise Unreachable from None
+    except OutgoingError as error:
+        error.was_sent = exchange.is_sent
+        raise
+    except (httpx2.TransportError, UnicodeError) as error:
+        raise _convert_error(error, was_sent=exchange.is_sent) from None
     finally:
         current_exchange.reset(token)
+
+
+def _convert_error(error: Exception, *, was_sent: bool) -> OutgoingError:
+    if isinstance(error, httpx2.LocalProtocolError | UnicodeError):
+        converted: OutgoingError = BadRequest()
+    elif isinstance(error, httpx2.TimeoutException):  # no connection became free
+        converted = TimedOut()
+    else:
+        converted = BrokenAnswer() if isinstance(error, httpx2.ProtocolError) else Unreachable()
+    converted.was_sent = was_sent
+    return converted
 
 
 def _build_request(hop: redirects.Hop, exchange: Exchange, encoding: str) -> httpx2.Request:

@@ -6,9 +6,13 @@ able to distinguish a refused host from one that does not exist.
 
 
 class OutgoingError(Exception):
-    """An outgoing call did not succeed."""
+    """An outgoing call did not succeed.
+
+    `was_sent` says whether the server may have seen the request: true once its first bytes were written.
+    """
 
     sentence = "The outgoing call failed."
+    was_sent = False
 
     def __str__(self) -> str:
         return self.sentence
@@ -73,5 +77,7 @@ class TooLarge(OutgoingError):
 
 class TooManyRedirects(OutgoingError):
     """The server redirected more often than is followed."""
+
+    was_sent = True
 
     sentence = "The server redirects too many times."

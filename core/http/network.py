@@ -30,6 +30,7 @@ class Exchange:
     abort: Abort | None = None
     is_stream: bool = False  # which must not take the connections of calls
     pause: Callable[[], float] | None = None  # seconds before each read of a stream's body, while more of it collects
+    is_sent: bool = False  # once the first bytes of the request were written
 
     def use_socket(self, sock: socket.socket) -> None:
         """Let `abort` end the wait for this socket. Raises Unreachable if the call was aborted before."""
@@ -94,11 +95,12 @@ class GuardedStream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         """Send the whole buffer."""
-        left = memoryview(buffer)
+        exchange, left = current_exchange.get(), memoryview(buffer)
         while left:
-            self._sock.settimeout(current_exchange.get().limit_seconds(timeout))
+            self._sock.settimeout(exchange.limit_seconds(timeout))
             try:
                 left = left[self._sock.send(left) :]
+                exchange.is_sent = True
             except TimeoutError:
                 raise TimedOut from None
             except OSError as error:  # on WriteError the library still reads the server's response

@@ -52,11 +52,12 @@ def build_first_request(method: str, url: str, headers: Mapping[str, str], body:
     return Hop(method, _join_url(None, url), all_headers, body)
 
 
-def follow_redirect(hop: Hop, response: httpx2.Response) -> Hop | None:
+def follow_redirect(hop: Hop, response: httpx2.Response, *, same_origin: bool = False) -> Hop | None:
     """Return the request that follows a redirect, or None if the response is final. Raises BadUrl.
 
     Methods change as in RFC 9110 section 15.4 and in browsers. Another origin only gets GET or HEAD, without a body and
-    without headers that could be credentials; any other redirect to another origin is not followed.
+    without headers that could be credentials; any other redirect to another origin is not followed, and with
+    `same_origin` none is.
     """
     if response.status_code not in REDIRECT_STATUSES or "location" not in response.headers:
         return None
@@ -64,7 +65,7 @@ def follow_redirect(hop: Hop, response: httpx2.Response) -> Hop | None:
     url = _join_url(hop.url, response.headers["location"])
     if _get_origin(url) == _get_origin(hop.url):
         return Hop(next_hop.method, url, next_hop.headers, next_hop.body)
-    if next_hop.method not in SAFE_METHODS or next_hop.body is not None:
+    if same_origin or next_hop.method not in SAFE_METHODS or next_hop.body is not None:
         return None
     safe_headers = {name: value for name, value in next_hop.headers.items() if name in CROSS_ORIGIN_HEADERS}
     return Hop(next_hop.method, url, safe_headers, None)

@@ -68,6 +68,11 @@ def is_allowed(address: str, port: int, *, allow: Networks | None = None) -> boo
     return port in settings.GATEWAY_OUTGOING_PORTS and is_public(ip)
 
 
+def get_upstream_networks() -> Networks:
+    """Return the non-public networks that calls to connections may reach. Administrators choose their URLs."""
+    return (*settings.GATEWAY_OUTGOING_ALLOW, *settings.GATEWAY_UPSTREAM_ALLOW)
+
+
 def is_public(ip: IPv4Address | IPv6Address) -> bool:
     """Return whether an address is a unicast address of the public Internet."""
     return ip.is_global and not any(ip in network for network in NOT_PUBLIC)

@@ -3,7 +3,6 @@
 import random
 import time
 from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 from core import http
@@ -34,7 +33,7 @@ def post_with_retries(url: str, *, key: str, body: Any, deadline: Deadline) -> b
             problem = f"status {response.status}"
             if response.status < 500 and response.status not in TEMPORARY_STATUSES:
                 raise LlmRefused(problem)
-            retry_after = parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
+            retry_after = http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
         if retry == MAX_RETRIES or not _wait(choose_wait(retry, retry_after), deadline):
             raise LlmUnavailable(problem)
     raise AssertionError("unreachable: the last round returns or raises")
@@ -45,16 +44,6 @@ def choose_wait(retry: int, retry_after: float | None) -> float:
     if retry_after is not None:
         return retry_after
     return FIRST_WAIT_SECONDS * (1 << retry) * random.uniform(0.5, 1)
-
-
-def parse_retry_after(value: str, *, now: datetime) -> float | None:
-    """Return the seconds that a Retry-After header asks for (RFC 9110 section 10.2.3), None if it says nothing."""
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
-    except (TypeError, ValueError):
-        return None
 
 
 def _wait(seconds: float, deadline: Deadline) -> bool:

@@ -12,7 +12,7 @@ from core.http import Abort
 from core.llm import stream_parser, usage
 from core.llm.completions import Messages
 from core.llm.errors import LlmAborted, LlmError, LlmMalformed, LlmRefused, LlmUnavailable
-from core.llm.retries import MAX_BYTES, MAX_RETRIES, TEMPORARY_STATUSES, choose_wait, parse_retry_after
+from core.llm.retries import MAX_BYTES, MAX_RETRIES, TEMPORARY_STATUSES, choose_wait
 from core.llm.stream_parser import StreamedCompletion
 from core.llm.tiers import Endpoint
 
@@ -124,7 +124,7 @@ def _stream_once(
             problem = f"status {response.status}"
             if response.status < 500 and response.status not in TEMPORARY_STATUSES:
                 raise LlmRefused(problem)
-            retry_after = parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
+            retry_after = http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
             raise _RetryLater(problem, retry_after)
         for chunk in response.chunks:
             if abort.is_set:

@@ -162,7 +162,7 @@ class InternalError(GatewayError):
 
 
 class UpstreamUnreachableError(InternalError):
-    """An upstream could not be reached. It has not seen the call, which may be sent again."""
+    """An upstream has not seen the call, or refused it for now. Nothing was applied, so it may be sent again."""
 
     status = 503
     reason = "upstream_unreachable"

@@ -32,6 +32,11 @@ class KeyedCall:
     op: str
     fingerprint: str
 
+    @property
+    def scope(self) -> str:
+        """What makes a key one key, as one text."""
+        return canonical_json.dumps([self.client_id, self.subject, self.key, self.op]).decode()
+
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:

@@ -7,6 +7,7 @@ responses.
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -191,6 +192,9 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
         subject=call.caller.subject,
         at=call.trace.at,
         deadline=Deadline.after(milliseconds=op.timeout_ms).or_earlier(call.until),
+        client_id=call.caller.key.client_id,
+        trace_id=call.trace.id,
+        idempotency_scope=call.keyed_call.scope if call.keyed_call else "",
     )
     with work.deadline.limit_waits():
         return _run_within_deadline(call, work)
@@ -206,11 +210,17 @@ def _run_within_deadline(call: ExecCall, work: UpstreamCall) -> EnvelopeResponse
         except confirmation.TokenUsed:
             raise confirmation.build_used_error(work) from None
     prepared = executor.prepare(work)
-    with db_errors.enforce_read_deadline(work.deadline, timeout_ms=op.timeout_ms):
+    with _limit_read(work, executor):
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
     answer = exec_call.build_success(call, work, outcome)
     event_log.enqueue_event(exec_call.build_event(call, answer))
     return answer
+
+
+def _limit_read(work: UpstreamCall, executor: Executor) -> AbstractContextManager[None]:
+    if executor.transactional:
+        return db_errors.enforce_read_deadline(work.deadline, timeout_ms=work.op.timeout_ms)
+    return nullcontext()  # a transaction must not stay open while a remote upstream takes its time
 
 
 def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor) -> None:

@@ -4,6 +4,7 @@ from gateway.contracts.errors import InternalError
 from gateway.executors.base import Executor
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.executors.example import ExampleExecutor
+from gateway.executors.http.executor import HttpExecutor
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
@@ -12,6 +13,7 @@ from registry.models import Connection
 EXECUTORS: dict[str, Executor] = {
     Connection.Kind.EMBEDDED: EmbeddedExecutor(),
     Connection.Kind.EXAMPLE: ExampleExecutor(),
+    Connection.Kind.HTTP: HttpExecutor(),
 }
 
 

@@ -23,6 +23,9 @@ class UpstreamCall:
     subject: str
     at: datetime
     deadline: Deadline
+    client_id: int = 0
+    trace_id: str = ""
+    idempotency_scope: str = ""  # the same for all calls that are one call to us; empty without an idempotency key
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class Executor(Protocol):
 
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
     idempotency record and its event commit together or not at all. If it is false, `apply` raises
-    UpstreamUnreachableError if the upstream has received nothing, and InDoubt if a write may have taken effect.
+    UpstreamUnreachableError if the upstream has received or applied nothing, and OutcomeUnknownError if a write may
+    have taken effect.
     """
 
     transactional: bool

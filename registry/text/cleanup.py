@@ -97,6 +97,11 @@ def find_hidden_characters(text: str) -> list[str]:
     return [letter for letter in unusual if unicodedata.category(letter) in _HIDDEN_CATEGORIES]
 
 
+def strip_hidden_characters(text: str) -> str:
+    """Return a text without its control, direction and other invisible characters."""
+    return text.translate({ord(letter): None for letter in find_hidden_characters(text)})
+
+
 def find_instruction(text: str) -> str:
     """Return the first words of a text that read like an instruction to the model, or ""."""
     match = _INSTRUCTION.search(text[: MAX_DESCRIPTION * 2])

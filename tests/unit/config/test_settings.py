@@ -107,6 +107,7 @@ INVALID = [
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
     ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),
     ("GATEWAY_OUTGOING_ALLOW", "0.0.0.0/0", f"contains '0.0.0.0/0', which is every address; {NETWORKS}."),
+    ("GATEWAY_UPSTREAM_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "::/0", f"contains '::/0', which is every address; {NETWORKS}."),
     ("GATEWAY_OUTGOING_PORTS", "80,a", f"contains 'a'; {PORTS}"),
@@ -197,6 +198,8 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
         "10.0.0.0/8, fd00:1::/64,127.0.0.1",
         {"GATEWAY_OUTGOING_ALLOW": [ip_network("10.0.0.0/8"), ip_network("fd00:1::/64"), ip_network("127.0.0.1")]},
     ),
+    ("GATEWAY_UPSTREAM_ALLOW", "10.1.0.0/16", {"GATEWAY_UPSTREAM_ALLOW": [ip_network("10.1.0.0/16")]}),
+    ("GATEWAY_UPSTREAM_ALLOW", "", {"GATEWAY_UPSTREAM_ALLOW": []}),
     ("GATEWAY_OUTGOING_PORTS", "80, 8443", {"GATEWAY_OUTGOING_PORTS": [80, 8443]}),
     ("GATEWAY_OUTGOING_PORTS", "", {"GATEWAY_OUTGOING_PORTS": []}),
     ("WEB_SEARCH_KIND", "", {"WEB_SEARCH_KIND": "searxng"}),
@@ -299,6 +302,7 @@ def test_local_mode_requires_no_variable() -> None:
 
     assert defaults["DATABASES"]["default"]["NAME"] == str(ROOT / "var" / "db.sqlite3")
     assert defaults["ALLOWED_HOSTS"] == ["localhost", "127.0.0.1", "[::1]"]
+    assert defaults["GATEWAY_UPSTREAM_ALLOW"] == [ip_network("127.0.0.0/8"), ip_network("::1/128")]
 
 
 @for_each("name, value, sentence", [each for each in INVALID if not each[2].startswith(("is not set", "is too short"))])

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.llm.retries import choose_wait, parse_retry_after
+from core.http import parse_retry_after
+from core.llm.retries import choose_wait
 
 NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
 

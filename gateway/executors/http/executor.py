@@ -1,0 +1,105 @@
+"""Runs ops of HTTP services."""
+
+from dataclasses import dataclass
+
+from core import http
+from gateway.contracts.errors import GatewayError, OutcomeUnknownError, build_outcome_unknown_error
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors.http import (
+    answer,
+    credentials,
+    error_mapping,
+    request_builder,
+    secret_redaction,
+    sending,
+    stored_files,
+    transport_errors,
+    upstream_headers,
+)
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.http.sending import SendingRules
+from registry.catalog import connections
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
+from registry.models import Connection
+from registry.request_mapping import RequestMapping
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PreparedCall:
+    """A call whose args fit into a request. It has no credentials yet."""
+
+    config: ConnectionConfig
+    mapping: RequestMapping
+    request: BuiltRequest
+    rules: SendingRules
+
+
+class HttpExecutor:
+    """Sends the request of an op to the HTTP service of its connection."""
+
+    transactional = False
+
+    def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
+        return "" if target.has_request else "it has no request"
+
+    def prepare(self, work: UpstreamCall) -> PreparedCall:
+        config, mapping = connections.get_connections().by_name[work.op.connection], work.op.request_mapping
+        assert mapping is not None  # noqa: S101 - see explain_missing
+        request = request_builder.build_request(
+            mapping, work.args, config, load_file=lambda file_id: stored_files.load_file(work, file_id)
+        )
+        can_repeat = not work.op.is_write or bool(config.idempotency_header)
+        rules = SendingRules(work.deadline, work.op.is_write, can_repeat)
+        return PreparedCall(config, mapping, request.with_headers(upstream_headers.build_headers(work, config)), rules)
+
+    def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
+        response = _send(work, prepared)
+        if not 200 <= response.status < 300:
+            raise _build_status_error(response, prepared)
+        return UpstreamResponse(_read_result(response, work, prepared))
+
+
+def _send(work: UpstreamCall, prepared: PreparedCall) -> http.Response:
+    """Send the request with credentials. After a 401, a token that was stored is replaced by a new one, once."""
+    response = _send_with_credentials(work, prepared)
+    if response.status != 401:
+        return response
+    credentials.forget(prepared.config)
+    if prepared.config.auth != Connection.Auth.CLIENT_CREDENTIALS:
+        return response
+    return _send_with_credentials(work, prepared)
+
+
+def _send_with_credentials(work: UpstreamCall, prepared: PreparedCall) -> http.Response:
+    request = credentials.apply_credentials(prepared.request, work, prepared.config)
+    try:
+        response = sending.send(request, prepared.config, prepared.rules)
+    except http.OutgoingError as error:
+        raise transport_errors.to_api_error(error, is_write=work.op.is_write) from None
+    return secret_redaction.redact_response(response, prepared.request, request)
+
+
+def _build_status_error(response: http.Response, prepared: PreparedCall) -> GatewayError:
+    return error_mapping.build_status_error(
+        response,
+        prepared.config,
+        prepared.mapping,
+        is_write=prepared.rules.is_write,
+        has_key=prepared.rules.can_repeat,
+    )
+
+
+def _read_result(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> dict[str, object]:
+    try:
+        return answer.read_result(response, work, accept=prepared.mapping.accept)
+    except GatewayError as error:
+        if work.op.is_write:
+            raise _describe_unread_answer(error) from None
+        raise
+
+
+def _describe_unread_answer(error: GatewayError) -> OutcomeUnknownError:
+    """Return the error for a write whose answer cannot be read: a failure would make the caller send it again."""
+    unknown = build_outcome_unknown_error()
+    unknown.details["cause"] = {"reason": error.reason, "message": str(error)}
+    return unknown

@@ -1,0 +1,96 @@
+"""The styles in which OpenAPI 3.1 writes a value into a URL, a header or a form (RFC 6570).
+
+Null members and empty lists are undefined, as in RFC 6570, and left out. OpenAPI defines no style for objects and
+lists inside others, except in deepObject: they are written as JSON.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+# Reserved characters that cannot end or split a query, so that allow_reserved cannot add a parameter.
+QUERY_RESERVED = ":/?@!$'()*,;"
+_DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+Encode = Callable[[str], str]
+
+
+def to_text(value: Any) -> str:
+    """Return a value as text: a string as it is, everything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def encode(text: str) -> str:
+    """Percent-encode everything but letters, digits and - . _ ~."""
+    return quote(text, safe="")
+
+
+def encode_query(text: str) -> str:
+    """Percent-encode a query value, except for reserved characters that are harmless there."""
+    return quote(text, safe=QUERY_RESERVED)
+
+
+def format_path_value(name: str, value: Any, style: str, *, explode: bool) -> str:
+    """Return what replaces {name} in a path."""
+    if style == "label":
+        return "." + format_simple(value, explode=explode, separator="." if explode else ",")
+    if style == "matrix":
+        return _format_matrix(name, value, explode=explode)
+    return format_simple(value, explode=explode)
+
+
+def format_simple(value: Any, *, explode: bool, separator: str = ",", encoder: Encode = encode) -> str:
+    """Return a value in the style simple. Members of an object are name=value if exploded, else name,value."""
+    if isinstance(value, dict):
+        return separator.join(_join_members(value, "=" if explode else ",", encoder))
+    if isinstance(value, list):
+        return separator.join(_encode_items(value, encoder))
+    return encoder(to_text(value))
+
+
+def format_pairs(name: str, value: Any, style: str, *, explode: bool, encoder: Encode = encode) -> list[str]:
+    """Return name=value pairs for a query, a form or cookies, percent-encoded."""
+    if style == "deepObject" and isinstance(value, dict):
+        return list(_iterate_deep(name, value, encoder))
+    if isinstance(value, dict):
+        if explode:
+            return list(_join_members(value, "=", encoder))
+        parts = [encoder(part) for key, each in _iterate_members(value) for part in (key, each)]
+    elif isinstance(value, list):
+        parts = list(_encode_items(value, encoder))
+        if explode:
+            return [f"{encode(name)}={part}" for part in parts]
+    else:
+        return [f"{encode(name)}={encoder(to_text(value))}"]
+    return [f"{encode(name)}={_DELIMITERS.get(style, ',').join(parts)}"] if parts else []
+
+
+def _format_matrix(name: str, value: Any, *, explode: bool) -> str:
+    if explode and isinstance(value, dict):
+        return "".join(f";{member}" for member in _join_members(value, "=", encode))
+    if explode and isinstance(value, list):
+        return "".join(f";{encode(name)}={item}" for item in _encode_items(value, encode))
+    return f";{encode(name)}={format_simple(value, explode=False)}"
+
+
+def _iterate_members(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    return ((key, to_text(each)) for key, each in value.items() if each is not None)
+
+
+def _join_members(value: dict[str, Any], joint: str, encoder: Encode) -> Iterator[str]:
+    # A member's name is always fully encoded: unlike its value, it must not contain the joint.
+    name_encoder = encode if encoder is encode_query else encoder
+    return (f"{name_encoder(key)}{joint}{encoder(text)}" for key, text in _iterate_members(value))
+
+
+def _encode_items(value: list[Any], encoder: Encode) -> Iterator[str]:
+    return (encoder(to_text(item)) for item in value if item is not None)
+
+
+def _iterate_deep(name: str, value: dict[str, Any], encoder: Encode) -> Iterator[str]:
+    for key, each in value.items():
+        path = f"{name}[{key}]"
+        if isinstance(each, dict):
+            yield from _iterate_deep(path, each, encoder)
+        elif each is not None:
+            yield from format_pairs(path, each, "form", explode=True, encoder=encoder)

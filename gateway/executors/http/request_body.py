@@ -1,0 +1,107 @@
+"""The body of a request, by its content type."""
+
+import base64
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from gateway.contracts.errors import InvalidRequestError
+from gateway.executors.http import parameter_styles
+from gateway.executors.http.argument_errors import UnsendableArgument
+from gateway.executors.http.multipart import Part, build_multipart
+from gateway.executors.http.stored_files import StoredFile
+from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE, Body, BodyProperty
+
+LoadFile = Callable[[str], StoredFile]
+Encoded = tuple[str, bytes]  # content type and body
+
+
+def is_json_type(content_type: str) -> bool:
+    """Return whether a content type is JSON, such as application/problem+json."""
+    base = get_base_type(content_type)
+    return base == JSON_TYPE or base.endswith("+json")
+
+
+def get_base_type(content_type: str) -> str:
+    """Return a content type without its parameters, in lower case."""
+    return content_type.partition(";")[0].strip().lower()
+
+
+def build_body(body: Body, args: Mapping[str, Any], load_file: LoadFile) -> Encoded | None:
+    """Return the content type and the body; None if no argument of it was sent. Raises UnsendableArgument."""
+    if body.argument:
+        return _encode_argument(body, args[body.argument], load_file) if body.argument in args else None
+    values = {each: args[each.argument] for each in body.properties if each.argument in args}
+    if not values and not is_json_type(body.content_type):
+        return None
+    base = get_base_type(body.content_type)
+    if base == MULTIPART_TYPE:
+        return _encode_multipart(values, load_file)
+    if base == FORM_TYPE:
+        pairs = [pair for each, value in values.items() for pair in _format_form_pairs(each, value)]
+        return body.content_type, "&".join(pairs).encode()
+    # Types without rules of their own get an object as JSON, too.
+    members = {each.name: _load_text(each, value, load_file) for each, value in values.items()}
+    return body.content_type, orjson.dumps(members)
+
+
+def _encode_argument(body: Body, value: Any, load_file: LoadFile) -> Encoded:
+    base = get_base_type(body.content_type)
+    if is_json_type(base):
+        return body.content_type, orjson.dumps(value)
+    if base in (FORM_TYPE, MULTIPART_TYPE) and isinstance(value, dict):
+        properties = {BodyProperty(body.argument, name): each for name, each in value.items() if each is not None}
+        if base == MULTIPART_TYPE:
+            return _encode_multipart(properties, load_file)
+        pairs = [pair for each, item in properties.items() for pair in _format_form_pairs(each, item)]
+        return body.content_type, "&".join(pairs).encode()
+    return body.content_type, parameter_styles.to_text(value).encode()
+
+
+def _format_form_pairs(each: BodyProperty, value: Any) -> list[str]:
+    if value is None:
+        return []
+    if is_json_type(each.content_type):
+        value = orjson.dumps(value).decode()
+    return parameter_styles.format_pairs(each.name, value, each.style, explode=each.explode)
+
+
+def _encode_multipart(values: Mapping[BodyProperty, Any], load_file: LoadFile) -> Encoded:
+    parts = [
+        part for each, value in values.items() if value is not None for part in _iterate_parts(each, value, load_file)
+    ]
+    boundary, content = build_multipart(parts)
+    return f"{MULTIPART_TYPE}; boundary={boundary}", content
+
+
+def _iterate_parts(each: BodyProperty, value: Any, load_file: LoadFile) -> Iterator[Part]:
+    """Yield a part for the value, or for each item of a list (RFC 7578 section 4.3)."""
+    if isinstance(value, list) and not is_json_type(each.content_type):
+        for item in value:
+            yield from _iterate_parts(each, item, load_file)
+    elif each.is_file:
+        name, content_type, content = _load(each, value, load_file)
+        yield Part(each.name, content, content_type, name)
+    else:
+        is_json = isinstance(value, dict | list) or is_json_type(each.content_type)
+        content = orjson.dumps(value) if is_json else parameter_styles.to_text(value).encode()
+        yield Part(each.name, content, each.content_type or (JSON_TYPE if is_json else ""))
+
+
+def _load_text(each: BodyProperty, value: Any, load_file: LoadFile) -> Any:
+    """Return the value; the content of a file in base64, as JSON has no bytes."""
+    if not each.is_file or value is None:
+        return value
+    if isinstance(value, list):
+        return [_load_text(each, item, load_file) for item in value]
+    return base64.b64encode(_load(each, value, load_file)[2]).decode()
+
+
+def _load(each: BodyProperty, value: Any, load_file: LoadFile) -> StoredFile:
+    if not isinstance(value, str):
+        raise UnsendableArgument(each.argument, "file", f"{each.argument} must be the id of a stored file.")
+    try:
+        return load_file(value)
+    except InvalidRequestError as error:
+        raise UnsendableArgument(each.argument, "file", f"{each.argument}: {error}") from None

@@ -1,0 +1,121 @@
+"""Build the request of a call: the args of an op, its request mapping and the connection make one HTTP request."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from gateway.executors.http import parameter_styles, path_template, request_body
+from gateway.executors.http.argument_errors import UnsendableArgument, build_invalid_args_error
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.http.request_body import LoadFile
+from registry.catalog.connections import ConnectionConfig
+from registry.request_mapping import Parameter, RequestMapping
+
+_HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
+_EMPTY_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+
+
+def build_request(
+    mapping: RequestMapping, args: Mapping[str, Any], config: ConnectionConfig, *, load_file: LoadFile
+) -> BuiltRequest:
+    """Return the request without credentials. Raises InvalidRequestError with a field error for each bad argument."""
+    problems: list[UnsendableArgument] = []
+    texts = _format_path_texts(mapping, args, problems)
+    pairs = _format_query(mapping, args)
+    headers = _format_headers(mapping, args, config, problems)
+    try:
+        body = request_body.build_body(mapping.body, args, load_file) if mapping.body else None
+    except UnsendableArgument as problem:
+        problems.append(problem)
+    if problems:
+        raise build_invalid_args_error(problems)
+    url = _build_url(config.base_url, _fill_path(mapping, texts), pairs)
+    if body is None or (body[1] == b"{}" and mapping.method not in _EMPTY_BODY_METHODS):
+        return BuiltRequest(mapping.method, url, headers)
+    return BuiltRequest(mapping.method, url, headers | {"content-type": body[0]}, body[1])
+
+
+def _format_path_texts(
+    mapping: RequestMapping, args: Mapping[str, Any], problems: list[UnsendableArgument]
+) -> dict[str, str]:
+    texts = {}
+    for parameter in _list_parameters(mapping, "path"):
+        try:
+            if args.get(parameter.argument) is None:
+                raise UnsendableArgument(parameter.argument, "required", f"{parameter.argument} is required.")
+            value = _apply_content_type(parameter, args[parameter.argument])
+            texts[parameter.name] = path_template.format_path_parameter(parameter, value)
+        except UnsendableArgument as problem:
+            problems.append(problem)
+    return texts
+
+
+def _fill_path(mapping: RequestMapping, texts: dict[str, str]) -> str:
+    arguments = {parameter.name: parameter.argument for parameter in _list_parameters(mapping, "path")}
+    try:
+        return path_template.fill_path(mapping.path, texts, arguments)
+    except UnsendableArgument as problem:
+        raise build_invalid_args_error([problem]) from None
+
+
+def _format_query(mapping: RequestMapping, args: Mapping[str, Any]) -> list[str]:
+    pairs = [
+        pair
+        for name, text in mapping.query.items()
+        for pair in parameter_styles.format_pairs(name, text, "form", explode=True)
+    ]
+    for parameter in _list_parameters(mapping, "query"):
+        encoder = parameter_styles.encode_query if parameter.allow_reserved else parameter_styles.encode
+        pairs += _format_pairs(parameter, args, encoder)
+    return pairs
+
+
+def _format_headers(
+    mapping: RequestMapping, args: Mapping[str, Any], config: ConnectionConfig, problems: list[UnsendableArgument]
+) -> dict[str, str]:
+    headers = {"accept": mapping.accept}
+    for parameter in _list_parameters(mapping, "header"):
+        if args.get(parameter.argument) is None:
+            continue
+        value = _apply_content_type(parameter, args[parameter.argument])
+        text = parameter_styles.format_simple(value, explode=parameter.explode, encoder=str).strip(" \t")
+        if _HEADER_VALUE.fullmatch(text):
+            headers[parameter.name.lower()] = text
+        else:
+            message = f"{parameter.argument} must be one line of ASCII characters."
+            problems.append(UnsendableArgument(parameter.argument, "header_value", message))
+    cookies = [pair for each in _list_parameters(mapping, "cookie") for pair in _format_pairs(each, args)]
+    # Last, because an argument must not replace what an administrator set.
+    fixed = {name.lower(): value for name, value in [*config.headers.items(), *mapping.headers.items()]}
+    return headers | ({"cookie": "; ".join(cookies)} if cookies else {}) | fixed
+
+
+def _format_pairs(
+    parameter: Parameter, args: Mapping[str, Any], encoder: Callable[[str], str] = parameter_styles.encode
+) -> list[str]:
+    if args.get(parameter.argument) is None:
+        return []
+    value = _apply_content_type(parameter, args[parameter.argument])
+    return parameter_styles.format_pairs(
+        parameter.name, value, parameter.style, explode=parameter.explode, encoder=encoder
+    )
+
+
+def _apply_content_type(parameter: Parameter, value: Any) -> Any:
+    """Return the value as the text that is sent, if it is sent in a format such as JSON instead of a style."""
+    if not request_body.is_json_type(parameter.content_type):
+        return value
+    return json.dumps(value, separators=(",", ":"))  # ASCII, so that it fits into a header
+
+
+def _list_parameters(mapping: RequestMapping, location: str) -> list[Parameter]:
+    return [parameter for parameter in mapping.parameters if parameter.location == location]
+
+
+def _build_url(base_url: str, path: str, pairs: list[str]) -> str:
+    """Return the URL below the base URL, whose query, such as ?api-version=1, stays."""
+    base = urlsplit(base_url)
+    query = "&".join([*([base.query] if base.query else []), *pairs])
+    return urlunsplit((base.scheme, base.netloc, base.path.rstrip("/") + path, query, ""))

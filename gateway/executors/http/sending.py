@@ -1,0 +1,119 @@
+"""Send a request to an upstream, and send it again if that may help and cannot apply a write twice."""
+
+import random
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from core import http
+from core.deadlines import Deadline, DeadlineExceeded
+from gateway.executors.http import circuit_breaker, retry_budget
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.http.call_limits import limit_calls
+from gateway.executors.http.not_applied_errors import UpstreamBusyError
+from registry.catalog.connections import ConnectionConfig
+
+MAX_RETRIES = 2
+MIN_WAIT_SECONDS = 0.1
+MAX_WAIT_SECONDS = 2.0
+FIRST_MAX_WAIT_SECONDS = 0.5  # four times as long before the second retry
+TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
+REFUSED_STATUSES = frozenset({429, 503})  # the upstream did not apply the call
+# Errors that the next attempt would get, too, and that do not mean that the upstream fails.
+PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooLarge, http.TooManyRedirects)
+
+Outcome = http.Response | http.OutgoingError
+
+
+@dataclass(frozen=True, slots=True)
+class SendingRules:
+    """How a request may be sent. `can_repeat`: sending it twice applies it once, as it reads or has a key."""
+
+    deadline: Deadline
+    is_write: bool
+    can_repeat: bool
+
+
+def send(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> http.Response:
+    """Return the answer, with any status. Raises OutgoingError, or UpstreamBusyError if nothing was sent."""
+    budget = retry_budget.get_budget(config.name)
+    budget.earn()
+    outcome = _attempt(request, config, rules)
+    for retry in range(MAX_RETRIES):
+        if not _may_repeat(outcome, rules):
+            break
+        wait = choose_wait(retry, outcome)
+        if time.monotonic() + wait >= rules.deadline.at or not budget.spend():
+            break
+        time.sleep(wait)
+        try:
+            outcome = _combine(outcome, _attempt(request, config, rules))
+        except UpstreamBusyError:
+            break  # the earlier outcome says more, above all whether the request was sent
+    if isinstance(outcome, http.OutgoingError):
+        raise outcome
+    return outcome
+
+
+def choose_wait(retry: int, outcome: Outcome) -> float:
+    """Return the seconds to wait: those that the upstream asks for, else a random time (full jitter)."""
+    if isinstance(outcome, http.Response) and (seconds := get_retry_after(outcome)) is not None:
+        return seconds
+    return random.uniform(MIN_WAIT_SECONDS, min(MAX_WAIT_SECONDS, FIRST_MAX_WAIT_SECONDS * 4**retry))
+
+
+def get_retry_after(response: http.Response) -> float | None:
+    """Return the seconds of the header Retry-After, None if there is none."""
+    return http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
+
+
+def _attempt(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
+    try:
+        with circuit_breaker.get_breaker(config.name).guard() as attempt, limit_calls(config, rules.deadline):
+            outcome = _request(request, config, rules)
+            attempt.failed = _is_failure(outcome)
+            return outcome
+    except DeadlineExceeded:
+        return http.TimedOut()
+
+
+def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
+    try:
+        return http.request(
+            request.method,
+            request.url,
+            headers=request.headers,
+            body=request.body,
+            deadline=rules.deadline,
+            max_bytes=config.max_response_kb * 1000,
+            read_seconds=None,
+            follow_redirects=not rules.is_write,
+            same_origin=True,
+            allow=http.get_upstream_networks(),
+        )
+    except http.OutgoingError as error:
+        return error
+
+
+def _is_failure(outcome: Outcome) -> bool | None:
+    """Return whether the upstream failed, None if the outcome does not tell."""
+    if isinstance(outcome, http.Response):
+        return outcome.status >= 500
+    return None if isinstance(outcome, PERMANENT_ERRORS) else True
+
+
+def _may_repeat(outcome: Outcome, rules: SendingRules) -> bool:
+    if isinstance(outcome, http.Response):
+        return rules.can_repeat and outcome.status in TEMPORARY_STATUSES
+    if isinstance(outcome, (*PERMANENT_ERRORS, http.Untrusted)):
+        return False
+    return rules.can_repeat or not outcome.was_sent
+
+
+def _combine(earlier: Outcome, later: Outcome) -> Outcome:
+    """Return the later outcome. An error counts as sent if the earlier attempt may have applied the request."""
+    if isinstance(later, http.OutgoingError):
+        is_refused = isinstance(earlier, http.Response) and earlier.status in REFUSED_STATUSES
+        was_sent = isinstance(earlier, http.Response) or earlier.was_sent
+        later.was_sent = later.was_sent or (was_sent and not is_refused)
+    return later
