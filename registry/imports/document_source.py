@@ -84,7 +84,9 @@ def fetch(url: str) -> bytes:
     headers = {"accept": "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5"}
     deadline = Deadline.after(milliseconds=FETCH_SECONDS * 1000)
     try:
-        response = http.request("GET", url, headers=headers, deadline=deadline, max_bytes=MAX_BYTES)
+        response = http.request(
+            "GET", url, headers=headers, deadline=deadline, max_bytes=MAX_BYTES, allow=http.get_upstream_networks()
+        )
     except http.OutgoingError as error:
         raise UnreadableDocument(f"{_shorten(url)} cannot be fetched. {error}") from None
     if response.status != 200:
