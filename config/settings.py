@@ -318,6 +318,9 @@ GATEWAY_UPSTREAM_ALLOW = env.read_networks(
     "GATEWAY_UPSTREAM_ALLOW", default="" if PRODUCTION else "127.0.0.0/8,::1/128"
 )
 
+# Tokens of a remote service's answer, above which a read is cut; exec's max_tokens says so for one call.
+GATEWAY_RESULT_TOKENS = env.read_number("GATEWAY_RESULT_TOKENS", default=4_000, least=50, most=100_000)
+
 # util.web: non-public networks that URLs from a model may reach, and the search endpoint. The latter is set by the
 # administrator, so GATEWAY_OUTGOING_ALLOW applies to it.
 WEB_VISIT_ALLOW = env.read_networks("WEB_VISIT_ALLOW")

@@ -12,6 +12,7 @@ from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError, describe_invalid_args
 from gateway.execution import idempotency, operations
+from gateway.execution.result_shape import ShapeRequest
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.recording import call_events, hints, redaction
 from gateway.request_context import Caller
@@ -40,6 +41,7 @@ class ExecCall:
     valid_args: dict[str, Any] | None = None  # in canonical form, without schema defaults, once they are valid
     key: str | None = None
     dry_run: bool = False
+    shape: ShapeRequest = field(default_factory=ShapeRequest)
     op: CatalogOp | None = None
     until: Deadline | None = None  # in addition to the op's own deadline
     store_response: Callable[[EnvelopeResponse], None] | None = (
@@ -81,9 +83,14 @@ class ExecCall:
 
 
 def build_success(
-    call: ExecCall, work: UpstreamCall, outcome: UpstreamResponse, *, dry_run_warning: str = DRY_RUN_WARNING
+    call: ExecCall,
+    work: UpstreamCall,
+    outcome: UpstreamResponse,
+    *,
+    dry_run_warning: str = DRY_RUN_WARNING,
+    next_cursor: str = "",
 ) -> EnvelopeResponse:
-    """Return the response to a call that succeeded."""
+    """Return the response to a call that succeeded. `next_cursor` continues an answer that was cut."""
     dry_run_warnings = [dry_run_warning] if call.dry_run and work.op.is_write else []
     meta = envelopes.build_meta(
         call.trace,
@@ -92,6 +99,7 @@ def build_success(
         applied_defaults=call.applied_defaults,
         executed_op=work.op.op if work.op.op != call.path else None,
         operation=operations.describe_outcome(work.op, work.args, outcome),
+        next_cursor=next_cursor or None,
     )
     envelope = envelopes.build_success(call.path, outcome.result, meta)
     return EnvelopeResponse(200, envelope, op_kind=work.op.kind, changed_ids=outcome.changed_ids)

@@ -28,8 +28,18 @@ from gateway.contracts.errors import (
     build_not_migrated_error,
 )
 from gateway.contracts.validation import find_field_errors
-from gateway.execution import call_errors, db_errors, exec_call, idempotency, local_write, op_guesses, remote_write
+from gateway.execution import (
+    call_errors,
+    db_errors,
+    exec_call,
+    idempotency,
+    local_write,
+    op_guesses,
+    remote_write,
+    result_shape,
+)
 from gateway.execution.exec_call import ExecCall, Superseded
+from gateway.execution.result_shape import ShapedResponse, ShapeRequest
 from gateway.executors import executor_for
 from gateway.executors.base import Executor, UpstreamCall
 from gateway.models import Scope
@@ -117,6 +127,7 @@ def _parse_body(call: ExecCall, body: dict[str, Any]) -> None:
     _check_body(call, body)
     call.args = body.get("args", {})
     call.dry_run = body.get("dry_run", False)
+    call.shape = ShapeRequest(tuple(body.get("fields", ())), body.get("max_tokens"), body.get("cursor", ""))
     sent_key = request_schemas.resolve_idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
     call.key = call.key if sent_key is None else sent_key
     if sent_key is not None and call.op is not None and not call.op.is_write:
@@ -184,6 +195,8 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
     executor_for(requested_op)  # before validation: corrected args do not help an op that cannot run
     _check_switched_on(call, requested_op)
     op, args = _validate_args(call, requested_op)
+    if call.shape and (op.is_write or not executor_for(op).is_remote):
+        raise result_shape.refuse_shape(op.op, call.shape, is_write=op.is_write)
     work = UpstreamCall(
         op=op,
         catalog=call.catalog,
@@ -212,7 +225,8 @@ def _run_within_deadline(call: ExecCall, work: UpstreamCall) -> EnvelopeResponse
     prepared = executor.prepare(work)
     with _limit_read(work, executor):
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
-    answer = exec_call.build_success(call, work, outcome)
+    shaped = result_shape.shape_read(work, outcome, call.shape) if executor.is_remote else ShapedResponse(outcome)
+    answer = exec_call.build_success(call, work, shaped.outcome, next_cursor=shaped.next_cursor)
     event_log.enqueue_event(exec_call.build_event(call, answer))
     return answer
 

@@ -16,7 +16,7 @@ from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, UpstreamUnreachableError
-from gateway.execution import exec_call, idempotency, local_write
+from gateway.execution import exec_call, idempotency, local_write, result_shape
 from gateway.execution.exec_call import ExecCall
 from gateway.execution.idempotency import KeyedCall
 from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
@@ -60,7 +60,7 @@ def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> 
         if claim is not None:
             idempotency.mark_outcome_unknown(claim)
         raise
-    return _store_outcome(call, claim, exec_call.build_success(call, work, outcome))
+    return _store_outcome(call, claim, exec_call.build_success(call, work, result_shape.shape_write(work, outcome)))
 
 
 def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:

@@ -63,10 +63,12 @@ class Executor(Protocol):
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
     idempotency record and its event commit together or not at all. If it is false, `apply` raises
     UpstreamUnreachableError if the upstream has received or applied nothing, and OutcomeUnknownError if a write may
-    have taken effect.
+    have taken effect. If `is_remote` is true, the upstream is somebody else's, who decides what and how much it
+    answers.
     """
 
     transactional: bool
+    is_remote: bool
 
     def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
         """Return what the connection lacks to run an op, in words that follow "cannot run: "; empty if nothing."""

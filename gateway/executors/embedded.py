@@ -75,6 +75,7 @@ class EmbeddedExecutor:
     """Runs an op with the handler registered for its tool name."""
 
     transactional = True
+    is_remote = False
 
     def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
         return explain_missing_handler(config, target, _handlers_by_connection.get(config.name, {}))

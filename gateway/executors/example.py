@@ -24,6 +24,7 @@ class ExampleExecutor:
     """
 
     transactional = False
+    is_remote = False
 
     def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
         return explain_missing_handler(config, target, _handlers)

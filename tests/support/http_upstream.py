@@ -18,7 +18,11 @@ from tests.support.op_entries import build_op_entry, build_schema
 NAME = "shop"
 READ, WRITE = "shop.order.get", "shop.order.create"
 ORDER_ID = {"type": "string", "maxLength": 200}
-READ_REQUEST = {"method": "GET", "path": "/orders/{id}", "parameters": [{"name": "id", "in": "path", "argument": "order_id"}]}
+READ_REQUEST = {
+    "method": "GET",
+    "path": "/orders/{id}",
+    "parameters": [{"name": "id", "in": "path", "argument": "order_id"}],
+}
 WRITE_REQUEST = {
     "method": "POST",
     "path": "/orders",

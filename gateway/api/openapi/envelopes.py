@@ -15,6 +15,7 @@ COMPONENTS: dict[str, Any] = {
             "applied_defaults": OBJECT,
             "executed_op": TEXT,
             "operation": build_ref("Operation"),
+            "next_cursor": TEXT,
         },
         additionalProperties=True,
     ),

@@ -38,6 +38,7 @@ class HttpExecutor:
     """Sends the request of an op to the HTTP service of its connection."""
 
     transactional = False
+    is_remote = True
 
     def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
         return "" if target.has_request else "it has no request"

@@ -31,11 +31,8 @@ _SIZES = _split_to_set(
 
 def write_description(operation: dict[str, Any]) -> str:
     """Return the description of an operation: its summary where it has none."""
-    parts = [operation.get(key) for key in ("summary", "description")]
-    texts = [part.strip() for part in parts if isinstance(part, str) and part.strip()]
-    if len(texts) == 2 and texts[1].startswith(texts[0].rstrip(".")):
-        texts = texts[1:]
-    return cleanup.clean_description("\n\n".join(texts))
+    texts = (operation.get(key) for key in ("description", "summary"))
+    return cleanup.clean_description(next((text for text in texts if isinstance(text, str) and text.strip()), ""))
 
 
 def write_summary(operation: dict[str, Any], name: str) -> str:

@@ -107,6 +107,7 @@ INVALID = [
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
     ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),
     ("GATEWAY_OUTGOING_ALLOW", "0.0.0.0/0", f"contains '0.0.0.0/0', which is every address; {NETWORKS}."),
+    ("GATEWAY_RESULT_TOKENS", "10", "is '10'; set it to a whole number from 50 to 100000, such as 4000."),
     ("GATEWAY_UPSTREAM_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "::/0", f"contains '::/0', which is every address; {NETWORKS}."),
@@ -262,7 +263,9 @@ def test_no_module_reads_variables_around_the_functions_that_check_them() -> Non
     assert reads == {
         *(f"{name}: os.environ{end}" for name in ("settings.py", "celery.py") for end in ("", ".setdefault")),  # writes
         "asgi.py: os.environ",  # writes
-        *(f"serve_chat.py: os.environ{end}" for end in ("", ".pop")),  # writes, and what manage.py start hands to it
+        "serve_chat.py: os.environ",  # writes
+        *(f"lifeline.py: os.environ{end}" for end in ("", ".pop")),  # what manage.py start hands to the other servers
+        "serve_shop.py: os.environ",  # likewise
         "addresses.py: import environ",  # its parser of database URLs
     }
 
