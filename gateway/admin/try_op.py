@@ -1,12 +1,13 @@
 """The page that tries an op: args in an editor, a subject, and the answer that the API would give."""
 
 import json
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from django import forms
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -20,7 +21,9 @@ from core import logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
-from gateway.contracts.envelopes import Trace
+from gateway.admin import answer_fields
+from gateway.admin.answer_fields import AnswerFieldsForm
+from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.execution import try_op
 from gateway.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from registry.catalog import cache
@@ -97,8 +100,8 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
     op = get_object_or_404(Op.objects.select_related("connection"), pk=pk)
     is_remote_write = op.kind == Op.Kind.WRITE and _is_remote(op)
     catalogs_by_version, refusal = _find_runnable_catalogs(op)
-    form = TryOpForm(
-        request.POST or None,
+    build_form = partial(
+        TryOpForm,
         op=op,
         may_run=is_remote_write and request.user.has_perm(RUN_FOR_REAL),
         choices=[(version, _label_version(version)) for version in catalogs_by_version],
@@ -109,11 +112,15 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
             "under": next(iter(catalogs_by_version), ""),
         },
     )
+    form = build_form(request.POST or None)
     context = {"title": f"Try {op}", "op": op, "form": form, "can_run": bool(catalogs_by_version), "refusal": refusal}
     context |= {"is_remote": _is_remote(op)}
     context |= {"examples": [str(example) for example in op.examples.all()]}
-    if catalogs_by_version and form.is_valid():
-        context |= {"answer": _run_call(request, op, catalogs_by_version, form.cleaned_data)}
+    if "recorded" in request.POST:
+        form = build_form(None)
+        context |= {"form": form, "preview": _change_fields(request, op)}
+    elif catalogs_by_version and form.is_valid():
+        context |= _run_call(request, op, catalogs_by_version, form.cleaned_data)
     return TemplateResponse(request, "gateway/try_op.html", admin.site.each_context(request) | context)
 
 
@@ -155,7 +162,7 @@ def _build_initial_args(op: Op, chosen: str) -> str:
 def _run_call(
     request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]
 ) -> dict[str, Any]:
-    """Run the call and return its answer for the page: status, headers, envelope."""
+    """Run the call and return its answer for the page, and a preview of the fields that a model sees of it."""
     trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by, for_real = request.user.get_username(), bool(call.get("confirmation"))
@@ -179,11 +186,29 @@ def _run_call(
         )
     finally:
         logs.clear_context()
+    is_remote_read = _is_remote(op) and op.kind == Op.Kind.READ and answer.envelope["ok"]
+    preview = answer_fields.start_preview(op, answer.envelope["result"]) if is_remote_read else None
+    return {"preview": preview, "answer": _describe_answer(answer, call["under"], trace)}
+
+
+def _change_fields(request: HttpRequest, op: Op) -> answer_fields.FieldsPreview | None:
+    """Show what the typed fields leave of the recorded answer, and save them if that was asked for."""
+    form = AnswerFieldsForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "The recorded answer is damaged. Try the op again.")
+        return None
+    if "save" in request.POST:
+        answer_fields.save_fields(op, form.read_fields(), by=request.user.get_username())
+        messages.success(request, "Saved into the draft. Models see it once you publish.")
+    return answer_fields.preview_typed(form)
+
+
+def _describe_answer(answer: EnvelopeResponse, version: str, trace: Trace) -> dict[str, Any]:
     return {
         "status": f"{answer.status} {HTTPStatus(answer.status).phrase}",
         "ok": answer.envelope["ok"],
         "headers": [
-            ("Gateway-Release", call["under"]),
+            ("Gateway-Release", version),
             ("Gateway-Trace", trace.id),
             ("Server-Timing", trace.format_server_timing()),
         ],

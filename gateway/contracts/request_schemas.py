@@ -46,6 +46,8 @@ HELP: dict[str, Any] = {
     "additionalProperties": False,
 }
 
+MAX_RESULT_TOKENS = 100_000
+
 EXEC: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -63,7 +65,12 @@ EXEC: dict[str, Any] = {
             "maxItems": 50,
             "description": "Remote reads: answer only these, such as items.id",
         },
-        "max_tokens": {"type": "integer", "minimum": 50, "maximum": 100_000, "description": "Remote reads: size limit"},
+        "max_tokens": {
+            "type": "integer",
+            "minimum": 50,
+            "maximum": MAX_RESULT_TOKENS,
+            "description": "Remote reads: size limit",
+        },
         "cursor": {
             "type": "string",
             "minLength": 1,

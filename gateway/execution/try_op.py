@@ -5,12 +5,15 @@ an upstream not sent, unless the caller asks for the real thing. Its event names
 because the answer shows a subject's data. Reports do not count it.
 """
 
+from dataclasses import replace
+
 import orjson
 
 from core import canonical_json, strict_json
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InvalidRequestError
+from gateway.contracts.request_schemas import MAX_RESULT_TOKENS
 from gateway.execution import pipeline
 from gateway.models import all_scopes
 from gateway.request_context import Caller
@@ -40,10 +43,16 @@ def build_draft_catalog(op: Op) -> Catalog:
 def run(
     *, op: str, args: str, subject: str, by: str, catalog: Catalog, trace: Trace, for_real: bool = False
 ) -> EnvelopeResponse:
-    """Return the answer to a call. `args` is JSON as typed. No write is kept, unless it is `for_real`."""
+    """Return the answer to a call. `args` is JSON as typed. No write is kept, unless it is `for_real`.
+
+    The read of a remote service is answered whole, so that an admin sees what a model could see.
+    """
     caller = build_caller(subject, by, trace)
     try:
         body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": not for_real}
+        if (called := catalog.find_op(op)) and called.request and not called.is_write:
+            body["max_tokens"] = MAX_RESULT_TOKENS
+            catalog = catalog.with_op(replace(called, result_fields=()), version=catalog.version)
     except strict_json.NotStrictJSON as error:
         refusal = InvalidRequestError(str(error).replace("The body", "args"), reason=error.code)
         return pipeline.reject_call(refusal, name=op, caller=caller, trace=trace, catalog=catalog)

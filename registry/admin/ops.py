@@ -97,6 +97,7 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
                 ]
             },
         ),
+        ("HTTP service", {"fields": ["request", "result_fields"], "classes": ["collapse"]}),
         (
             "Execution",
             {

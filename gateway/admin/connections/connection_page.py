@@ -14,6 +14,7 @@ from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from gateway.admin.connections import figures, upstream_changes
 from gateway.admin.connections.import_pages import ImportPagesMixin
+from gateway.admin.connections.op_by_hand import OpByHandMixin
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig
@@ -45,7 +46,7 @@ HTTP_FIELDSETS: list[Any] = [
 
 
 @admin.register(Connection)
-class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
+class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandMixin):
     empty = "Ops run through connections. Import an OpenAPI document, or load the shipped ops with load_catalog."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"

@@ -1,0 +1,167 @@
+"""The page that adds one op for one function of a service, as in an API client: address, arguments, test call."""
+
+import json
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from core import strict_json
+from core.admin import base
+from gateway.admin.connections import hand_made_ops
+from gateway.admin.connections.hand_made_ops import ARGUMENT_TYPES, PLACES, HandMadeArgument, HandMadeOp
+from registry import request_mapping
+from registry.admin import diff_page
+from registry.models import Connection, Op, path_validator
+
+ROWS = 8  # arguments that the page has room for; the op's page takes more
+
+
+class OpByHandForm(forms.Form):
+    """What the op is called and which request it sends."""
+
+    op = forms.CharField(
+        label="Path",
+        max_length=200,
+        validators=[path_validator],
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "shop.order.get"}),
+        help_text="Group, resource and verb. Missing groups are added.",
+    )
+    summary = forms.CharField(
+        max_length=200, widget=UnfoldAdminTextInputWidget, help_text="One line, at most 12 words."
+    )
+    description = forms.CharField(required=False, max_length=4000, widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}))
+    method = forms.ChoiceField(
+        choices=[(method, method) for method in request_mapping.METHODS], widget=UnfoldAdminSelectWidget
+    )
+    address = forms.CharField(
+        max_length=2000,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "/orders/{order_id}?expand=lines"}),
+        help_text="Below the connection's base URL. {name} is an argument; a query here is sent in every call.",
+    )
+    changes_data = forms.BooleanField(
+        label="It changes something",
+        required=False,
+        widget=UnfoldBooleanWidget,
+        help_text="A write. Leave empty for what only reads, also with POST.",
+    )
+
+
+class ArgumentForm(forms.Form):
+    """One argument: its name, where it goes, its type and a value for the test call."""
+
+    name = forms.RegexField(
+        r"\A[A-Za-z0-9_.-]{1,64}\Z",
+        required=False,
+        error_messages={"invalid": "Letters, digits, dots, dashes and underscores."},
+        widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Name"}),
+    )
+    place = forms.ChoiceField(
+        choices=PLACES, required=False, widget=UnfoldAdminSelectWidget(attrs={"aria-label": "Place"})
+    )
+    type = forms.ChoiceField(
+        choices=[(name, name) for name in ARGUMENT_TYPES],
+        required=False,
+        widget=UnfoldAdminSelectWidget(attrs={"aria-label": "Type"}),
+    )
+    is_required = forms.BooleanField(
+        required=False, label="Required", widget=UnfoldBooleanWidget(attrs={"aria-label": "Required"})
+    )
+    description = forms.CharField(
+        required=False, max_length=300, widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Description"})
+    )
+    value = forms.CharField(
+        label="Example",
+        required=False,
+        max_length=2000,
+        widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Example"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Read the example value as the type says."""
+        cleaned = super().clean() or {}
+        if cleaned.get("name") and cleaned.get("value") and cleaned.get("type"):
+            try:
+                cleaned["parsed"] = _parse_value(cleaned["value"], cleaned["type"])
+            except ValueError:
+                self.add_error("value", f"This is no {cleaned['type']}.")
+        return cleaned
+
+
+ArgumentFormSet = forms.formset_factory(ArgumentForm, extra=ROWS, max_num=ROWS)
+
+
+class OpByHandMixin(base.ModelAdmin[Connection]):
+    """Adds the page to the admin of connections."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.add_op_view)
+        return [path("<int:pk>/add-op/", view, name="registry_connection_add_op"), *super().get_urls()]
+
+    def add_op_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show the form. A POST adds the op to the draft, and goes on to its test call."""
+        if not diff_page.can_write_draft(request):
+            raise PermissionDenied
+        connection = get_object_or_404(Connection, pk=pk, kind=Connection.Kind.HTTP)
+        form, arguments = OpByHandForm(request.POST or None), ArgumentFormSet(request.POST or None, prefix="argument")
+        if request.method == "POST" and form.is_valid() and arguments.is_valid():
+            op = _add_op(request, connection, form, arguments)
+            if op is not None:
+                self.message_user(request, f"Added {op} to the draft. Try it before you publish.", messages.SUCCESS)
+                return redirect("admin:op_try", op.pk)
+        context = {
+            "title": f"Add an op of {connection}",
+            "form": form,
+            "arguments": arguments,
+            "connection": connection,
+        }
+        return TemplateResponse(
+            request, "gateway/connections/add_op.html", self.admin_site.each_context(request) | context
+        )
+
+
+def _add_op(request: HttpRequest, connection: Connection, form: OpByHandForm, arguments: Any) -> Op | None:
+    """Add the op; return None, with errors in the form, if it would be invalid."""
+    data = form.cleaned_data
+    rows = [row.cleaned_data for row in arguments if row.cleaned_data.get("name")]
+    op = HandMadeOp(
+        op=data["op"],
+        summary=data["summary"],
+        description=data["description"],
+        method=data["method"],
+        address=data["address"],
+        is_write=data["changes_data"],
+        arguments=[
+            HandMadeArgument(
+                row["name"], row["place"], row["type"], row["is_required"], row["description"], row.get("parsed")
+            )
+            for row in rows
+        ],
+    )
+    try:
+        return hand_made_ops.add(op, connection, by=request.user.get_username(), at=timezone.now())
+    except ValidationError as error:
+        form.add_error(None, [text for texts in error.message_dict.values() for text in texts])
+    return None
+
+
+def _parse_value(text: str, type: str) -> Any:
+    if type == "string":
+        return text
+    value = strict_json.loads(text.encode())
+    kinds: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
+    if not isinstance(value, kinds[type]) or (isinstance(value, bool) and type != "boolean"):
+        raise ValueError(json.dumps(value)[:20])
+    return value
