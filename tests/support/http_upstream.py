@@ -1,6 +1,7 @@
 """A real HTTP service on loopback, with a connection to it and ops that send requests to it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -8,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from core.http import client
-from registry.catalog import cache
+from registry.catalog import cache, connections
 from registry.files import loader
 from registry.models import Connection
 from registry.releases import publishing
@@ -18,7 +19,11 @@ from tests.support.op_entries import build_op_entry, build_schema
 NAME = "shop"
 READ, WRITE = "shop.order.get", "shop.order.create"
 ORDER_ID = {"type": "string", "maxLength": 200}
-READ_REQUEST = {"method": "GET", "path": "/orders/{id}", "parameters": [{"name": "id", "in": "path", "argument": "order_id"}]}
+READ_REQUEST = {
+    "method": "GET",
+    "path": "/orders/{id}",
+    "parameters": [{"name": "id", "in": "path", "argument": "order_id"}],
+}
 WRITE_REQUEST = {
     "method": "POST",
     "path": "/orders",
@@ -67,8 +72,10 @@ def publish_ops(*entries: dict[str, Any], base_url: str, **connection: Any) -> N
             "ops": [entry | {"connection": NAME, "needs_subject": False} for entry in entries],
         }
     )
-    publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
+    with suppress(publishing.AlreadyLive):
+        publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
     cache.refresh_live()
+    connections.clear_connections()
 
 
 def build_read(**fields: Any) -> dict[str, Any]:
