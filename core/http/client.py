@@ -16,7 +16,7 @@ from core.deadlines import Deadline
 from core.http import redirects, response_body
 from core.http.abort import Abort
 from core.http.errors import BadRequest, BrokenAnswer, OutgoingError, TimedOut, TooManyRedirects, Unreachable
-from core.http.network import Exchange, GuardedBackend, current_exchange
+from core.http.network import HEAD_MAX_BYTES, Exchange, GuardedBackend, current_exchange
 from core.http.ssrf import Networks
 
 CONNECT_SECONDS = 2.0  # to resolve and connect, and again for the TLS handshake
@@ -148,8 +148,10 @@ def _open_response(hop: redirects.Hop, exchange: Exchange, *, encoding: str = "g
     try:
         transport = get_transport(exchange.allow, connections=STREAMS if exchange.is_stream else CONNECTIONS)
         response = transport.handle_request(_build_request(hop, exchange, encoding))
-        exchange.head_left = None
         try:
+            if exchange.head_left == HEAD_MAX_BYTES:  # read with the answer before: it answers no request of ours
+                raise BrokenAnswer
+            exchange.head_left = None
             yield response
         finally:
             response.close()

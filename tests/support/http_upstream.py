@@ -1,6 +1,7 @@
 """A real HTTP service on loopback, with a connection to it and ops that send requests to it."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -8,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from core.http import client
-from registry.catalog import cache
+from registry.catalog import cache, connections
 from registry.files import loader
 from registry.models import Connection
 from registry.releases import publishing
@@ -71,8 +72,10 @@ def publish_ops(*entries: dict[str, Any], base_url: str, **connection: Any) -> N
             "ops": [entry | {"connection": NAME, "needs_subject": False} for entry in entries],
         }
     )
-    publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
+    with suppress(publishing.AlreadyLive):
+        publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
     cache.refresh_live()
+    connections.clear_connections()
 
 
 def build_read(**fields: Any) -> dict[str, Any]:

@@ -348,3 +348,16 @@ def test_missing_tls_handshake_ends_at_the_deadline(
         call(f"https://127.0.0.1:{listener.getsockname()[1]}/", milliseconds=200)
 
     assert time.monotonic() - start < 30
+
+
+def test_answer_that_was_there_before_the_request_is_refused(
+    call: Callable[..., Response], serve: Callable[..., Server], loopback_allowed: None
+) -> None:
+    server = serve(build_response(b"first") + build_response(b"of no request"))
+
+    assert call(server.url()).body == b"first"
+    with pytest.raises(BrokenAnswer) as error:
+        call(server.url())
+
+    assert error.value.was_sent
+    assert call(server.url()).body == b"first"
