@@ -191,6 +191,8 @@ def _run_op(call: ExecCall) -> EnvelopeResponse:
         subject=call.caller.subject,
         at=call.trace.at,
         deadline=Deadline.after(milliseconds=op.timeout_ms).or_earlier(call.until),
+        client_id=call.caller.key.client_id,
+        trace_id=call.trace.id,
     )
     with work.deadline.limit_waits():
         return _run_within_deadline(call, work)

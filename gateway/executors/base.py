@@ -23,6 +23,8 @@ class UpstreamCall:
     subject: str
     at: datetime
     deadline: Deadline
+    client_id: int = 0
+    trace_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
