@@ -3,7 +3,6 @@
 import hmac
 import time
 from base64 import urlsafe_b64encode
-from hashlib import sha256
 
 import orjson
 
@@ -16,7 +15,8 @@ def sign_subject(subject: str, *, audience: str, key: str) -> str:
     now = int(time.time())
     claims = {"iss": ISSUER, "sub": subject, "aud": audience, "iat": now, "exp": now + LIFETIME}
     signed = f"{_encode(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode(orjson.dumps(claims))}"
-    return f"{signed}.{_encode(hmac.digest(key.encode(), signed.encode(), sha256))}"
+    signature = hmac.digest(key.encode(), signed.encode(), "sha256")
+    return f"{signed}.{_encode(signature)}"
 
 
 def _encode(part: bytes) -> str:

@@ -1,5 +1,6 @@
 """Requests to OAuth 2.0 token endpoints (RFC 6749)."""
 
+import math
 import re
 from base64 import b64encode
 from collections.abc import Mapping
@@ -120,4 +121,4 @@ def _parse_lifetime(value: Any) -> float | None:
         seconds = float(value) if isinstance(value, int | float | str) else None
     except ValueError:
         return None
-    return min(max(seconds, 0.0), MAX_LIFETIME) if seconds is not None and seconds == seconds else None  # noqa: PLR0124 - NaN
+    return None if seconds is None or math.isnan(seconds) else min(max(seconds, 0.0), MAX_LIFETIME)
