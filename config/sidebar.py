@@ -108,7 +108,7 @@ SECTIONS = [
             SidebarList("Clients", "apps", "gateway.Client"),
             SidebarList("API keys", "key", "gateway.ApiKey"),
             SidebarList("Connections", "hub", "registry.Connection"),
-            SidebarList("Signed-in users", "how_to_reg", "gateway.UserGrant"),
+            SidebarList("User grants", "how_to_reg", "gateway.UserGrant"),
             SidebarList("Switches", "toggle_off", "registry.Switch"),
             SidebarList("Users", "person", "auth.User"),
             SidebarList("Roles", "shield_person", "auth.Group"),

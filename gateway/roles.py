@@ -48,7 +48,7 @@ AREAS = {
     ),
     "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
     "clients": ("gateway.client", "gateway.apikey"),
-    "credentials": ("gateway.connectionsecret", "gateway.usergrant"),
+    "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
 

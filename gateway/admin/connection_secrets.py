@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from django import forms
 from django.utils import timezone
 from django.utils.timesince import timesince
-from unfold.widgets import UnfoldAdminPasswordInput
+from unfold.widgets import UnfoldAdminPasswordWidget
 
 from core.admin import base
 from gateway.credentials import connection_secrets
@@ -30,7 +30,7 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
     secret = forms.CharField(
         required=False,
         strip=False,
-        widget=UnfoldAdminPasswordInput(render_value=False, attrs={"autocomplete": "new-password"}),
+        widget=UnfoldAdminPasswordWidget(render_value=False, attrs={"autocomplete": "new-password"}),
         help_text="The secret, or env: and the name of a variable that begins with UPSTREAM_.",
     )
 
@@ -76,15 +76,13 @@ def describe_secrets(connection: Connection) -> list[SecretStatus]:
     """Return the secrets that a connection needs, and whether each is set. One query."""
     rows = {row.name: row for row in ConnectionSecret.objects.filter(connection=connection)}
     return [
-        SecretStatus(
-            name, name.label, _is_usable(rows.get(name), connection), _describe_status(rows.get(name), connection)
-        )
-        for name in connection_secrets.iterate_needed(connection)
+        _describe_secret(name, rows.get(name), connection) for name in connection_secrets.iterate_needed(connection)
     ]
 
 
-def _is_usable(row: ConnectionSecret | None, connection: Connection) -> bool:
-    return row is not None and connection_secrets.is_bound(row, connection)
+def _describe_secret(name: ConnectionSecret.Name, row: ConnectionSecret | None, connection: Connection) -> SecretStatus:
+    is_usable = row is not None and connection_secrets.is_bound(row, connection)
+    return SecretStatus(name, name.label, is_usable, _describe_status(row, connection))
 
 
 def _describe_status(row: ConnectionSecret | None, connection: Connection | None = None) -> str:

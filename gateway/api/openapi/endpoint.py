@@ -65,16 +65,14 @@ def describe_endpoint(
     id: str,
     summary: str,
     body: str | None,
-    answers: Mapping[int | tuple[int, str], Any],
+    answers: Mapping[int, Any] | Mapping[tuple[int, str], Any],
     parameters: list[OpenApiParameter] | None = None,
 ) -> Callable[[View], View]:
     """Describe one endpoint: its body (a component name), responses by status, and its own parameters.
 
     The responses are JSON, unless `answers` names the content type besides the status.
     """
-    responses: dict[int | tuple[int, str], Any] = {
-        status: OpenApiResponse(ERROR, description=text) for status, text in _FAILURES.items()
-    }
+    responses: dict[Any, Any] = {status: OpenApiResponse(ERROR, description=text) for status, text in _FAILURES.items()}
     responses |= answers
     return extend_schema(
         operation_id=id,

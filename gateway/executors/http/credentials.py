@@ -109,12 +109,8 @@ def set_query_parameter(request: BuiltRequest, name: str, value: str) -> BuiltRe
 
 def set_cookie(request: BuiltRequest, name: str, value: str) -> BuiltRequest:
     """Return the request with a cookie, which replaces those of the same name."""
-    cookies = [
-        each.strip()
-        for header, line in request.headers.items()
-        if header.lower() == "cookie"
-        for each in line.split(";")
-    ]
+    lines = [line for header, line in request.headers.items() if header.lower() == "cookie"]
+    cookies = [each.strip() for line in lines for each in line.split(";")]
     others = [each for each in cookies if each and each.partition("=")[0].strip() != name]
     return set_header(request, "Cookie", "; ".join([*others, f"{name}={quote(value, safe=_COOKIE_CHARACTERS)}"]))
 
