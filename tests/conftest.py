@@ -18,6 +18,7 @@ from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
 from core import write_behind
 from gateway.clients import api_keys, key_verification
+from gateway.credentials import client_credentials
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
@@ -156,6 +157,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connections.clear_connections()
     rollout_cache.clear()
     key_verification.clear_cache()
+    client_credentials.clear_tokens()
     ContentType.objects.clear_cache()
     yield
     # Discard what is not written: at the end of the process the test database no longer exists.

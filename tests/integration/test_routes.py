@@ -132,6 +132,7 @@ def test_routes_accept_exactly_these_methods() -> None:
         "api/v1/toolset/<str:id>/escalate": ["POST"],
         "api/v1/telemetry": ["POST"],
         "api/v1/events": ["GET"],
+        "api/v1/files/<uuid:id>": ["GET"],
         "api/v1/releases": ["GET"],
         "api/v1/releases/<slug:version>": ["GET"],
         "ofrep/v1/evaluate/flags": ["POST"],
