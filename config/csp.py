@@ -21,6 +21,7 @@ CHAT_PANEL = "/chat/panel/"
 # By path prefix, the first one that fits. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The
 # admin and the API's documentation page set inline styles.
 POLICIES = {
+    "/api/v1/files/": f"{DENY_ALL}; sandbox",
     "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
     "/chat/api/": DENY_ALL,

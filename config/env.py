@@ -51,7 +51,12 @@ DATABASES = (
     "sqlite:///path/to/file"
 )
 BROKERS = "redis://host:6379/0 or amqp://user:password@host:5672/"
+ENCRYPTION_KEYS = (
+    "keys separated by commas, each made with "
+    'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())"'
+)
 
+_FERNET_KEY = re.compile(r"[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]=")  # base64 of 32 bytes
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
@@ -100,6 +105,14 @@ def read_token(name: str, *, least: int = 0) -> str:
     if 0 < len(value) < least:
         raise InvalidSetting(name, "is too short", RANDOM.format(least))
     return value
+
+
+def read_encryption_keys(name: str, *, production: bool) -> list[str]:
+    """Return Fernet keys, of which the first one encrypts. Local mode generates one; production may have none."""
+    keys = _read_list(name) or ([] if production else [load_local_secrets(VAR_DIR)[name]])
+    if not all(_FERNET_KEY.fullmatch(key) for key in keys):
+        raise InvalidSetting(name, "has a value that is not a Fernet key", ENCRYPTION_KEYS)
+    return keys
 
 
 def read_boolean(name: str, *, default: bool) -> bool:

@@ -159,6 +159,7 @@ SESSION_COOKIE_AGE = 12 * 3600
 X_FRAME_OPTIONS = "DENY"
 
 GATEWAY_KEY_PEPPER = env.read_secret("GATEWAY_KEY_PEPPER", production=PRODUCTION)
+GATEWAY_ENCRYPTION_KEYS = env.read_encryption_keys("GATEWAY_ENCRYPTION_KEYS", production=PRODUCTION)
 CELERY_BROKER_URL = env.read_broker_url("CELERY_BROKER_URL") or "memory://localhost/"
 WEB_SEARCH_KEY = env.read_token("WEB_SEARCH_KEY")
 SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
@@ -176,6 +177,7 @@ LOGGING = {
             "secrets": [
                 SECRET_KEY,
                 GATEWAY_KEY_PEPPER,
+                *GATEWAY_ENCRYPTION_KEYS,
                 DATABASES["default"].get("PASSWORD", ""),
                 WEB_SEARCH_KEY,
                 SEARCH_EMBEDDINGS_KEY,
@@ -303,6 +305,11 @@ GATEWAY_PROXY_COUNT = _proxy_count if PRODUCTION else 0
 GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000_000, least=1_000)
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
 GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1, most=env.MAX_HOURS)
+
+# Where browsers find the gateway: end users sign in to upstreams there, and stored files have their address there.
+GATEWAY_URL = env.read_url("GATEWAY_URL", example="https://gateway.acme.com").rstrip("/")
+# Hours that files are stored which ops return or take.
+GATEWAY_FILE_HOURS = env.read_number("GATEWAY_FILE_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
 # Batches: seconds until a batch responds; seconds after which a background batch starts no more entries; hours that its
 # results are stored.

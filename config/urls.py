@@ -3,6 +3,7 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
+from gateway.api.connect_pages import begin_page, callback_page
 from gateway.api.docs import DocsView, SchemaView
 from gateway.api.health import AliveView, ReadyView
 from gateway.api.metrics import MetricsView
@@ -14,6 +15,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ofrep/v1/evaluate/flags/<str:key>", EvaluateFlagView.as_view(), name="flag"),
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", DocsView.as_view(), name="docs"),
+    path("connect/callback", callback_page, name="connect_callback"),
+    path("connect/<str:name>", begin_page, name="connect"),
     path("admin/", admin.site.urls),
     path("healthz", AliveView.as_view(), name="healthz"),
     path("readyz", ReadyView.as_view(), name="readyz"),

@@ -39,7 +39,7 @@ AREAS = {
     ),
     "calls": (
         *("gateway.idempotencyrecord", "gateway.usedconfirmation", "gateway.batch", "gateway.batchentry"),
-        *("gateway.periodicjob", "registry.opembedding"),
+        *("gateway.storedfile", "gateway.periodicjob", "registry.opembedding"),
     ),
     "workspace": (
         *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
@@ -48,6 +48,7 @@ AREAS = {
     ),
     "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
     "clients": ("gateway.client", "gateway.apikey"),
+    "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
 

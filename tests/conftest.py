@@ -18,6 +18,7 @@ from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
 from core import write_behind
 from gateway.clients import api_keys, key_verification
+from gateway.credentials import client_credentials
 from gateway.executors.http import circuit_breaker, retry_budget
 from gateway.jobs import runner
 from gateway.models import Client
@@ -164,6 +165,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     key_verification.clear_cache()
     circuit_breaker.clear()
     retry_budget.clear()
+    client_credentials.clear_tokens()
     ContentType.objects.clear_cache()
     yield
     # Discard what is not written: at the end of the process the test database no longer exists.

@@ -1,5 +1,25 @@
 """Admin pages of the gateway. Each module registers its models when it is imported."""
 
-from gateway.admin import activity, call_records, clients, connections, failed_sign_ins, rollout, users
+from gateway.admin import (
+    activity,
+    call_records,
+    clients,
+    connections,
+    failed_sign_ins,
+    rollout,
+    stored_files,
+    user_grants,
+    users,
+)
 
-__all__ = ["activity", "call_records", "clients", "connections", "failed_sign_ins", "rollout", "users"]
+__all__ = [
+    "activity",
+    "call_records",
+    "clients",
+    "connections",
+    "failed_sign_ins",
+    "rollout",
+    "stored_files",
+    "user_grants",
+    "users",
+]

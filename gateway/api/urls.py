@@ -4,6 +4,7 @@ from gateway.api.batches import BatchStatusView, BatchView
 from gateway.api.discover import DiscoverView
 from gateway.api.events import EventsView
 from gateway.api.exec import ExecView
+from gateway.api.files import FileView
 from gateway.api.help import HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
 from gateway.api.telemetry import TelemetryView
@@ -19,6 +20,7 @@ urlpatterns = [
     path("toolset/<str:id>/escalate", EscalationView.as_view(), name="escalate"),
     path("telemetry", TelemetryView.as_view(), name="telemetry"),
     path("events", EventsView.as_view(), name="events"),
+    path("files/<uuid:id>", FileView.as_view(), name="file"),
     path("releases", ReleasesView.as_view(), name="releases"),
     path("releases/<slug:version>", ReleaseView.as_view(), name="release"),
 ]

@@ -11,11 +11,12 @@ from django.db.models import Model, QuerySet
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
 from core.sign_in_throttle import KNOWN_ADDRESS_AGE
-from gateway.models import Batch, IdempotencyRecord, UsedConfirmation
+from gateway.models import Batch, IdempotencyRecord, SignIn, StoredFile, UsedConfirmation
 
 log = logging.getLogger(__name__)
 
 CONFIRMATIONS_KEPT = timedelta(hours=1)  # tokens are valid for five minutes
+USER_SIGN_INS_KEPT = timedelta(hours=1)  # their states are valid for ten minutes
 BATCH_SIZE = 1_000  # rows; takes some tens of milliseconds
 
 
@@ -46,6 +47,16 @@ def delete_sign_ins(at: datetime) -> bool:
     more = _delete_expired(failures, oldest="attempt_time")
     sign_ins = AccessLog.objects.filter(attempt_time__lt=at - KNOWN_ADDRESS_AGE)
     return _delete_expired(sign_ins, oldest="attempt_time") or more
+
+
+def delete_user_sign_ins(at: datetime) -> bool:
+    """Delete sign-ins of end users whose states have expired long ago."""
+    return _delete_expired(SignIn.objects.filter(created_at__lt=at - USER_SIGN_INS_KEPT), oldest="created_at")
+
+
+def delete_stored_files(at: datetime) -> bool:
+    """Delete expired files."""
+    return _delete_expired(StoredFile.objects.filter(expires_at__lte=at), oldest="expires_at")
 
 
 def delete_figures(at: datetime) -> bool:

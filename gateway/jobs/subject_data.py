@@ -1,5 +1,6 @@
 """Export and delete all data that the gateway stores about one subject."""
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -9,12 +10,15 @@ from django.db.models import Model, QuerySet
 from analytics.events import event_log
 from analytics.models import Assignment, AuditEntry, Cohort, OperationEvent, Subject, ToolSelection, Turn
 from analytics.rollout import exposures, last_seen
-from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord
+from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant
 
 RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
 
 CHUNK_SIZE = 1_000  # rows
 FORGOTTEN = "[forgotten]"
+
+# Columns that are credentials, which an export leaves out.
+CREDENTIALS = frozenset({"access_token", "refresh_token", "verifier"})
 
 _row_finders: tuple[RowFinder, ...] = ()
 
@@ -35,11 +39,15 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
         "last_seen": Subject,
         "idempotency_records": IdempotencyRecord,
         "batches": Batch,
+        "user_grants": UserGrant,
+        "sign_ins": SignIn,
     }
     querysets: dict[str, QuerySet[Any]] = {
         name: model._default_manager.filter(subject=subject) for name, model in models.items()
     }
     querysets["batch_entries"] = BatchEntry.objects.filter(batch__subject=subject)
+    # Contents are read one at a time: a thousand of them may not fit into memory.
+    querysets["stored_files"] = StoredFile.objects.filter(subject=subject).defer("content")
     for find_more_rows in _row_finders:
         querysets |= find_more_rows(subject)
     return querysets
@@ -77,7 +85,13 @@ def find_bound_keys(subject: str) -> list[ApiKey]:
 
 
 def _row_to_dict(row: Model) -> dict[str, Any]:
-    return {field.attname: field.value_from_object(row) for field in row._meta.concrete_fields}
+    fields = [field for field in row._meta.concrete_fields if field.attname not in CREDENTIALS]
+    return {field.attname: _to_json_value(field.value_from_object(row)) for field in fields}
+
+
+def _to_json_value(value: Any) -> Any:
+    """Return the content of a file as base64, and any other value as it is."""
+    return b64encode(value).decode() if isinstance(value, bytes | memoryview) else value
 
 
 def _delete_in_chunks(queryset: QuerySet[Any]) -> int:

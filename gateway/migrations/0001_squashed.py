@@ -2,7 +2,7 @@
 
 import django.core.validators
 import django.db.models.deletion
-import gateway.models
+import gateway.models.client
 import uuid
 from django.db import migrations, models
 
@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=100, unique=True)),
                 ('subject_pattern', models.CharField(default='*', help_text='Subjects it may act for. * matches any characters: acme-*.', max_length=200)),
-                ('op_patterns', models.JSONField(default=gateway.models.every_op, help_text='Ops it may see and run, such as ["onto.*"].', validators=[gateway.models._patterns])),
+                ('op_patterns', models.JSONField(default=gateway.models.client.every_op, help_text='Ops it may see and run, such as ["onto.*"].', validators=[gateway.models.client._patterns])),
                 ('confirms', models.BooleanField(default=True, help_text='Turn off if the service itself asks users to confirm.', verbose_name='asks for confirmation')),
                 ('is_active', models.BooleanField(default=True, help_text='If off, all its keys stop working within two seconds.', verbose_name='active')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(blank=True, help_text='Where it is used.', max_length=100)),
                 ('prefix', models.CharField(editable=False, max_length=16, unique=True)),
                 ('secret_hash', models.CharField(editable=False, max_length=64, unique=True)),
-                ('scopes', models.JSONField(default=gateway.models.all_scopes, validators=[gateway.models._known_scopes])),
+                ('scopes', models.JSONField(default=gateway.models.client.all_scopes, validators=[gateway.models.client._known_scopes])),
                 ('subject', models.CharField(blank=True, help_text='The only end user it may act for. If empty, all that the client may act for.', max_length=200)),
                 ('rate', models.PositiveIntegerField(default=50, help_text='Requests per second, counted per process.', validators=[django.core.validators.MinValueValidator(1)], verbose_name='rate limit')),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

@@ -21,9 +21,9 @@ from chat.models import Profile as ChatProfile
 from config import celery
 from gateway.batches import broker
 from gateway.jobs import runner
-from gateway.models import BatchEntry, Client, UsedConfirmation
+from gateway.models import BatchEntry, Client, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
-from registry.models import OpEmbedding
+from registry.models import Connection, OpEmbedding
 from tests.support import role_matrix
 from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID
@@ -102,6 +102,19 @@ def row_of_every_model(api: Api) -> None:
     exposures.flush()
     last_seen.flush()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
+    connection = Connection.objects.order_by("name").first()
+    assert connection is not None
+    UserGrant.objects.create(connection=connection, subject="ana", access_token="x")
+    now = timezone.now()
+    StoredFile.objects.create(
+        client=Client.objects.get(),
+        name="a.txt",
+        content_type="text/plain",
+        content=b"a",
+        size=1,
+        created_at=now,
+        expires_at=now,
+    )
     ChatProfile.objects.create(user=User.objects.create_user("chatter"), subject="demo-user")
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)

@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from analytics.events import event_log
 from analytics.models import CohortRule
+from gateway.models import ConnectionSecret, SignIn
 from registry.models import DocumentImport, UpstreamDefinition
 from tests.support.api import Api
 
@@ -23,11 +24,14 @@ PROJECT_MODELS = [
     model
     for app in ("registry", "gateway", "analytics", "workspace")
     for model in apps.get_app_config(app).get_models()
-    if model not in (CohortRule, DocumentImport, UpstreamDefinition)  # on the pages of their cohort or connection
+    # On the pages of their cohort or connection, or on none.
+    if model not in (CohortRule, DocumentImport, UpstreamDefinition, ConnectionSecret, SignIn)
 ]
 
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.
-OWNED_BY_SERVICES = ["Release", "Activation", "IdempotencyRecord", "UsedConfirmation", "OperationEvent", "Edge"]
+OWNED_BY_SERVICES = [
+    *("Release", "Activation", "IdempotencyRecord", "UsedConfirmation", "OperationEvent", "Edge", "StoredFile"),
+]
 
 
 def get_model_name(model: type[Model]) -> str:

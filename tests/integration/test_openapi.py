@@ -345,7 +345,7 @@ VALID_CALLS = [
 @pytest.mark.parametrize("mode", list(schemathesis.GenerationMode))
 def test_generated_requests_get_documented_responses(openapi_schema: OpenApiSchema, api: Api, mode: Any) -> None:
     operations = [each.ok() for each in openapi_schema.get_all_operations()]
-    assert len(operations) == 13
+    assert len(operations) == 14
 
     for operation in operations:
 

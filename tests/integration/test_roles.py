@@ -60,7 +60,7 @@ ACTIONS = {
 UNNAMED_ROUTES = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's redirects
 
 # API routes that need no key. All others need one, whatever the admin session.
-PUBLIC_NAMES = {"schema", "docs", "healthz", "readyz", "metrics"}
+PUBLIC_NAMES = {"schema", "docs", "healthz", "readyz", "metrics", "connect", "connect_callback"}
 
 
 def is_allowed(response: HttpResponse) -> bool:
@@ -140,6 +140,7 @@ def test_actions_are_offered_to_the_expected_roles(
 def test_admin_session_gives_no_access_to_the_api(live_catalog: Any, admin_client: HttpClient, name: str) -> None:
     url_args = {
         "batch_status": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"],
+        "file": ["0d9a4c1e-5b7f-4e2a-9c31-ffffffffffff"],
         "release": ["abcdef"],
         "flag": ["tool_release"],
         "discover": ["discover_project_tools"],

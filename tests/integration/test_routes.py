@@ -30,6 +30,7 @@ GUARDED: dict[str, dict[str, Any] | None] = {
     "api/v1/toolset/<str:id>/escalate": {"missing_tool": "web_search"},
     "api/v1/telemetry": {"toolset": TOOLSET, "turn": "t1"},
     "api/v1/events": None,
+    "api/v1/files/<uuid:id>": None,
     "api/v1/releases": None,
     "api/v1/releases/<slug:version>": None,
 }
@@ -53,7 +54,11 @@ PROTOCOLS = {
 }
 
 # Routes of pages, which have their own protection.
-PAGES = {"admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py opens them"}
+PAGES = {
+    "admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py opens them",
+    "connect/callback": "a signed state, valid once; tests/integration/test_user_sign_in.py",
+    "connect/<str:name>": "a signed link; tests/integration/test_user_sign_in.py",
+}
 
 BATCH_ID = "3d2f6a4e-5b1c-4d7e-8f90-a1b2c3d4e5f6"
 VERSION = "0" * 64
@@ -70,12 +75,12 @@ def iterate_routes(patterns: list[URLPattern | URLResolver], prefix: str = "") -
     """Yield every route and its view. Routes below a page prefix are left out."""
     for pattern in patterns:
         route = prefix + str(pattern.pattern)
-        if isinstance(pattern, URLResolver) and route not in PAGES:
-            yield from iterate_routes(pattern.url_patterns, route)
-        elif isinstance(pattern, URLPattern):
-            yield route, pattern.callback.cls
-        else:
+        if route in PAGES:
             yield route, None
+        elif isinstance(pattern, URLResolver):
+            yield from iterate_routes(pattern.url_patterns, route)
+        else:
+            yield route, pattern.callback.cls
 
 
 ROUTES = dict(iterate_routes(get_resolver().url_patterns))
@@ -127,6 +132,7 @@ def test_routes_accept_exactly_these_methods() -> None:
         "api/v1/toolset/<str:id>/escalate": ["POST"],
         "api/v1/telemetry": ["POST"],
         "api/v1/events": ["GET"],
+        "api/v1/files/<uuid:id>": ["GET"],
         "api/v1/releases": ["GET"],
         "api/v1/releases/<slug:version>": ["GET"],
         "ofrep/v1/evaluate/flags": ["POST"],

@@ -56,7 +56,9 @@ MODELS_BY_ROLES = {
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
+    ("AU", "", "", "A"): ["gateway.UserGrant"],
     CALLS: [
+        "gateway.StoredFile",
         "gateway.IdempotencyRecord",
         "gateway.UsedConfirmation",
         "gateway.Batch",

@@ -51,6 +51,7 @@ class Command(BaseCommand):
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
         os.environ |= {
+            "GATEWAY_URL": settings.GATEWAY_URL or dev_env["GATEWAY_URL"],
             "CHAT_URL": dev_env["CHAT_URL"],
             "CHAT_GATEWAY_URL": dev_env["GATEWAY_URL"],
             "CHAT_GATEWAY_KEY": dev_env["CHAT_GATEWAY_KEY"],

@@ -13,8 +13,11 @@ from django.utils.html import format_html
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from gateway.admin.connections import figures, upstream_changes
+from gateway.admin.connections.connection_test import run_test
 from gateway.admin.connections.import_pages import ImportPagesMixin
 from gateway.admin.connections.op_by_hand import OpByHandMixin
+from gateway.admin.connections.secrets import ConnectionSecretInline, describe_secrets
+from gateway.executors.http import circuit_breaker
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig
@@ -62,6 +65,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         view = self.admin_site.admin_view
         own = [
             path("<int:pk>/changes/", view(self.changes_view), name="registry_connection_changes"),
+            path("<int:pk>/test/", view(self.test_view), name="registry_connection_test"),
             path("<int:pk>/check/", view(self.check_view), name="registry_connection_check"),
         ]
         return [*own, *super().get_urls()]
@@ -70,6 +74,10 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         """Return the settings of the connection's kind. A new one may be an HTTP service."""
         identity = (None, {"fields": ["name", "kind"]})
         return [identity, *(HTTP_FIELDSETS if obj is None or obj.kind == Connection.Kind.HTTP else ())]
+
+    def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
+        """Return the secrets, for a saved HTTP service: they are bound to its address."""
+        return [ConnectionSecretInline] if obj is not None and obj.kind == Connection.Kind.HTTP else []
 
     def explain_off(self, row: Connection) -> str:
         reason = switches.get_switches().connections.get(row.name)
@@ -108,9 +116,19 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
                 "connection": row,
                 "figures": figures.get_figures(row, at=timezone.now()),
                 "changed": definitions.list_changed(row),
+                "secrets": describe_secrets(row),
+                "circuit": circuit_breaker.get_state(row.name),
                 "may_import": self.has_import_permission(request),
             }
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Run one of the connection's reads and say how it went. Only POST."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST":
+            ok, message = run_test(connection, request)
+            self.message_user(request, message, messages.SUCCESS if ok else messages.ERROR)
+        return redirect("admin:registry_connection_change", pk)
 
     def check_view(self, request: HttpRequest, pk: int) -> HttpResponse:
         """Check the upstream's document for changes now. Only POST."""

@@ -1,6 +1,6 @@
 """Describe an endpoint for OpenAPI: its body, its responses, and the headers that all endpoints have."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from drf_spectacular.types import OpenApiTypes
@@ -65,19 +65,27 @@ def describe_endpoint(
     id: str,
     summary: str,
     body: str | None,
-    answers: dict[int, Any],
+    answers: Mapping[int, Any] | Mapping[tuple[int, str], Any],
     parameters: list[OpenApiParameter] | None = None,
 ) -> Callable[[View], View]:
-    """Describe one endpoint: its body (a component name), responses by status, and its own parameters."""
-    responses = {status: OpenApiResponse(ERROR, description=text) for status, text in _FAILURES.items()} | answers
+    """Describe one endpoint: its body (a component name), responses by status, and its own parameters.
+
+    The responses are JSON, unless `answers` names the content type besides the status.
+    """
+    responses: dict[Any, Any] = {status: OpenApiResponse(ERROR, description=text) for status, text in _FAILURES.items()}
+    responses |= answers
     return extend_schema(
         operation_id=id,
         summary=summary,
         tags=["gateway"],
         request={"application/json": build_ref(body)} if body else None,
-        responses=dict(sorted(responses.items())),
+        responses=dict(sorted(responses.items(), key=lambda item: _get_status(item[0]))),
         parameters=[*_HEADERS, *(parameters or [])],
     )
+
+
+def _get_status(key: int | tuple[int, str]) -> int:
+    return key if isinstance(key, int) else key[0]
 
 
 def build_confirm_header(note: str = "") -> OpenApiParameter:

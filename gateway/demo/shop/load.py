@@ -3,7 +3,9 @@
 import json
 from datetime import datetime
 
+from gateway.credentials.origins import list_origins
 from gateway.demo.shop import service
+from gateway.models import ConnectionSecret
 from registry.imports import import_document
 from registry.imports.document_source import DocumentFiles
 from registry.imports.import_document import Selection
@@ -13,6 +15,7 @@ from registry.models import Connection
 GROUP = "shop"  # and the name of the connection
 BY = "load_demo"
 NOTE = "Example shop"
+TOKEN_REFERENCE = "env:UPSTREAM_SHOP_TOKEN"  # which manage.py start sets
 
 
 def import_shop(url: str, *, at: datetime) -> ImportResult:
@@ -24,6 +27,11 @@ def import_shop(url: str, *, at: datetime) -> ImportResult:
     for name, value in import_document.describe_connection(document.content).items():
         setattr(connection, name, value)
     connection.save()
+    ConnectionSecret.objects.update_or_create(
+        connection=connection,
+        name=ConnectionSecret.Name.TOKEN,
+        defaults={"value": TOKEN_REFERENCE, "origin": list_origins(connection)},
+    )
     result, _source = import_document.import_document(
         document, Selection(), group=GROUP, connection=connection, by=BY, at=at
     )

@@ -1,5 +1,6 @@
 """Read the answer of an upstream into the result of a call."""
 
+from email.message import EmailMessage
 from typing import Any
 
 from core import http, strict_json
@@ -43,7 +44,14 @@ def read_result(response: http.Response, work: UpstreamCall, *, accept: str) -> 
         return wrap_value(clean_value(parse_json(body)))
     if base.startswith("text/") or base.endswith("+xml") or base in TEXT_TYPES:
         return {"text": cleanup.strip_hidden_characters(decode_text(body, content_type))}
-    return {"file": stored_files.store_file(work, FILE_NAME, base or "application/octet-stream", body)}
+    name = _read_file_name(response.headers.get("content-disposition", ""))
+    return {"file": stored_files.store_file(work, name, base or "application/octet-stream", body)}
+
+
+def _read_file_name(content_disposition: str) -> str:
+    header = EmailMessage()
+    header["content-disposition"] = content_disposition.replace("\r", " ").replace("\n", " ")
+    return header.get_filename() or FILE_NAME
 
 
 def parse_json(body: bytes) -> Any:

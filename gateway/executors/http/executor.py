@@ -23,6 +23,8 @@ from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.models import Connection
 from registry.request_mapping import RequestMapping
 
+RENEWABLE = (Connection.Auth.CLIENT_CREDENTIALS, Connection.Auth.USER_OAUTH)  # a 401 may mean that a token expired
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreparedCall:
@@ -65,8 +67,8 @@ def _send(work: UpstreamCall, prepared: PreparedCall) -> http.Response:
     response = _send_with_credentials(work, prepared)
     if response.status != 401:
         return response
-    credentials.forget(prepared.config)
-    if prepared.config.auth != Connection.Auth.CLIENT_CREDENTIALS:
+    credentials.forget(prepared.config, work.subject)
+    if prepared.config.auth not in RENEWABLE:
         return response
     return _send_with_credentials(work, prepared)
 

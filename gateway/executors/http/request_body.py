@@ -10,10 +10,10 @@ from gateway.contracts.errors import InvalidRequestError
 from gateway.executors.http import parameter_styles
 from gateway.executors.http.argument_errors import UnsendableArgument
 from gateway.executors.http.multipart import Part, build_multipart
-from gateway.executors.http.stored_files import StoredFile
+from gateway.executors.http.stored_files import FileContent
 from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE, Body, BodyProperty
 
-LoadFile = Callable[[str], StoredFile]
+LoadFile = Callable[[str], FileContent]
 Encoded = tuple[str, bytes]  # content type and body
 
 
@@ -56,7 +56,9 @@ def _encode_argument(body: Body, value: Any, load_file: LoadFile) -> Encoded:
             return _encode_multipart(properties, load_file)
         pairs = [pair for each, item in properties.items() for pair in _format_form_pairs(each, item)]
         return body.content_type, "&".join(pairs).encode()
-    return body.content_type, parameter_styles.to_text(value).encode()
+    if base.startswith("text/") or base.endswith("xml"):
+        return body.content_type, parameter_styles.to_text(value).encode()
+    return body.content_type, _load(BodyProperty(body.argument, body.argument), value, load_file)[2]
 
 
 def _format_form_pairs(each: BodyProperty, value: Any) -> list[str]:
@@ -98,7 +100,7 @@ def _load_text(each: BodyProperty, value: Any, load_file: LoadFile) -> Any:
     return base64.b64encode(_load(each, value, load_file)[2]).decode()
 
 
-def _load(each: BodyProperty, value: Any, load_file: LoadFile) -> StoredFile:
+def _load(each: BodyProperty, value: Any, load_file: LoadFile) -> FileContent:
     if not isinstance(value, str):
         raise UnsendableArgument(each.argument, "file", f"{each.argument} must be the id of a stored file.")
     try:

@@ -1,18 +1,73 @@
-"""Files that calls send to upstreams and get from them."""
+"""Files that ops return or take, each of one subject of one client."""
 
+import re
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
-from gateway.contracts.errors import InvalidRequestError
+from django.conf import settings
+from django.utils import timezone
+
+from gateway.contracts.errors import NotFoundError
 from gateway.executors.base import UpstreamCall
+from gateway.models import StoredFile
 
-StoredFile = tuple[str, str, bytes]  # name, content type, content
+_CONTENT_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}(\s*;\s*charset=[\w-]{1,30})?", re.ASCII)
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_MAX_NAME_LENGTH = 200  # characters
+
+FileContent = tuple[str, str, bytes]  # name, content type, content
 
 
-def load_file(work: UpstreamCall, file_id: str) -> StoredFile:  # noqa: ARG001
-    """Return a stored file of the caller. Raises InvalidRequestError if there is none with this id."""
-    raise InvalidRequestError("There is no stored file with this id.", reason="unknown_file")
+def load_file(work: UpstreamCall, file_id: str) -> FileContent:
+    """Return the name, content type and content of a file. Raises NotFoundError unless it is the caller's own."""
+    file = find_file(file_id, client_id=work.client_id, subject=work.subject, at=timezone.now())
+    if file is None:
+        raise NotFoundError(
+            "There is no stored file with this id, or it has expired. Send the id of a file that an op returned.",
+            reason="file_not_found",
+            help_path=work.op.op,
+        )
+    return file.name, file.content_type, bytes(file.content)
 
 
-def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:  # noqa: ARG001
-    """Store a file for the caller and return its reference: id, name, content_type, size, url."""
-    raise InvalidRequestError("The service answered with a file, and files cannot be stored.", reason="no_file_store")
+def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:
+    """Store a file for the caller and return what to answer: {id, name, content_type, size, url}.
+
+    The try of an admin has no client, so that nobody could fetch the file: it is only described.
+    """
+    if not work.client_id:
+        return {"name": clean_name(name), "content_type": content_type, "size": len(content)}
+    at = timezone.now()
+    file = StoredFile.objects.create(
+        client_id=work.client_id,
+        subject=work.subject,
+        name=clean_name(name),
+        content_type=content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream",
+        content=content,
+        size=len(content),
+        created_at=at,
+        expires_at=at + timedelta(hours=settings.GATEWAY_FILE_HOURS),
+    )
+    return {
+        "id": str(file.id),
+        "name": file.name,
+        "content_type": file.content_type,
+        "size": file.size,
+        "url": f"{settings.GATEWAY_URL}/api/v1/files/{file.id}",
+    }
+
+
+def find_file(file_id: str | UUID, *, client_id: int, subject: str, at: datetime) -> StoredFile | None:
+    """Return a file of a client and subject that has not expired, None if there is none."""
+    try:
+        key = UUID(str(file_id))
+    except ValueError:
+        return None
+    return StoredFile.objects.filter(pk=key, client_id=client_id, subject=subject, expires_at__gt=at).first()
+
+
+def clean_name(name: str) -> str:
+    """Return a file name that every system can store: without folders, control and direction characters."""
+    last_part = re.split(r"[/\\]", name)[-1]
+    return _UNSAFE.sub("", last_part).strip(" .")[:_MAX_NAME_LENGTH] or "file"

@@ -37,6 +37,11 @@ SEARCH = (
 LLM = "is not a full URL; set it to one that begins with http:// or https://, such as https://api.openai.com/v1."
 CHAT = "is not a full URL; set it to one that begins with http:// or https://, such as https://chat.acme.com/chat/."
 CHAT_GATEWAY = "is not a full URL; set it to one that begins with http:// or https://, such as http://web:8000."
+GATEWAY = "is not a full URL; set it to one that begins with http:// or https://, such as https://gateway.acme.com."
+ENCRYPTION_KEYS = (
+    "set it to keys separated by commas, each made with "
+    'python -c "from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())".'
+)
 EMBEDDINGS = (
     "is not a full URL; set it to one that begins with http:// or https://, "
     "such as https://api.openai.com/v1/embeddings."
@@ -50,6 +55,9 @@ INVALID = [
     ("SECRET_KEY", "hunter2", f"is too short; {SECRET}"),
     ("GATEWAY_KEY_PEPPER", "", f"is not set; {SECRET}"),
     ("GATEWAY_KEY_PEPPER", "hunter2", f"is too short; {SECRET}"),
+    ("GATEWAY_ENCRYPTION_KEYS", "hunter2", f"has a value that is not a Fernet key; {ENCRYPTION_KEYS}"),
+    ("GATEWAY_URL", "gateway.acme.com/?key=hunter2", GATEWAY),
+    ("GATEWAY_FILE_HOURS", "0", "is '0'; set it to a whole number from 1 to 876000, such as 24."),
     ("ALLOWED_HOSTS", "", f"is not set; {HOSTS}"),
     ("ALLOWED_HOSTS", " , ", f"is not set; {HOSTS}"),
     ("ALLOWED_HOSTS", "https://acme.com", f"contains 'https://acme.com'; {HOSTS}"),
@@ -189,6 +197,13 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
     *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": True}) for text in ("", "1", "true", "YES", "On", " on ")],
     *[("SECURE_SSL_REDIRECT", text, {"SECURE_SSL_REDIRECT": False}) for text in ("0", "false", "No", "OFF")],
     ("AGENTIC_CHAT_TOOL_GATEWAY", "", {"AGENTIC_CHAT_TOOL_GATEWAY": False}),
+    ("GATEWAY_ENCRYPTION_KEYS", "", {"GATEWAY_ENCRYPTION_KEYS": []}),
+    (
+        "GATEWAY_ENCRYPTION_KEYS",
+        f"{'a' * 42}A=, {'b' * 42}E=",
+        {"GATEWAY_ENCRYPTION_KEYS": ["a" * 42 + "A=", "b" * 42 + "E="]},
+    ),
+    ("GATEWAY_URL", "https://gateway.acme.com/", {"GATEWAY_URL": "https://gateway.acme.com"}),
     ("GATEWAY_PROXY_COUNT", "", {"GATEWAY_PROXY_COUNT": 1}),
     ("GATEWAY_PROXY_COUNT", "2", {"GATEWAY_PROXY_COUNT": 2}),
     ("GATEWAY_EVENT_DAYS", " 7 ", {"GATEWAY_EVENT_DAYS": 7}),

@@ -1,0 +1,23 @@
+"""Clients and their keys, the state of calls, and what the gateway stores for upstreams and end users."""
+
+from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, UsedConfirmation
+from gateway.models.client import ApiKey, Client, Scope, all_scopes, every_op
+from gateway.models.stored_file import StoredFile
+from gateway.models.upstream_credentials import ConnectionSecret, SignIn, UserGrant
+
+__all__ = [
+    "ApiKey",
+    "Batch",
+    "BatchEntry",
+    "Client",
+    "ConnectionSecret",
+    "IdempotencyRecord",
+    "PeriodicJob",
+    "Scope",
+    "SignIn",
+    "StoredFile",
+    "UsedConfirmation",
+    "UserGrant",
+    "all_scopes",
+    "every_op",
+]
