@@ -15,7 +15,7 @@ from registry.models import Connection
 GROUP = "shop"  # and the name of the connection
 BY = "load_demo"
 NOTE = "Example shop"
-TOKEN_REFERENCE = "env:UPSTREAM_SHOP_TOKEN"  # which manage.py start sets
+TOKEN_REFERENCE = "env:UPSTREAM_SHOP_TOKEN"  # noqa: S105 - manage.py start sets the variable
 
 
 def import_shop(url: str, *, at: datetime) -> ImportResult:
