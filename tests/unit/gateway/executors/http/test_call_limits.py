@@ -5,8 +5,8 @@ from threading import Event, Thread
 import pytest
 
 from core.deadlines import Deadline
+from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.http.call_limits import InFlightCalls, limit_calls
-from gateway.executors.http.not_applied_errors import UpstreamBusyError
 from gateway.executors.http.retry_budget import RetryBudget
 from registry.catalog.connections import ConnectionConfig
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.http import circuit_breaker
 from gateway.executors.http.circuit_breaker import CircuitBreaker, CircuitState
-from gateway.executors.http.not_applied_errors import UpstreamBusyError
 
 
 class Clock:

@@ -6,9 +6,9 @@ import pytest
 
 from core import http
 from core.deadlines import Deadline
+from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.http import circuit_breaker, retry_budget, sending
 from gateway.executors.http.built_request import BuiltRequest
-from gateway.executors.http.not_applied_errors import UpstreamBusyError
 from gateway.executors.http.sending import SendingRules
 from registry.catalog.connections import ConnectionConfig
 from tests.support.loops import for_each
