@@ -169,6 +169,12 @@ class UpstreamUnreachableError(InternalError):
     retryable = True
 
 
+class UpstreamBusyError(UpstreamUnreachableError):
+    """An upstream takes no calls now, or the gateway sends none to it for a while."""
+
+    reason = "upstream_busy"
+
+
 class OutcomeUnknownError(InternalError):
     """A write was sent to an upstream and no answer came. It may or may not have taken effect."""
 

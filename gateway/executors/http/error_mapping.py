@@ -67,23 +67,38 @@ def _build_other_error(
     if status in (404, 410):
         return NotFoundError(f"The service has nothing there. {SAID}", reason="upstream_not_found", details=details)
     if status in (409, 412, 423):
-        message = f"The call conflicts with the service's current state. {SAID}"
-        return ConflictError(message, reason="upstream_conflict", details=details)
+        return ConflictError(
+            f"The call conflicts with the service's current state. {SAID}", reason="upstream_conflict", details=details
+        )
     if status < 400:
-        message = "The service redirects to another address, which is not followed. Tell the administrator."
-        return InternalError(message, status=502, reason="upstream_redirects", details=details)
+        return InternalError(
+            "The service redirects to another address, which is not followed. Tell the administrator.",
+            status=502,
+            reason="upstream_redirects",
+            details=details,
+        )
     # A write that failed is stored under its key: sending it again would only get this answer again.
     is_temporary = not is_write and status in TEMPORARY_READ_STATUSES
-    message = f"The service answered with status {status}. {SAID}"
-    return InternalError(message, status=502, reason="upstream_status", retryable=is_temporary, details=details)
+    return InternalError(
+        f"The service answered with status {status}. {SAID}",
+        status=502,
+        reason="upstream_status",
+        retryable=is_temporary,
+        details=details,
+    )
 
 
 def _build_denied_error(status: int, config: ConnectionConfig, details: dict[str, Any]) -> GatewayError:
     if status == 401 and config.auth not in USERS_OWN_CREDENTIALS:
-        message = "The service does not accept the gateway's credentials. Nothing was done; tell the administrator."
-        return InternalError(message, status=502, reason="upstream_credentials", details=details)
-    message = f"The service denies this call to this user. {SAID}"
-    return PermissionDeniedError(message, reason="upstream_denied", details=details)
+        return InternalError(
+            "The service does not accept the gateway's credentials. Nothing was done; tell the administrator.",
+            status=502,
+            reason="upstream_credentials",
+            details=details,
+        )
+    return PermissionDeniedError(
+        f"The service denies this call to this user. {SAID}", reason="upstream_denied", details=details
+    )
 
 
 def _describe_upstream(response: http.Response, config: ConnectionConfig) -> dict[str, Any]:

@@ -3,13 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.contracts.errors import UpstreamUnreachableError
-
-
-class UpstreamBusyError(UpstreamUnreachableError):
-    """The upstream takes no calls now, or the gateway sends none to it. Nothing was applied."""
-
-    reason = "upstream_busy"
+from gateway.contracts.errors import UpstreamBusyError
 
 
 def build_busy_error() -> UpstreamBusyError:

@@ -1,0 +1,85 @@
+"""Headers that the gateway adds, and credentials that never come back."""
+
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+from pytest_django.fixtures import Settings
+
+from core.deadlines import Deadline
+from core.http import Response
+from gateway.executors.base import UpstreamCall
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.http.secret_redaction import redact_response
+from gateway.executors.http.upstream_headers import build_headers
+from registry.catalog.connections import ConnectionConfig
+from registry.catalog.model import FULL_VISIBILITY
+from tests.support.loops import for_each
+from tests.support.op_entries import build_catalog
+from tests.support.sample_ops import build_op
+
+KEYED = ConnectionConfig("shop", "http", idempotency_header="Idempotency-Key")
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+BUILT = BuiltRequest("GET", "https://shop.test/?a=1", {"accept": "*/*"})
+
+
+def build_work(kind: str = "write", **fields: Any) -> UpstreamCall:
+    return UpstreamCall(
+        op=build_op(kind=kind),
+        catalog=build_catalog(),
+        visibility=FULL_VISIBILITY,
+        args={},
+        subject="ana",
+        at=datetime(2026, 3, 1, tzinfo=UTC),
+        deadline=Deadline.after(milliseconds=1000),
+        **fields,
+    )
+
+
+def get_key(scope: str, config: ConnectionConfig = KEYED) -> str:
+    return build_headers(build_work(idempotency_scope=scope), config)["Idempotency-Key"]
+
+
+def test_key_is_derived_from_the_callers(settings: Settings) -> None:
+    scope = '[1,"ana","order-1","shop.create"]'
+    key = get_key(scope)
+
+    assert UUID(key).version == 4
+    assert get_key(scope) == key
+    assert get_key(scope.replace("ana", "bob")) != key
+    assert get_key(scope, ConnectionConfig("other", "http", idempotency_header="Idempotency-Key")) != key
+    settings.GATEWAY_KEY_PEPPER = "another"
+    assert get_key(scope) != key
+
+
+def test_key_is_random_for_a_call_without_one() -> None:
+    assert get_key("") != get_key("")
+
+
+@for_each("work, config", [(build_work("read"), KEYED), (build_work(), ConnectionConfig("shop", "http"))])
+def test_no_key_is_sent_for_reads_and_to_services_that_take_none(work: UpstreamCall, config: ConnectionConfig) -> None:
+    assert build_headers(work, config) == {}
+
+
+def test_trace_is_continued() -> None:
+    headers = build_headers(build_work(trace_id=f"tr_{TRACE}"), ConnectionConfig("shop", "http"))
+
+    version, trace, parent, flags = headers["traceparent"].split("-")
+    assert (version, trace, len(parent), flags) == ("00", TRACE, 16, "01")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        BUILT.with_headers({"Authorization": "Bearer hunter2-token"}),
+        BUILT.with_headers({"X-Key": "hunter2-token"}),
+        BUILT.with_headers({"Cookie": "session=hunter2-token"}),
+        BuiltRequest("GET", "https://shop.test/?a=1&key=hunter2-token", BUILT.headers),
+    ],
+)
+def test_credentials_are_removed_from_answers(sent: BuiltRequest) -> None:
+    response = Response(200, "", {}, b'{"echo": "hunter2-token", "accept": "*/*", "a": 1}', 0)
+
+    assert redact_response(response, BUILT, sent).body == b'{"echo": "***", "accept": "*/*", "a": 1}'
+    assert redact_response(response, BUILT, BUILT) is response
