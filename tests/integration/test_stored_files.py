@@ -49,7 +49,7 @@ def test_a_file_belongs_to_its_subject_and_client(api: Api, make_api: Any) -> No
 
     for stranger in (other_subject, make_api(acts_for="demo-user")):
         assert_refused(stranger.get(f"files/{id}"), 404, "file_not_found")
-    assert_refused(make_api(scopes=["help"]).get(f"files/{id}"), 403, "missing_scope")
+    assert_refused(make_api(scopes=["help"]).get(f"files/{id}"), 403, "scope_missing")
 
 
 def test_an_op_gets_only_the_files_of_its_caller(api: Api) -> None:
@@ -61,11 +61,8 @@ def test_an_op_gets_only_the_files_of_its_caller(api: Api) -> None:
         "application/pdf",
         b"%PDF\x00\xff",
     )
-    for subject, client, file_id in [
-        ("ben", client_id, id),
-        ("demo-user", client_id + 1, id),
-        ("demo-user", client_id, "x"),
-    ]:
+    strangers = [("ben", client_id, id), ("demo-user", client_id + 1, id), ("demo-user", client_id, "x")]
+    for subject, client, file_id in strangers:
         with pytest.raises(NotFoundError, match="no stored file with this id"):
             load_file(build_call(subject=subject, client_id=client), file_id)
 

@@ -456,8 +456,7 @@ def test_no_secret_is_in_a_log_an_error_a_page_or_an_export(
         upstream.send(config)
         upstream.refusal = "invalid_grant"
         credentials.forget(config, "ana")
-        upstream.connect(auth=auth, base_url="http://127.0.0.1:1")
-        get_error(config)  # which finds no canary in the error
+        get_error(upstream.connect(auth=auth, base_url="http://127.0.0.1:1"))  # it looks for canaries, too
         upstream.refusal = ""
         client_credentials.clear_tokens()
     store_grant()
