@@ -9,7 +9,9 @@ Status = ToolCall.Status
 
 CONFIRMATION_REQUIRED = "confirmation_required"
 # Reasons for which the user must do something outside the conversation, such as connecting a calendar.
-USER_ACTION_REASONS = frozenset({"not_connected", "not_configured", "credentials_missing", "subject_required"})
+USER_ACTION_REASONS = frozenset(
+    {"not_connected", "not_configured", "credentials_missing", "subject_required", "sign_in_required"}
+)
 
 READ_ACTIONS = frozenset(
     {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}

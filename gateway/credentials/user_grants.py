@@ -17,6 +17,7 @@ from gateway.credentials.token_endpoint import TokenRefused, TokenResponse
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
 
+RENEWAL_MS = 10_000  # of a request for new tokens, during which a row is locked, and all of SQLite
 RENEWED_BEFORE = timedelta(seconds=10)  # before a token expires, so that it does not expire on its way
 
 # Refusals that the end user cannot change by signing in again.
@@ -83,8 +84,9 @@ def _request_renewal(config: ConnectionConfig, grant: UserGrant, deadline: Deadl
     """Return the new tokens, None if the refresh token is refused."""
     fields = {"grant_type": "refresh_token", "refresh_token": _decrypt(config, grant.refresh_token)}
     secret = connection_secrets.read_optional_secret(config, ConnectionSecret.Name.CLIENT_SECRET)
+    limit = Deadline.after(milliseconds=RENEWAL_MS).or_earlier(deadline)
     try:
-        return token_endpoint.request_token(config, fields, client_secret=secret, deadline=deadline)
+        return token_endpoint.request_token(config, fields, client_secret=secret, deadline=limit)
     except TokenRefused as refusal:
         if refusal.code in _CLIENT_PROBLEMS:
             why = f"its token endpoint refuses the client ({refusal.code})"

@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from gateway.api.base import GatewayView, PublicView
-from gateway.models import Batch, Client, Scope
+from gateway.models import Batch, Client, Scope, StoredFile
 from registry.models import Release
 from tests.support.api import SECRET, Api, assert_refused
 from workspace.demo import DEMO_SUBJECT
@@ -166,6 +166,15 @@ def test_protected_route_accepts_a_key(api: Api, live_catalog: Any, route: str) 
         mode="parallel",
         release=live_catalog.version,
         **dict.fromkeys(("created_at", "runs_until", "woken_at", "expires_at"), now + timedelta(hours=1)),
+    )
+    StoredFile.objects.create(
+        id=BATCH_ID,
+        client=client,
+        subject=DEMO_SUBJECT,
+        content_type="text/plain",
+        size=0,
+        created_at=now,
+        expires_at=now + timedelta(hours=1),
     )
     content = '{"format":1,"groups":[],"ops":[]}'
     Release.objects.create(version=VERSION, content=content, tokens={}, op_count=0, created_at=now, created_by="tests")

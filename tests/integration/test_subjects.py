@@ -14,13 +14,14 @@ from analytics.events import event_log
 from analytics.models import AuditEntry, Cohort, CohortRule, Turn
 from chat.models import EventChunk, Message, ToolCall
 from gateway.jobs import subject_data
-from gateway.models import ApiKey, BatchEntry
+from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant
+from registry.models import Connection
 from tests.support.api import Api
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 KINDS = {"events", "turns", "tool_selections", "exposures", "last_seen", "idempotency_records", "batches"}
-KINDS |= {"batch_entries", "cohort", "audit_entry"}
+KINDS |= {"batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "stored_files"}
 
 
 def create_data(make_key: Any, subject: str) -> None:
@@ -34,6 +35,13 @@ def create_data(make_key: Any, subject: str) -> None:
         "onto.project.create", {"project": {"name": "Mine", "type_key": "project.technical.app"}}, idempotency_key="k"
     )
     api.post("batch", {"ops": [{"type": "help"}]})
+    connection = Connection.objects.get(name="workspace")
+    at = timezone.now()
+    UserGrant.objects.create(connection=connection, subject=subject, access_token=f"token of {subject}")
+    SignIn.objects.create(connection=connection, subject=subject, verifier="verifier", created_at=at)
+    StoredFile.objects.create(
+        client=ApiKey.objects.latest("pk").client, subject=subject, content=b"abc", size=3, created_at=at, expires_at=at
+    )
     Turn.objects.create(client=subject, turn="t1", subject=subject, time=timezone.now())
     event_log.flush()
 
@@ -61,6 +69,8 @@ def test_export_has_every_kind_of_row_of_one_subject_only(live_catalog: Any, mak
 
     assert {row["row"] for row in rows} == KINDS
     assert {row.get("subject", "ana") for row in rows} == {"ana"}
+    assert [row["content"] for row in rows if row["row"] == "stored_files"] == ["YWJj"]
+    assert "token of ana" not in str(rows)
     assert export_subject("nobody") == []
 
 

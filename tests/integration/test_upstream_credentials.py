@@ -1,6 +1,7 @@
 """Requests to an upstream carry what its kind of authentication needs, and secrets go nowhere else."""
 
 import json
+import logging
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -14,11 +15,12 @@ import pytest
 from cryptography.fernet import Fernet
 from django.core.management import CommandError, call_command
 from django.db import connection as database
+from django.test import Client as HttpClient
 from django.utils import timezone
 
 from gateway.admin.connections.secrets import ConnectionSecretForm, describe_secrets
 from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError, UpstreamUnreachableError
-from gateway.credentials import connection_secrets, grant_storage
+from gateway.credentials import client_credentials, connection_secrets, grant_storage
 from gateway.credentials.token_endpoint import TokenResponse
 from gateway.executors.http import credentials
 from gateway.executors.http.credentials import apply_credentials
@@ -26,11 +28,14 @@ from gateway.executors.http.request_builder import BuiltRequest
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
+from tests.support.admin_models import get_admin_url
 from tests.support.oauth_upstream import OAuthUpstream, ReceivedRequest, build_call
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 SECRET = "canary-5c1e-secret"
+REFRESH_TOKEN = "canary-refresh-0"
+SENT_ALWAYS = {"host", "accept-encoding", "accept", "user-agent"}
 
 
 @pytest.fixture(autouse=True)
@@ -50,12 +55,9 @@ def set_secret(name: str, secret: str = SECRET) -> ConnectionSecret:
     return connection_secrets.set_secret(Connection.objects.get(name="crm"), name, secret)
 
 
-def store_grant(
-    *, lifetime: float | None = -1, refresh_token: str = "canary-refresh-0", subject: str = "ana"
-) -> UserGrant:
+def store_grant(*, lifetime: float | None = -1, refresh_token: str = REFRESH_TOKEN) -> None:
     token = TokenResponse("canary-access-0", refresh_token=refresh_token, lifetime=lifetime)
-    grant_storage.store_grant(Connection.objects.get(name="crm"), subject, token, at=timezone.now())
-    return UserGrant.objects.get(subject=subject)
+    grant_storage.store_grant(Connection.objects.get(name="crm"), "ana", token, at=timezone.now())
 
 
 def get_error(config: ConnectionConfig, *, subject: str = "ana") -> GatewayError:
@@ -67,7 +69,7 @@ def get_error(config: ConnectionConfig, *, subject: str = "ana") -> GatewayError
 
 
 def get_added_headers(request: ReceivedRequest) -> dict[str, str]:
-    return {name: value for name, value in request.headers.items() if name not in ("host", "accept-encoding")}
+    return {name: value for name, value in request.headers.items() if name not in SENT_ALWAYS}
 
 
 # --- what is sent -----------------------------------------------------------------------------------------------------
@@ -440,3 +442,46 @@ def test_the_form_says_that_a_secret_has_to_be_entered_again(upstream: OAuthUpst
     [status] = describe_secrets(Connection.objects.get(name="crm"))
 
     assert (status.is_usable, status.status) == (False, "set for another address; enter it again")
+
+
+def test_no_secret_is_in_a_log_an_error_a_page_or_an_export(
+    upstream: OAuthUpstream, admin_client: HttpClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    for auth, name in [("bearer", "token"), ("client_credentials", "client_secret"), ("user_oauth", "client_secret")]:
+        config = upstream.connect(auth=auth, subject_as="signed_token", subject_header="X-User")
+        set_secret(name)
+        set_secret("signing_key")
+        store_grant()
+        upstream.send(config)
+        upstream.refusal = "invalid_grant"
+        credentials.forget(config, "ana")
+        get_error(upstream.connect(auth=auth, base_url="http://127.0.0.1:1"))  # it looks for canaries, too
+        upstream.refusal = ""
+        client_credentials.clear_tokens()
+    store_grant()
+    pages = [
+        admin_client.get(get_admin_url(UserGrant, "changelist")),
+        admin_client.get(get_admin_url(UserGrant, "change", UserGrant.objects.get().pk)),
+        admin_client.get(get_admin_url(Connection, "change", Connection.objects.get(name="crm").pk)),
+    ]
+    export = StringIO()
+    call_command("export_subject", "ana", stdout=export)
+
+    assert [page.status_code for page in pages] == [200, 200, 200]
+    stored = [*ConnectionSecret.objects.values_list("value", flat=True), UserGrant.objects.get().access_token]
+    for text in (caplog.text, export.getvalue(), *(page.content.decode() for page in pages)):
+        assert "canary" not in text
+        assert not [value for value in stored if value in text]
+    assert '"row": "user_grants"' in export.getvalue()
+
+
+def test_a_deleted_grant_asks_the_end_user_to_sign_in(upstream: OAuthUpstream, admin_client: HttpClient) -> None:
+    config = upstream.connect(auth="user_oauth")
+    store_grant(lifetime=3600)
+    grant = UserGrant.objects.get()
+
+    response = admin_client.post(get_admin_url(UserGrant, "delete", grant.pk), {"post": "yes"})
+
+    assert response.status_code == 302
+    assert get_error(config).reason == "sign_in_required"

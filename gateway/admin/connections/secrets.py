@@ -1,5 +1,6 @@
 """The secrets of a connection, for its admin page: they can be set and replaced, and are never shown."""
 
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django import forms
@@ -92,5 +93,6 @@ def _describe_status(row: ConnectionSecret | None, connection: Connection | None
         return "set for another address; enter it again"
     if row.value.startswith(connection_secrets.REFERENCE):
         return f"from {row.value.removeprefix(connection_secrets.REFERENCE)}"
-    age = timezone.now() - row.updated_at
-    return "set just now" if age.total_seconds() < 60 else f"set {timesince(row.updated_at).partition(',')[0]} ago"
+    if timezone.now() - row.updated_at < timedelta(minutes=1):
+        return "set just now"
+    return f"set {timesince(row.updated_at, depth=1)} ago".replace("\xa0", " ")

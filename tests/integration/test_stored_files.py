@@ -1,0 +1,102 @@
+"""Files that ops return: stored for one subject of one client, downloaded, and deleted when they expire."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from gateway.contracts.errors import NotFoundError
+from gateway.executors.http.stored_files import clean_name, load_file, store_file
+from gateway.jobs import retention
+from gateway.models import ApiKey, StoredFile
+from tests.support.api import Api, assert_refused
+from tests.support.oauth_upstream import build_call
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+
+def store(api: Api, *, subject: str = "demo-user", name: str = "a.pdf", content_type: str = "application/pdf") -> Any:
+    prefix = api.headers["Authorization"].removeprefix("Bearer ")[:11]
+    client_id = ApiKey.objects.get(prefix=prefix).client_id
+    return store_file(build_call(subject=subject, client_id=client_id), name, content_type, b"%PDF\x00\xff")
+
+
+def test_a_file_can_be_downloaded_by_its_subject(api: Api, settings: Any) -> None:
+    settings.GATEWAY_URL = "https://gateway.example.com"
+    stored = store(api, name="../Report “ü”.pdf")
+
+    response = api.get(f"files/{stored['id']}")
+
+    assert stored == {
+        "id": stored["id"],
+        "name": "Report “ü”.pdf",
+        "content_type": "application/pdf",
+        "size": 6,
+        "url": f"https://gateway.example.com/api/v1/files/{stored['id']}",
+    }
+    assert (response.status_code, response.content) == (200, b"%PDF\x00\xff")
+    assert response.headers["Content-Type"] == "application/pdf"
+    assert response.headers["Content-Disposition"].startswith("attachment; filename")
+    assert response.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in response.headers["Content-Security-Policy"]
+    assert response.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_a_file_belongs_to_its_subject_and_client(api: Api, make_api: Any) -> None:
+    id = store(api)["id"]
+    other_subject = Api(api.headers["Authorization"].removeprefix("Bearer "), "ben")
+
+    for stranger in (other_subject, make_api(acts_for="demo-user")):
+        assert_refused(stranger.get(f"files/{id}"), 404, "file_not_found")
+    assert_refused(make_api(scopes=["help"]).get(f"files/{id}"), 403, "scope_missing")
+
+
+def test_an_op_gets_only_the_files_of_its_caller(api: Api) -> None:
+    id = store(api)["id"]
+    client_id = StoredFile.objects.get().client_id
+
+    assert load_file(build_call(subject="demo-user", client_id=client_id), id) == (
+        "a.pdf",
+        "application/pdf",
+        b"%PDF\x00\xff",
+    )
+    strangers = [("ben", client_id, id), ("demo-user", client_id + 1, id), ("demo-user", client_id, "x")]
+    for subject, client, file_id in strangers:
+        with pytest.raises(NotFoundError, match="no stored file with this id"):
+            load_file(build_call(subject=subject, client_id=client), file_id)
+
+
+def test_files_expire(api: Api, settings: Any) -> None:
+    settings.GATEWAY_FILE_HOURS = 2
+    id = store(api)["id"]
+    retention.delete_stored_files(timezone.now() + timedelta(hours=1))
+    assert api.get(f"files/{id}").status_code == 200
+
+    StoredFile.objects.update(expires_at=timezone.now())
+    assert_refused(api.get(f"files/{id}"), 404, "file_not_found")
+    retention.delete_stored_files(timezone.now())
+
+    assert not StoredFile.objects.exists()
+
+
+NAMES = [
+    ("report.pdf", "report.pdf"),
+    ("/etc/passwd", "passwd"),
+    ("..\\..\\evil.exe", "evil.exe"),
+    ('a"b\r\nX: y.txt', "abX y.txt"),
+    ("exe\u202efdp.txt", "exefdp.txt"),
+    ("...", "file"),
+    ("", "file"),
+    ("x" * 500, "x" * 200),
+]
+
+
+@pytest.mark.parametrize(("name", "cleaned"), NAMES)
+def test_names_are_cleaned(name: str, cleaned: str) -> None:
+    assert clean_name(name) == cleaned
+
+
+@pytest.mark.parametrize("content_type", ["", "text", "text/html\r\nX: y", "text/html; x=<script>"])
+def test_invalid_content_types_become_bytes(api: Api, content_type: str) -> None:
+    assert store(api, content_type=content_type)["content_type"] == "application/octet-stream"
