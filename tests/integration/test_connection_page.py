@@ -1,0 +1,323 @@
+"""The page of a connection: how calls go, secrets, changes upstream, a test, and ops added by hand."""
+
+import json
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.events import event_log
+from analytics.models import AuditEntry
+from gateway.models import ConnectionSecret
+from registry.catalog import cache, connections
+from registry.imports import drift
+from registry.models import Connection, Op, UpstreamDefinition
+from registry.releases import publishing
+from tests.support.admin_pages import read_form
+from tests.support.api import Api
+from tests.support.http_upstream import NAME, READ, HttpUpstream, build_json, build_read, build_write, publish_ops
+from tests.support.openapi_documents import build_document
+from tests.support.role_matrix import create_user_with_role
+
+pytestmark = pytest.mark.usefixtures("background_at_once")
+
+LIMIT = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
+PETS = {"/pets": {"get": {"summary": "List pets"}}, "/toys": {"get": {"summary": "List toys"}}}
+
+
+def url_of(page: str, connection: Connection | None = None) -> str:
+    return reverse(f"admin:registry_connection_{page}", args=[(connection or Connection.objects.get(name=NAME)).pk])
+
+
+def read(page: HttpResponse) -> str:
+    assert page.status_code == 200
+    return " ".join(page.content.decode().split())
+
+
+@pytest.fixture
+def shop(live_catalog: object, http_upstream: HttpUpstream) -> HttpUpstream:
+    """Publish an op that reads and one that writes."""
+    publish_ops(build_read(), build_write(), base_url=http_upstream.base_url)
+    return http_upstream
+
+
+@pytest.fixture
+def pets(api: Api, admin_client: HttpClient, http_upstream: HttpUpstream) -> Connection:
+    """Import and publish a document that lists pets and toys."""
+    serve(http_upstream, PETS)
+    page: Any = admin_client.post(
+        reverse("admin:registry_connection_import"),
+        {"url": http_upstream.server.url("/openapi.json"), "text": ""},
+        follow=True,
+    )
+    picked = {"group": "pets", "connection": "", "base_url": http_upstream.base_url, "include_deprecated": "on"}
+    admin_client.post(page.request["PATH_INFO"], picked)
+    publish()
+    return Connection.objects.get(name="pets")
+
+
+def serve(upstream: HttpUpstream, paths: dict[str, Any]) -> None:
+    """Have the upstream answer its document, and a list of pets to everything else."""
+    document = build_json(build_document(paths))
+    upstream.answer = lambda request: document if b" /openapi.json" in request else build_json({"pets": []})
+
+
+def publish() -> None:
+    publishing.publish_draft(note="Pets", by="ana", at=timezone.now(), accepted="Imported copy")
+    cache.refresh_live()
+    connections.refresh_connections()
+
+
+def test_page_shows_how_calls_go(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    api.exec(READ, {"order_id": "7"})
+    shop.answer = build_json({}, status="404 Not Found")
+    api.exec(READ, {"order_id": "8"})
+    event_log.flush()
+
+    page = read(admin_client.get(url_of("change")))
+
+    assert "2 calls in the last 24 hours, 1 failed. Half took less than" in page
+    assert "1 × upstream_not_found" in page
+
+
+def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpClient, api: Api) -> None:
+    url = url_of("change")
+    form = read_form(admin_client.get(url))
+
+    saved = admin_client.post(
+        url,
+        form
+        | {"auth": "bearer", "secrets-TOTAL_FORMS": "1", "secrets-0-name": "token", "secrets-0-secret": "canary-1234"},
+    )
+
+    assert saved.status_code == 302
+    assert "canary" not in ConnectionSecret.objects.get().value
+    page = read(admin_client.get(url))
+    assert "Bearer token: set just now." in page
+    assert "canary" not in page
+    assert "canary" not in json.dumps(list(AuditEntry.objects.values_list("changes", flat=True)))
+    connections.refresh_connections()
+    api.exec(READ, {"order_id": "7"})
+    assert "authorization: bearer canary-1234\r\n" in shop.get_head()
+
+
+def test_missing_secret_is_said_on_the_page_and_refuses_calls(
+    api: Api, shop: HttpUpstream, admin_client: HttpClient
+) -> None:
+    Connection.objects.filter(name=NAME).update(auth="bearer")
+    connections.refresh_connections()
+
+    assert "Bearer token: not set. Calls are refused until it is set below." in read(admin_client.get(url_of("change")))
+    assert api.exec(READ, {"order_id": "7"})["error"]["details"]["reason"] == "not_configured"
+    assert shop.requests == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"base_url": ""}, "An HTTP service needs this field."),
+        ({"base_url": "ftp://a"}, "Send an http:// or https:// address with a host."),
+        ({"base_url": "https://u:p@a.example"}, "Send no user name or password in the address."),
+        ({"auth": "api_key"}, "Api key needs this field."),
+        ({"headers": '{"Authorization": "x"}'}, "Authorization cannot be set here."),
+        ({"subject_as": "header"}, "Sending the end user needs this field."),
+    ],
+)
+def test_wrong_settings_are_refused(
+    shop: HttpUpstream, admin_client: HttpClient, fields: dict[str, str], problem: str
+) -> None:
+    form = read_form(admin_client.get(url_of("change")))
+
+    assert problem in read(admin_client.post(url_of("change"), form | fields))
+
+
+def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_client: HttpClient) -> None:
+    page = read(admin_client.post(url_of("test", pets), follow=True))
+
+    assert "pets.pet.list answered in" in page
+
+
+def test_failed_test_says_why(pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
+    http_upstream.answer = build_json({}, status="500 Internal Server Error")
+
+    page = read(admin_client.post(url_of("test", pets), follow=True))
+
+    assert "pets.pet.list failed in" in page
+
+
+def test_nothing_changed_upstream(pets: Connection, admin_client: HttpClient) -> None:
+    page = read(admin_client.post(url_of("check", pets), follow=True))
+
+    assert "Nothing has changed since the import." in page
+
+
+def test_changed_definition_is_shown_and_approved(
+    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream, api: Api
+) -> None:
+    serve(http_upstream, {"/pets": {"get": {"summary": "List pets", "parameters": [LIMIT]}}})
+
+    page = read(admin_client.post(url_of("check", pets), follow=True))
+    assert "2 changed." in page
+    assert "2 definitions changed upstream. The ops still send what was imported." in page
+    assert api.exec("pets.pet.list")["ok"] is True
+
+    changes = read(admin_client.get(url_of("changes", pets)))
+    assert "<ins>" in changes
+    assert "It is no longer in the document. Approving retires the op." in changes
+    admin_client.post(url_of("changes", pets), {"name": ["GET /pets", "GET /toys"]})
+
+    assert Op.objects.get(op="pets.pet.list").parameters_schema["properties"] == {"limit": {"type": "integer"}}
+    assert Op.objects.get(op="pets.toy.list").status == "retired"
+    assert UpstreamDefinition.objects.get().seen is None
+    assert AuditEntry.objects.filter(name="pets.pet.list", note="Approved changes of pets").exists()
+
+
+def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
+    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream, api: Api
+) -> None:
+    Connection.objects.update(is_pinned=True)
+    serve(http_upstream, {**PETS, "/pets": {"get": {"summary": "Send all pets away"}}})
+    drift.check_connection(pets.pk)
+    connections.refresh_connections()
+
+    refused = api.exec("pets.pet.list")
+
+    assert refused["error"]["details"]["reason"] == "not_connected"
+    assert "its definition changed upstream, and the change is not approved" in refused["error"]["message"]
+    assert [item["path"] for item in api.help("pets")["items"]] == ["pets.toy"]
+    admin_client.post(url_of("changes", pets), {"name": ["GET /pets"]})
+    connections.refresh_connections()
+    assert api.exec("pets.pet.list")["ok"] is True
+
+
+def test_documents_are_checked_when_they_are_due(pets: Connection, http_upstream: HttpUpstream) -> None:
+    serve(http_upstream, {"/pets": PETS["/pets"]})
+    assert drift.check_when_due(timezone.now()) is False
+    assert len(http_upstream.requests) == 1
+
+    Connection.objects.filter(pk=pets.pk).update(checked_at=timezone.now() - timezone.timedelta(hours=25))
+    assert drift.check_when_due(timezone.now()) is False
+
+    assert len(http_upstream.requests) == 2
+    assert UpstreamDefinition.objects.get(upstream_name="GET /toys").seen_digest == ""
+
+
+def test_document_that_cannot_be_read_is_said(
+    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream
+) -> None:
+    http_upstream.answer = build_json({}, status="500 Internal Server Error")
+
+    page = read(admin_client.post(url_of("check", pets), follow=True))
+
+    assert "answered with status 500." in page
+    assert "unread" in read(admin_client.get(reverse("admin:registry_connection_changelist")))
+
+
+BY_HAND = {
+    "op": "shop.invoice.pay",
+    "summary": "Pay an invoice",
+    "description": "",
+    "method": "POST",
+    "address": "/invoices/{invoice_id}/pay?source=agent",
+    "changes_data": "on",
+    "argument-TOTAL_FORMS": "3",
+    "argument-INITIAL_FORMS": "0",
+    **{
+        f"argument-{number}-{name}": value
+        for number, row in enumerate(
+            [
+                ("invoice_id", "query", "string", "on", "Its id", "i-1"),
+                ("amount", "body", "number", "on", "In euros", "12.5"),
+                ("X-Reason", "header", "string", "", "", ""),
+            ]
+        )
+        for name, value in zip(("name", "place", "type", "is_required", "description", "value"), row, strict=True)
+    },
+}
+
+
+def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    tried = admin_client.post(url_of("add_op"), BY_HAND, follow=True)
+
+    op = Op.objects.get(op="shop.invoice.pay")
+    assert op.request == {
+        "method": "POST",
+        "path": "/invoices/{invoice_id}/pay",
+        "parameters": [{"name": "invoice_id", "in": "path"}, {"name": "X-Reason", "in": "header"}],
+        "query": {"source": "agent"},
+        "body": {"content_type": "application/json", "properties": {"amount": {}}},
+    }
+    assert op.parameters_schema["required"] == ["invoice_id", "amount"]
+    assert "Added shop.invoice.pay to the draft." in read(tried)
+    publish()
+    assert api.exec("shop.invoice.pay", {"invoice_id": "i-1", "amount": 12.5})["ok"] is True
+    assert shop.get_head().startswith("POST /v1/invoices/i-1/pay?source=agent HTTP/1.1\r\n")
+    assert shop.get_json() == {"amount": 12.5}
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"op": READ}, "already exists"),
+        ({"op": f"{READ}.more"}, f"{READ} is an op, so nothing can be below it."),
+        ({"address": "/a/{unknown}"}, "The path has {unknown}, but no parameter with this name."),
+        ({"argument-1-value": "much"}, "This is no number."),
+        ({"argument-2-name": "Host"}, "Host is no header that an argument may set."),
+    ],
+)
+def test_op_that_could_not_run_is_not_added(
+    shop: HttpUpstream, admin_client: HttpClient, fields: dict[str, str], problem: str
+) -> None:
+    count = Op.objects.count()
+
+    assert problem in read(admin_client.post(url_of("add_op"), BY_HAND | fields))
+    assert Op.objects.count() == count
+
+
+def try_op(client: HttpClient, path: str, args: Any, **data: str) -> HttpResponse:
+    url = reverse("admin:op_try", args=[Op.objects.get(op=path).pk])
+    return client.post(url, {"args": json.dumps(args), "subject": "", "under": "draft", **data})
+
+
+def test_a_try_reads_for_real_and_shows_what_a_model_sees(
+    shop: HttpUpstream, admin_client: HttpClient, api: Api
+) -> None:
+    shop.answer = build_json({"id": "7", "state": "open", "debug": "x" * 500})
+
+    page: Any = try_op(admin_client, READ, {"order_id": "7"})
+    recorded = page.context["preview"].form.initial["recorded"]
+    url = page.request["PATH_INFO"]
+    preview = read(admin_client.post(url, {"recorded": recorded, "fields_text": "id\nstate"}))
+    assert '<h2 class="ui-heading" id="seen">What a model sees: ' in preview
+    assert Op.objects.get(op=READ).result_fields == []
+    admin_client.post(url, {"recorded": recorded, "fields_text": "id\nstate", "save": "1"})
+
+    assert Op.objects.get(op=READ).result_fields == ["id", "state"]
+    publish()
+    assert api.exec(READ, {"order_id": "7"})["result"] == {"id": "7", "state": "open"}
+    assert "damaged" in read(admin_client.post(url, {"recorded": f"{recorded}x", "fields_text": ""}))
+
+
+def test_a_write_is_sent_only_after_its_path_was_typed(shop: HttpUpstream, admin_client: HttpClient) -> None:
+    write = "shop.order.create"
+
+    assert "would be sent with these args" in read(try_op(admin_client, write, {"product": "pen"}))
+    assert "Type shop.order.create, or leave this empty." in read(
+        try_op(admin_client, write, {"product": "pen"}, confirmation="yes")
+    )
+    assert shop.requests == []
+    try_op(admin_client, write, {"product": "pen"}, confirmation=write)
+
+    assert shop.get_json() == {"sku": "pen"}
+    assert AuditEntry.objects.filter(name=write, action="tried", note="Sent for real").exists()
+
+
+def test_only_those_who_may_run_ops_send_writes(client: HttpClient, shop: HttpUpstream) -> None:
+    client.force_login(create_user_with_role("E"))
+
+    try_op(client, "shop.order.create", {"product": "pen"}, confirmation="shop.order.create")
+
+    assert shop.requests == []
