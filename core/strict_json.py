@@ -2,11 +2,26 @@
 
 import json
 import re
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, NoReturn
 
 MAX_DEPTH = 32
 MAX_VALUES = 10_000
 MAX_INTEGER = 2**53 - 1  # beyond it doubles lose digits (RFC 7493 section 2.2), and RFC 8785 has no canonical form
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How many values a text may have, and the largest integer."""
+
+    values: int = MAX_VALUES
+    integer: int = MAX_INTEGER
+
+
+REQUEST_LIMITS = Limits()
+# Services answer long lists, and ids of 64 bits. Nothing hashes or compares them.
+ANSWER_LIMITS = Limits(values=200_000, integer=2**63 - 1)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -22,12 +37,12 @@ class NotStrictJSON(ValueError):
         self.code, self.at, self.problem = code, at, problem
 
 
-def loads(raw: bytes) -> Any:
+def loads(raw: bytes, limits: Limits = REQUEST_LIMITS) -> Any:
     """Parse one JSON text strictly.
 
-    Besides syntax errors it refuses bytes that are not UTF-8, duplicate keys, NaN and infinities, integers that no
-    double can represent exactly, floats beyond the range of doubles, NUL characters, lone surrogates, more than 32
-    levels, and more than 10,000 values.
+    Besides syntax errors it refuses bytes that are not UTF-8, duplicate keys, NaN and infinities, integers over the
+    limit (by default those that no double can represent exactly), floats beyond the range of doubles, NUL characters,
+    lone surrogates, more than 32 levels, and more values than the limit (by default 10,000).
 
     Raises NotStrictJSON, and no other error, for any bytes.
     """
@@ -36,7 +51,7 @@ def loads(raw: bytes) -> Any:
     except UnicodeDecodeError:
         raise NotStrictJSON("invalid_utf8", "The body is not UTF-8. Send JSON encoded as UTF-8.") from None
     try:
-        value = _decoder.decode(text)
+        value = _get_decoder(limits).decode(text)
     except json.JSONDecodeError as error:
         message = f"The body is not valid JSON: {error.msg} at character {error.pos}. Send one JSON object."
         raise NotStrictJSON("invalid_json", message, at=error.pos, problem=error.msg) from None
@@ -44,12 +59,12 @@ def loads(raw: bytes) -> Any:
         raise _too_deep_error() from None
     # These counts are upper bounds of depth and size, so that an ordinary body need not be walked.
     openings = text.count("{") + text.count("[")
-    if openings > MAX_DEPTH or openings + text.count(",") >= MAX_VALUES or "\\u" in text:
-        check_value(value)
+    if openings > MAX_DEPTH or openings + text.count(",") >= limits.values or "\\u" in text:
+        check_value(value, limits)
     return value
 
 
-def check_value(root: Any) -> None:
+def check_value(root: Any, limits: Limits = REQUEST_LIMITS) -> None:
     """Check depth, number of values and every string of a JSON value, without recursion. Raises NotStrictJSON."""
     stack: list[tuple[Any, int]] = [(root, 1)]
     values = 0
@@ -69,8 +84,9 @@ def check_value(root: Any) -> None:
             stack.extend((item, depth + 1) for item in value.values())
         else:
             stack.extend((item, depth + 1) for item in value)
-        if values + len(stack) > MAX_VALUES:
-            raise NotStrictJSON("too_large", f"The body contains more than {MAX_VALUES} values. Send fewer at a time.")
+        if values + len(stack) > limits.values:
+            message = f"The body contains more than {limits.values} values. Send fewer at a time."
+            raise NotStrictJSON("too_large", message)
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -80,12 +96,10 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _parse_integer(digits: str) -> int:
-    if len(digits) <= 17 and -MAX_INTEGER <= (number := int(digits)) <= MAX_INTEGER:
+def _parse_integer(digits: str, *, limit: int) -> int:
+    if len(digits) <= 20 and -limit <= (number := int(digits)) <= limit:
         return number
-    raise NotStrictJSON(
-        "number_out_of_range", "An integer is outside the range ±9007199254740991. Send it as a string."
-    )
+    raise NotStrictJSON("number_out_of_range", f"An integer is outside the range ±{limit}. Send it as a string.")
 
 
 def _parse_float(digits: str) -> float:
@@ -110,6 +124,11 @@ def _check_text(text: str) -> None:
         raise NotStrictJSON("lone_surrogate", "A string contains half of a surrogate pair. Send whole characters.")
 
 
-_decoder = json.JSONDecoder(
-    object_pairs_hook=_build_object, parse_int=_parse_integer, parse_float=_parse_float, parse_constant=_refuse_constant
-)
+@cache
+def _get_decoder(limits: Limits) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        object_pairs_hook=_build_object,
+        parse_int=partial(_parse_integer, limit=limits.integer),
+        parse_float=_parse_float,
+        parse_constant=_refuse_constant,
+    )

@@ -16,7 +16,7 @@ from hypothesis import settings as hypothesis_settings
 
 from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
-from core import write_behind
+from core import logs, write_behind
 from gateway.clients import api_keys, key_verification
 from gateway.credentials import client_credentials
 from gateway.executors.http import circuit_breaker, retry_budget
@@ -167,6 +167,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     circuit_breaker.clear()
     retry_budget.clear()
     client_credentials.clear_tokens()
+    logs.clear_context()
     ContentType.objects.clear_cache()
     yield
     # Discard what is not written: at the end of the process the test database no longer exists.

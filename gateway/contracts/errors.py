@@ -77,6 +77,8 @@ class GatewayError(Exception):
     status = 500
     reason = "internal"
     retryable = False
+    # Whether a write's idempotency key is used up: not if nothing was applied and the same call may succeed later.
+    is_final = True
 
     def __init__(
         self,
@@ -167,6 +169,7 @@ class UpstreamUnreachableError(InternalError):
     status = 503
     reason = "upstream_unreachable"
     retryable = True
+    is_final = False
 
 
 class UpstreamBusyError(UpstreamUnreachableError):

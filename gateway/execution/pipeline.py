@@ -222,7 +222,7 @@ def _run_within_deadline(call: ExecCall, work: UpstreamCall) -> EnvelopeResponse
             return write(call, work, executor)
         except confirmation.TokenUsed:
             raise confirmation.build_used_error(work) from None
-    prepared = executor.prepare(work)
+    prepared = executor.authorize(work, executor.prepare(work))
     with _limit_read(work, executor):
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
     shaped = result_shape.shape_read(work, outcome, call.shape) if executor.is_remote else ShapedResponse(outcome)

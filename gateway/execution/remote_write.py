@@ -15,7 +15,7 @@ from core import safe_traceback
 from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
-from gateway.contracts.errors import GatewayError, OutcomeUnknownError, UpstreamUnreachableError
+from gateway.contracts.errors import GatewayError, OutcomeUnknownError
 from gateway.execution import exec_call, idempotency, local_write, result_shape
 from gateway.execution.exec_call import ExecCall
 from gateway.execution.idempotency import KeyedCall
@@ -30,21 +30,22 @@ def run_remote_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> 
     """Run a remote write and return its response. Without an idempotency key a repeated call is sent again.
 
     Raises ConflictError if another call with the key is running, without waiting: an upstream may take arbitrarily
-    long. Raises UpstreamUnreachableError if nothing was sent, OutcomeUnknownError if the outcome could not be stored.
+    long. Raises an error that is not final if nothing was applied, OutcomeUnknownError if the outcome could not be
+    stored.
     """
     if call.dry_run:
         return dry_run_write(call, work, executor)
-    prepared = executor.prepare(work)
+    prepared = executor.authorize(work, executor.prepare(work))
     claim = _claim_call(call, work)
     if call.keyed_call and claim is None:
         return local_write.replay_stored_response(call, call.keyed_call)
     try:
         outcome = local_write.apply_timed(call.trace, executor, work, prepared)
-    except UpstreamUnreachableError:
-        if claim is not None:
-            idempotency.release_claim(claim)
-        raise
     except GatewayError as gateway_error:
+        if not gateway_error.is_final:
+            if claim is not None:
+                idempotency.release_claim(claim)
+            raise
         return _store_outcome(
             call,
             claim,

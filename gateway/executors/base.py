@@ -76,5 +76,8 @@ class Executor(Protocol):
     def prepare(self, work: UpstreamCall) -> Any:
         """Do what needs no transaction, such as network requests. The result is passed to `apply`."""
 
+    def authorize(self, work: UpstreamCall, prepared: Any) -> Any:
+        """Add the credentials, which may take a request for a token. A dry run leaves this out."""
+
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         """Run the op. Raises GatewayError if the upstream refuses."""

@@ -83,6 +83,9 @@ class EmbeddedExecutor:
     def prepare(self, work: UpstreamCall) -> Any:
         return _get_handler(work.op).prepare(work)
 
+    def authorize(self, work: UpstreamCall, prepared: Any) -> Any:
+        return prepared
+
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         return _get_handler(work.op).apply(work, prepared)
 

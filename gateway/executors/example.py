@@ -32,5 +32,8 @@ class ExampleExecutor:
     def prepare(self, work: UpstreamCall) -> Any:
         return _handlers[work.op.tool_name].prepare(work)
 
+    def authorize(self, work: UpstreamCall, prepared: Any) -> Any:
+        return prepared
+
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         return _handlers[work.op.tool_name].apply(work, prepared)

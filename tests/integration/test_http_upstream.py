@@ -141,7 +141,21 @@ def test_write_is_sent_again_only_with_a_key(api: Api, shop_with_keys: HttpUpstr
 def test_write_that_fails_with_a_key_is_a_known_failure(api: Api, shop_with_keys: HttpUpstream) -> None:
     shop_with_keys.answer = build_json({}, "500 Internal Server Error")
 
-    assert api.exec(WRITE, {"product": "pen"})["error"]["details"]["reason"] == "upstream_status"
+    keyed = api.exec(WRITE, {"product": "pen"}, idempotency_key="a")
+    # Without the caller's key, the next call would have another one at the service, too.
+    unkeyed = api.exec(WRITE, {"product": "pen"})
+
+    assert keyed["error"]["details"]["reason"] == "upstream_status"
+    assert unkeyed["error"]["details"]["reason"] == "outcome_unknown"
+
+
+def test_refused_credentials_do_not_use_up_a_key(api: Api, shop_with_keys: HttpUpstream) -> None:
+    shop_with_keys.answer = build_json({}, "401 Unauthorized")
+    assert api.exec(WRITE, {"product": "pen"}, idempotency_key="a")["ok"] is False
+
+    shop_with_keys.answer = build_json({"id": "7"})
+
+    assert api.exec(WRITE, {"product": "pen"}, idempotency_key="a")["result"] == {"id": "7"}
 
 
 def test_rate_limit_says_when_to_send_again(api: Api, shop: HttpUpstream) -> None:

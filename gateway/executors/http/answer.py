@@ -25,7 +25,7 @@ JSON_PROBLEMS = {
     "not_a_number": "it has NaN or an infinite number, which JSON does not allow",
     "number_out_of_range": "a number is out of range",
     "too_deep": f"it is nested more than {strict_json.MAX_DEPTH} levels deep",
-    "too_large": f"it has more than {strict_json.MAX_VALUES} values",
+    "too_large": f"it has more than {strict_json.ANSWER_LIMITS.values:,} values",
     "nul_character": "a string has a NUL character",
     "lone_surrogate": "a string has half of a surrogate pair",
 }
@@ -57,7 +57,7 @@ def _read_file_name(content_disposition: str) -> str:
 def parse_json(body: bytes) -> Any:
     """Return the value of a JSON text, which may begin with a byte order mark. Raises InternalError."""
     try:
-        return strict_json.loads(body.removeprefix(b"\xef\xbb\xbf"))
+        return strict_json.loads(body.removeprefix(b"\xef\xbb\xbf"), strict_json.ANSWER_LIMITS)
     except NotStrictJSON as error:
         raise _build_broken_error(JSON_PROBLEMS.get(error.code, "it is not valid JSON")) from None
 

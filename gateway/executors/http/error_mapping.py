@@ -35,13 +35,20 @@ TEMPORARY_READ_STATUSES = frozenset({408, 425, 500, 502, 504})
 MAX_RETRY_AFTER = 86_400
 
 
+def may_be_applied(response: http.Response) -> bool:
+    """Return whether a write may have taken effect although the answer is an error."""
+    # With Retry-After, 503 says that the service takes no calls now. Without, it may be a proxy that lost its server.
+    is_lost = response.status == 503 and "retry-after" not in response.headers
+    return is_lost or response.status in UNKNOWN_OUTCOME_STATUSES
+
+
 def build_status_error(
     response: http.Response, config: ConnectionConfig, mapping: RequestMapping, *, is_write: bool, has_key: bool
 ) -> GatewayError:
     """Return the error for an answer that is no success. `has_key`: the upstream got our idempotency key."""
     status = response.status
     details = _describe_upstream(response, config)
-    if is_write and not has_key and status in UNKNOWN_OUTCOME_STATUSES:
+    if is_write and not has_key and may_be_applied(response):
         error = build_outcome_unknown_error()
         error.details |= details
         return error
@@ -89,16 +96,20 @@ def _build_other_error(
 
 
 def _build_denied_error(status: int, config: ConnectionConfig, details: dict[str, Any]) -> GatewayError:
+    error: GatewayError
     if status == 401 and config.auth not in USERS_OWN_CREDENTIALS:
-        return InternalError(
+        error = InternalError(
             "The service does not accept the gateway's credentials. Nothing was done; tell the administrator.",
             status=502,
             reason="upstream_credentials",
             details=details,
         )
-    return PermissionDeniedError(
-        f"The service denies this call to this user. {SAID}", reason="upstream_denied", details=details
-    )
+    else:
+        error = PermissionDeniedError(
+            f"The service denies this call to this user. {SAID}", reason="upstream_denied", details=details
+        )
+    error.is_final = status != 401  # other credentials may be accepted
+    return error
 
 
 def _describe_upstream(response: http.Response, config: ConnectionConfig) -> dict[str, Any]:

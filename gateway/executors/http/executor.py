@@ -1,6 +1,6 @@
 """Runs ops of HTTP services."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import http
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, build_outcome_unknown_error
@@ -28,12 +28,17 @@ RENEWABLE = (Connection.Auth.CLIENT_CREDENTIALS, Connection.Auth.USER_OAUTH)  # 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PreparedCall:
-    """A call whose args fit into a request. It has no credentials yet."""
+    """A call whose args fit into a request. `signed` is the request with credentials, once `authorize` has added them.
+
+    `has_key`: the service gets the same idempotency key when the caller sends the call again.
+    """
 
     config: ConnectionConfig
     mapping: RequestMapping
     request: BuiltRequest
     rules: SendingRules
+    has_key: bool
+    signed: BuiltRequest
 
 
 class HttpExecutor:
@@ -48,48 +53,47 @@ class HttpExecutor:
     def prepare(self, work: UpstreamCall) -> PreparedCall:
         config, mapping = connections.get_connections().by_name[work.op.connection], work.op.request_mapping
         assert mapping is not None  # noqa: S101 - see explain_missing
-        request = request_builder.build_request(
+        built = request_builder.build_request(
             mapping, work.args, config, load_file=lambda file_id: stored_files.load_file(work, file_id)
         )
-        can_repeat = not work.op.is_write or bool(config.idempotency_header)
-        rules = SendingRules(work.deadline, work.op.is_write, can_repeat)
-        return PreparedCall(config, mapping, request.with_headers(upstream_headers.build_headers(work, config)), rules)
+        request = built.with_headers(upstream_headers.build_headers(work, config))
+        takes_keys = bool(config.idempotency_header)
+        rules = SendingRules(work.deadline, work.op.is_write, can_repeat=not work.op.is_write or takes_keys)
+        has_key = takes_keys and bool(work.idempotency_scope)
+        return PreparedCall(config, mapping, request, rules, has_key, signed=request)
+
+    def authorize(self, work: UpstreamCall, prepared: PreparedCall) -> PreparedCall:
+        return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-        response = _send(work, prepared)
+        response = self._send(work, prepared)
         if not 200 <= response.status < 300:
-            raise _build_status_error(response, prepared)
+            raise error_mapping.build_status_error(
+                response,
+                prepared.config,
+                prepared.mapping,
+                is_write=prepared.rules.is_write,
+                has_key=prepared.has_key,
+            )
         return UpstreamResponse(_read_result(response, work, prepared))
 
+    def _send(self, work: UpstreamCall, prepared: PreparedCall) -> http.Response:
+        """Send the request. After a 401, a token that was stored is replaced by a new one, once."""
+        response = _send_signed(prepared)
+        if response.status != 401:
+            return response
+        credentials.forget(prepared.config, work.subject)
+        if prepared.config.auth not in RENEWABLE:
+            return response
+        return _send_signed(self.authorize(work, prepared))
 
-def _send(work: UpstreamCall, prepared: PreparedCall) -> http.Response:
-    """Send the request with credentials. After a 401, a token that was stored is replaced by a new one, once."""
-    response = _send_with_credentials(work, prepared)
-    if response.status != 401:
-        return response
-    credentials.forget(prepared.config, work.subject)
-    if prepared.config.auth not in RENEWABLE:
-        return response
-    return _send_with_credentials(work, prepared)
 
-
-def _send_with_credentials(work: UpstreamCall, prepared: PreparedCall) -> http.Response:
-    request = credentials.apply_credentials(prepared.request, work, prepared.config)
+def _send_signed(prepared: PreparedCall) -> http.Response:
     try:
-        response = sending.send(request, prepared.config, prepared.rules)
+        response = sending.send(prepared.signed, prepared.config, prepared.rules)
     except http.OutgoingError as error:
-        raise transport_errors.to_api_error(error, is_write=work.op.is_write) from None
-    return secret_redaction.redact_response(response, prepared.request, request)
-
-
-def _build_status_error(response: http.Response, prepared: PreparedCall) -> GatewayError:
-    return error_mapping.build_status_error(
-        response,
-        prepared.config,
-        prepared.mapping,
-        is_write=prepared.rules.is_write,
-        has_key=prepared.rules.can_repeat,
-    )
+        raise transport_errors.to_api_error(error, is_write=prepared.rules.is_write) from None
+    return secret_redaction.redact_response(response, prepared.request, prepared.signed)
 
 
 def _read_result(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> dict[str, object]:

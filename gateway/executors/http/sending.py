@@ -18,7 +18,6 @@ MIN_WAIT_SECONDS = 0.1
 MAX_WAIT_SECONDS = 2.0
 FIRST_MAX_WAIT_SECONDS = 0.5  # four times as long before the second retry
 TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
-REFUSED_STATUSES = frozenset({429, 503})  # the upstream did not apply the call
 # Errors that the next attempt would get, too, and that do not mean that the upstream fails.
 PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooLarge, http.TooManyRedirects)
 
@@ -110,10 +109,15 @@ def _may_repeat(outcome: Outcome, rules: SendingRules) -> bool:
     return rules.can_repeat or not outcome.was_sent
 
 
+def _is_refused(response: http.Response) -> bool:
+    """Return whether the upstream says that it did not take the call."""
+    return response.status == 429 or (response.status == 503 and "retry-after" in response.headers)
+
+
 def _combine(earlier: Outcome, later: Outcome) -> Outcome:
     """Return the later outcome. An error counts as sent if the earlier attempt may have applied the request."""
     if isinstance(later, http.OutgoingError):
-        is_refused = isinstance(earlier, http.Response) and earlier.status in REFUSED_STATUSES
+        is_refused = isinstance(earlier, http.Response) and _is_refused(earlier)
         was_sent = isinstance(earlier, http.Response) or earlier.was_sent
         later.was_sent = later.was_sent or (was_sent and not is_refused)
     return later

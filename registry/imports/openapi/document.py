@@ -168,7 +168,7 @@ def _iter_operations(
             if key.lower() not in METHODS:
                 continue
             found = _FoundOperation(key.upper(), path, Located(operation, located.url), (shared,))
-            if problem := _find_problem(found):
+            if problem := _find_problem(found) or _find_other_server(document, found, located.value, url):
                 refusals.append(Refusal(found.name, problem))
             else:
                 yield found
@@ -180,6 +180,19 @@ def _find_problem(found: _FoundOperation) -> str:
     if found.method in ("TRACE", "QUERY"):
         return f"The gateway does not send {found.method} requests."
     return "Its name is longer than 500 characters." if len(found.name) > 500 else ""
+
+
+def _find_other_server(document: Mapping[str, Any], found: _FoundOperation, item: Mapping[str, Any], url: str) -> str:
+    """Return that an operation is at another server than the document's first; "" if it is not."""
+    servers = found.located.value.get("servers") or item.get("servers")
+    if not servers:
+        return ""
+    address = find_base_url({"servers": servers}, url)
+    if address == find_base_url(document, url):
+        return ""
+    return (
+        f"It is at another server, {address[:100] or 'without an address'}. Add it by hand to a connection of its own."
+    )
 
 
 def _name_operations(mapped: Mapping[str, tuple[_FoundOperation, MappedOperation]]) -> Iterator[Operation]:

@@ -148,7 +148,8 @@ def test_deadline_that_has_passed_is_a_timeout_of_what_was_not_sent(send: Any) -
     [
         (fail(http.TimedOut, was_sent=True), True),
         (build_response(500), True),
-        (build_response(503), False),  # it refused the write
+        (build_response(503), True),
+        (build_response(503, retry_after="0"), False),  # it refused the write
         (fail(http.Unreachable), False),
     ],
 )

@@ -120,8 +120,9 @@ paths:
         (
             b"a: &a [x]\nb: &b [*a,*a]\n"
             + b"".join(b"%c: &%c [%s]\n" % (c, c, b",".join([b"*%c" % (c - 1)] * 20)) for c in b"cdefgh"),
-            "aliases",
+            "with its aliases expanded",
         ),
+        (b"a: " + b"[" * 50_000, "The file is nested more than 200 levels deep."),
     ],
 )
 def test_what_cannot_be_read_is_said(raw: bytes, problem: str) -> None:
@@ -211,6 +212,23 @@ def test_idempotency_keys_are_the_gateways_business() -> None:
 
     assert document.idempotency_header == "Idempotency-Key"
     assert document.operations[0].mapped.schema["properties"] == {}
+
+
+def test_an_operation_at_another_server_is_refused() -> None:
+    document = build_document(
+        {
+            "/pets": {"get": {"servers": [{"url": "https://api.example.com/v1/"}]}},
+            "/files": {"post": {"servers": [{"url": "https://uploads.example.com"}]}},
+        },
+        servers=[{"url": "https://api.example.com/v1"}],
+    )
+
+    assert [(each.name, each.reason) for each in parse(document).refusals] == [
+        (
+            "POST /files",
+            "It is at another server, https://uploads.example.com. Add it by hand to a connection of its own.",
+        )
+    ]
 
 
 JSON = st.recursive(

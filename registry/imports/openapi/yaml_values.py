@@ -1,0 +1,112 @@
+"""Build JSON values from YAML 1.2 text, in bounded time and memory.
+
+PyYAML's own loader follows YAML 1.1: it makes a date of 2024-01-01, true of `on`, and numbers of keys such as 200.
+It also overflows the C stack on deep nesting. This module builds values from the parser's events, without recursion.
+"""
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+MAX_DEPTH = 200
+MAX_VALUES = 5_000_000  # with every alias expanded
+
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_MERGE_KEY = "<<"
+_TAG = "tag:yaml.org,2002:"
+_RESOLVED_TAGS = frozenset(_TAG + name for name in ("int", "float", "bool", "null"))
+
+
+class UnsafeYaml(Exception):
+    """The text is nested too deeply, or grows too much when its aliases are expanded. The message says so."""
+
+
+@dataclass(slots=True)
+class _Container:
+    """A list or an object that is being built. `size` counts the values in it, with aliases expanded."""
+
+    value: list[Any] | dict[str, Any]
+    anchor: str | None = None
+    key: str | None = None
+    size: int = 1
+    merged: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, value: Any, size: int) -> None:
+        self.size += size
+        if self.size > MAX_VALUES:
+            raise UnsafeYaml(f"The file has more than {MAX_VALUES:,} values with its aliases expanded. Send less.")
+        if isinstance(self.value, list):
+            self.value.append(value)
+        elif self.key is None:
+            raise UnsafeYaml("A key in the file is not text. Use text as keys.")
+        elif self.key == _MERGE_KEY and isinstance(value, dict | list):
+            self.merged += [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, dict)]
+            self.key = None
+        else:
+            self.value[self.key] = value
+            self.key = None
+
+    def merge_objects(self) -> None:
+        """Add the members that `<<` refers to. Own members win, then earlier objects."""
+        if isinstance(self.value, dict):
+            for other in self.merged:
+                self.value = {**other, **self.value}
+
+
+def parse_yaml(text: str) -> Any:
+    """Return the first document of a YAML text as a JSON value. Raises UnsafeYaml, yaml.YAMLError or ValueError."""
+    root = _Container([])
+    stack = [root]
+    anchors: dict[str, tuple[Any, int]] = {}
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        top = stack[-1]
+        if isinstance(event, yaml.ScalarEvent):
+            _add_scalar(top, event, anchors)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if len(stack) > MAX_DEPTH:
+                raise UnsafeYaml(f"The file is nested more than {MAX_DEPTH} levels deep. Use fewer levels.")
+            stack.append(_Container([] if isinstance(event, yaml.SequenceStartEvent) else {}, event.anchor))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            done = stack.pop()
+            done.merge_objects()
+            stack[-1].add(done.value, done.size)
+            if done.anchor:
+                anchors[done.anchor] = (done.value, done.size)
+        elif isinstance(event, yaml.AliasEvent):
+            if event.anchor not in anchors:  # an alias inside its own anchor would never end
+                raise UnsafeYaml(f"The alias {event.anchor} has no earlier anchor. Write the value in full.")
+            top.add(*anchors[event.anchor])
+        elif isinstance(event, yaml.DocumentEndEvent):
+            break
+    return root.value[0] if isinstance(root.value, list) and root.value else None
+
+
+def _add_scalar(top: _Container, event: yaml.ScalarEvent, anchors: dict[str, tuple[Any, int]]) -> None:
+    if isinstance(top.value, dict) and top.key is None:
+        top.key = event.value  # as it stands: 200, on and 1.10 are text
+        return
+    is_plain = event.implicit[0] and event.style in (None, "")
+    value = _resolve_scalar(event.value) if is_plain or event.tag in _RESOLVED_TAGS else event.value
+    top.add(value, 1)
+    if event.anchor:
+        anchors[event.anchor] = (value, 1)
+
+
+def _resolve_scalar(text: str) -> Any:
+    """Return the value of a plain scalar by the core schema of YAML 1.2."""
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    return text
