@@ -30,7 +30,9 @@ AREAS = {
         *("registry.promptsection", "registry.agent", "registry.pin"),
     ),
     "releases": ("registry.release", "registry.activation"),
-    "switches": ("registry.switch", "registry.connection"),
+    "switches": (
+        *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
+    ),
     "history": ("analytics.auditentry",),
     "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
     "activity": (

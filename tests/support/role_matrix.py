@@ -7,6 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from gateway.roles import Role
+from registry.models import Connection, DocumentImport
 from tests.support.admin_models import MODELS, get_admin_url
 
 # Letters of roles: Admin, Editor, Product manager, aUditor, Staff without a role, N for a user who is not staff.
@@ -112,6 +113,11 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     "rollout_who": ("AEPU", "AEPU"),  # read-only
+    "registry_connection_import": ("A", "A"),
+    "registry_documentimport": ("A", "A"),
+    "registry_connection_changes": ("A", "A"),
+    **{f"registry_connection_{name}": ("A", "A") for name in ("test", "check")},
+    "registry_connection_add_op": ("AE", "AE"),
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
@@ -162,6 +168,8 @@ def pick_row_of_each_model() -> dict[str, Any]:
             model._default_manager.update(shipped=None)
     rows = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
     rows["auth.Group"] = Group.objects.create(name="Night shift")
+    rows["http service"] = Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
+    rows["document"] = DocumentImport.objects.create(url="https://pets.example.com/openapi.json", created_by="ana")
     assert [label for label, row in rows.items() if row is None] == []
     return rows
 
@@ -183,6 +191,8 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "app_list": ["registry"],
         **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
+        **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check", "add_op")},
+        "registry_documentimport": [rows["document"].pk],
         "analytics_cohort_impact": [rows["analytics.Cohort"].pk],
         "analytics_flag_impact": [rows["analytics.Flag"].pk],
         "view_on_site": [1, 1],

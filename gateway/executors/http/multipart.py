@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _UNSAFE = re.compile(r'["\r\n]')
-_CONTENT_TYPE = re.compile(r"[\w.+*-]+/[\w.+*-]+(?:;[\x20-\x7e]*)?", re.ASCII)
+_CONTENT_TYPE = re.compile(r"[\w.+*-]{1,100}/[\w.+*-]{1,100}(?:;[\x20-\x7e]{0,200})?", re.ASCII)
 _FALLBACK_TYPE = "application/octet-stream"
 
 

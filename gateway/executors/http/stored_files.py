@@ -69,5 +69,5 @@ def find_file(file_id: str | UUID, *, client_id: int, subject: str, at: datetime
 
 def clean_name(name: str) -> str:
     """Return a file name that every system can store: without folders, control and direction characters."""
-    last_part = re.split(r"[/\\]", name)[-1]
+    last_part = name.replace("\\", "/").rpartition("/")[2]
     return _UNSAFE.sub("", last_part).strip(" .")[:_MAX_NAME_LENGTH] or "file"
