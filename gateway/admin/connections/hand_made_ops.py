@@ -18,12 +18,12 @@ from registry.snapshot.diff import Action, CopyChange
 
 ARGUMENT_TYPES = ("string", "integer", "number", "boolean", "array", "object")
 BODY = "body"
-PLACES = [(BODY, "JSON body"), *((name, name) for name in request_mapping.LOCATIONS)]
+PLACES = [(name, name) for name in ("query", "path", BODY, "header", "cookie")]
 
 
 @dataclass(frozen=True, slots=True)
 class HandMadeArgument:
-    """One argument. `place` is a location of a parameter, or the JSON body; `example` is None if there is none."""
+    """One argument. `place` is a location of a parameter, or body, which is JSON; `example` is None if there is none."""
 
     name: str
     place: str
