@@ -1,5 +1,8 @@
 """Pages on which end users sign in to an upstream. They need no account here: a signed link says who it is for."""
 
+from hashlib import sha256
+from urllib.parse import urlencode
+
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -10,13 +13,21 @@ from gateway.credentials.user_sign_in import SignInFailed
 
 PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 COOKIE = "sign_in_"
+ASKED = "sign_in_asked"
 
 
 @require_GET
 def begin_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Send the browser to the page on which the upstream asks the end user to sign in."""
+    """Ask whether to sign in for this user, then send the browser to the page on which the upstream asks the same.
+
+    Whoever signs in lends their account to the user of the link. So a link that somebody else sent must say for whom
+    it is, and cannot be followed in one step: the cookie of the question comes only from a click on the question.
+    """
+    token = request.GET.get("token", "")
     try:
-        sign_in = user_sign_in.begin(name, request.GET.get("token", ""), at=timezone.now())
+        if "continue" not in request.GET or request.COOKIES.get(ASKED) != _digest(token):
+            return _ask(request, name, token)
+        sign_in = user_sign_in.begin(name, token, at=timezone.now())
     except SignInFailed as failure:
         return _render_failure(request, failure)
     response = HttpResponseRedirect(sign_in.url, headers=PRIVATE)
@@ -48,11 +59,35 @@ def callback_page(request: HttpRequest) -> HttpResponse:
     return response
 
 
+def _ask(request: HttpRequest, name: str, token: str) -> HttpResponse:
+    subject = user_sign_in.read_subject(name, token)
+    message = (
+        f"The assistant may then use your account at {name} for the user {subject}. "
+        "Continue only if you asked for this in your own conversation."
+    )
+    link = f"{request.path}?{urlencode({'token': token, 'continue': '1'})}"
+    response = _render_page(request, f"Sign in to {name}", message, status=200, link=link)
+    response.set_cookie(
+        ASKED,
+        _digest(token),
+        max_age=user_sign_in.MAX_AGE,
+        path=request.path,
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
+
+
 def _render_failure(request: HttpRequest, failure: SignInFailed) -> HttpResponse:
     message = f"{failure} Go back to the conversation and ask for a new link."
     return _render_page(request, "You are not signed in", message, status=400)
 
 
-def _render_page(request: HttpRequest, title: str, message: str, *, status: int) -> HttpResponse:
-    page = render_to_string("gateway/connect.html", {"title": title, "message": message}, request)
+def _render_page(request: HttpRequest, title: str, message: str, *, status: int, link: str = "") -> HttpResponse:
+    page = render_to_string("gateway/connect.html", {"title": title, "message": message, "link": link}, request)
     return HttpResponse(page, status=status, headers=PRIVATE)

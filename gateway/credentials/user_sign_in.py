@@ -66,11 +66,18 @@ def build_link(config: ConnectionConfig, subject: str) -> str:
     return f"{settings.GATEWAY_URL}/connect/{quote(config.name)}?{urlencode({'token': token})}"
 
 
-def begin(name: str, token: str, *, at: datetime) -> BegunSignIn:
-    """Begin the sign-in of a link. Raises SignInFailed if the link is not valid or too old."""
+def read_subject(name: str, token: str) -> str:
+    """Return the end user of a link to a connection. Raises SignInFailed if it is not valid or too old."""
     connection_name, subject = _load_signed(token, LINK_SALT)
     if connection_name != name:
         raise SignInFailed("This link is not valid.")
+    _get_config(name)
+    return str(subject)
+
+
+def begin(name: str, token: str, *, at: datetime) -> BegunSignIn:
+    """Begin the sign-in of a link. Raises SignInFailed if the link is not valid or too old."""
+    subject = read_subject(name, token)
     config = _get_config(name)
     connection = Connection.objects.filter(name=name).first()
     if connection is None:  # deleted within the last half second

@@ -54,7 +54,11 @@ def get_path(url: str) -> str:
 
 def begin(client: HttpClient, config: ConnectionConfig, *, subject: str = "ana") -> dict[str, str]:
     """Open the link of a subject, and return the query with which the browser is sent to the upstream."""
-    response = client.get(get_path(user_sign_in.build_link(config, subject)))
+    link = get_path(user_sign_in.build_link(config, subject))
+    question = client.get(link)
+    assert_private(question)
+    assert f"for the user {subject}." in question.content.decode()
+    response = client.get(f"{link}&continue=1")
     assert response.status_code == 302, response.content
     assert_private(response)
     return {name: value for name, [value] in parse_qs(urlsplit(response.headers["Location"]).query).items()}
@@ -170,6 +174,19 @@ def test_links_and_states_expire(client: HttpClient, config: ConnectionConfig, p
         response = client.get(link) if place == "link" else call_back(client, state, code="c")
 
     assert_failed(response, "This link is too old.")
+
+
+def test_a_link_of_somebody_else_is_not_followed_without_asking(client: HttpClient, config: ConnectionConfig) -> None:
+    link = get_path(user_sign_in.build_link(config, "mallory"))
+    own = get_path(user_sign_in.build_link(config, "ana"))
+
+    client.get(own)  # the question of another link answers nothing
+    page = client.get(f"{link}&continue=1")
+
+    assert page.status_code == 200
+    assert "for the user mallory." in page.content.decode()
+    assert not SignIn.objects.exists()
+    assert client.cookies["sign_in_asked"]["samesite"] == "Strict"
 
 
 def test_forged_links_and_states_are_refused(client: HttpClient, config: ConnectionConfig) -> None:

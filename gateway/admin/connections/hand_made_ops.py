@@ -9,7 +9,6 @@ from urllib.parse import parse_qsl
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from registry import request_mapping
 from registry.drafts import history
 from registry.models import ROOT, Connection, Example, Group, Op, get_parent_path
 from registry.request_mapping import JSON_TYPE
@@ -23,7 +22,7 @@ PLACES = [(name, name) for name in ("query", "path", BODY, "header", "cookie")]
 
 @dataclass(frozen=True, slots=True)
 class HandMadeArgument:
-    """One argument. `place` is a location of a parameter, or body, which is JSON; `example` is None if there is none."""
+    """One argument. `place` is that of a parameter, or body, which is JSON; `example` is None if there is none."""
 
     name: str
     place: str
