@@ -49,10 +49,25 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
 
 def is_empty_update(op: CatalogOp, args: dict[str, Any]) -> bool:
     """Whether an update has no field to change: only ids, options, or empty objects and lists."""
-    if op.action != "update":
+    if op.action != "update" or not list_updated_fields(op):
         return False
-    changed_names = set(args) - op.required - op.options
-    return all(args[name] in ({}, []) for name in changed_names)
+    sent = [value for name, value in args.items() if name not in _get_ids(op) | op.options]
+    return not sent if op.request else all(value in ({}, []) for value in sent)
+
+
+def list_updated_fields(op: CatalogOp) -> list[str]:
+    """Return the arguments that an update can change."""
+    return [name for name in op.arguments if name not in _get_ids(op) | op.options]
+
+
+def _get_ids(op: CatalogOp) -> frozenset[str]:
+    """Return the arguments that say which row is meant.
+
+    They are required, and in a request also part of its path: a PUT requires fields of its body, too.
+    """
+    if op.request_mapping is None:
+        return op.required
+    return frozenset(each.argument for each in op.request_mapping.parameters if each.location == "path")
 
 
 def _lacks_project(op: CatalogOp, args: dict[str, Any]) -> bool:

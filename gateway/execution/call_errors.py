@@ -71,7 +71,7 @@ def build_retired_op_error(call: ExecCall, op: CatalogOp) -> NotFoundError:
 
 def build_no_change_error(op: CatalogOp) -> FieldError:
     """Return the error of an update without a field to change."""
-    fields = ", ".join(name for name in op.arguments if name not in op.required | op.options)
+    fields = ", ".join(normalise.list_updated_fields(op))
     return FieldError("", "no_change", f"The update changes nothing. Send one or more of {fields}.")
 
 

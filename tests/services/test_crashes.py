@@ -5,16 +5,19 @@ import random
 import time
 from collections import Counter
 from pathlib import Path
+from signal import SIGKILL
 
 import pytest
 from django.db import connection
 
 from analytics.models import OperationEvent
 from gateway.models import BatchEntry, IdempotencyRecord
-from tests.support.servers import brokers, crashes
+from tests.support.http_upstream import WRITE, build_write, publish_ops
+from tests.support.servers import applying_upstream, brokers, crashes
 from tests.support.servers.brokers import Broker
-from tests.support.servers.crashes import Fleet, Ledger
+from tests.support.servers.crashes import FaultPoint, Fleet, Ledger
 from tests.support.servers.environment import build_environment, make_key
+from tests.support.servers.fault_points import WEB
 from tests.support.servers.processes import eventually
 from tests.support.servers.stores import Store
 from workspace.models import Task
@@ -24,6 +27,7 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.server]
 HASTE = not os.environ.get("CRASH_POINTS")  # `make chaos` waits as long as production does
 POINTS = int(os.environ.get("CRASH_POINTS") or 12)
 WRITES = int(os.environ.get("CRASH_WRITES") or 200)
+REMOTE_TIMEOUT_MS = 2_000
 SETTLES_WITHIN = 20.0 if HASTE else 60.0  # seconds: what runners are held for, and some sweeps
 
 
@@ -60,6 +64,32 @@ def test_writes_are_neither_lost_nor_repeated_when_processes_die(
             f"\n{len(ledger.acknowledged)} writes, {len(points)} deaths ({', '.join(map(str, points[:12]))} …), "
             f"{ledger.replays} replays, {time.monotonic() - started:.0f} s; CRASH_SEED={seed}"
         )
+
+
+# Where the process that sends a remote write dies, whether the upstream applied the write, and the final answer.
+REMOTE_DEATHS = [
+    ("key-claim-before", True, "a result"),  # nothing was stored or sent, so the same call runs
+    ("send-before", False, "outcome_unknown"),  # nobody can tell this from the next two
+    ("upstream-read-before", True, "outcome_unknown"),  # the request was sent
+    ("send-after", True, "outcome_unknown"),  # the answer had arrived and was not stored
+    ("exec-after", True, "a replay"),  # stored, and the client did not get it
+]
+
+
+@pytest.mark.parametrize("idempotency_header", ["", applying_upstream.KEY_HEADER])
+def test_remote_write_is_applied_at_most_once_when_its_process_dies(fleet: Fleet, idempotency_header: str) -> None:
+    with applying_upstream.run_upstream() as upstream:
+        write = build_write(timeout_ms=REMOTE_TIMEOUT_MS)
+        publish_ops(write, base_url=upstream.url, idempotency_header=idempotency_header)
+        with fleet.running():
+            answers = {
+                place: crashes.send_until_final(fleet, FaultPoint(WEB, place, SIGKILL), op=WRITE, key=make_key())
+                for place, _, _ in REMOTE_DEATHS
+            }
+            assert answers == {place: answer for place, _, answer in REMOTE_DEATHS}
+        assert upstream.count_applied() == {place: 1 for place, is_applied, _ in REMOTE_DEATHS if is_applied}
+    unknown = [place for place, _, answer in REMOTE_DEATHS if answer == "outcome_unknown"]
+    assert set(IdempotencyRecord.objects.exclude(state="done").values_list("key", flat=True)) == set(unknown)
 
 
 def is_settled() -> bool:

@@ -308,6 +308,31 @@ def _send_until_fired(fleet: Fleet, key: str, ledger: Ledger, rng: random.Random
         _send_writes(fleet, [f"more-{rng.getrandbits(64):016x}" for _ in range(2 * BATCH_SIZE)], key, ledger, rng)
 
 
+def send_until_final(fleet: Fleet, point: FaultPoint, *, op: str, key: str) -> str:
+    """Send a write while its process dies, and then again with the same idempotency key until the answer is final.
+
+    Returns "a result", "a replay" or the reason of the error.
+    """
+    body = {"op": op, "args": {"product": point.place}, "idempotency_key": point.place}
+    headers = {"Authorization": f"Bearer {key}"}
+    fleet.arm([point])
+    until = time.monotonic() + CLIENT_SECONDS
+    while time.monotonic() < until:
+        try:
+            response = httpx2.post(f"{fleet.urls[0]}/api/v1/exec", json=body, headers=headers, timeout=20, **PLAIN_HTTP)
+        except httpx2.TransportError:  # the answering process died
+            time.sleep(0.1)
+            continue
+        assert not fleet.armed(), f"No process reached {point}: {response.text}"
+        envelope = response.json()
+        if envelope["ok"]:
+            return "a replay" if envelope["meta"].get("replayed") else "a result"
+        if envelope["error"]["details"]["reason"] != "in_progress":
+            return str(envelope["error"]["details"]["reason"])
+        time.sleep(0.2)
+    raise TimeoutError(f"{point} led to no final answer within {CLIENT_SECONDS} s")
+
+
 def read_seed() -> int:
     """Return CRASH_SEED, or a new seed if it is not set."""
     return int(os.environ.get("CRASH_SEED") or random.SystemRandom().getrandbits(32))

@@ -19,6 +19,7 @@ from django.apps import AppConfig
 
 WEB, WORKER = "web", "worker"
 SHORT_LEASE = timedelta(seconds=2)  # a shorter lease than in production, so that tests need not wait
+SHORT_GRACE = timedelta(seconds=1)  # likewise, for storing the outcome of a remote write
 
 
 class FaultPointsConfig(AppConfig):
@@ -29,8 +30,10 @@ class FaultPointsConfig(AppConfig):
     def ready(self) -> None:
         """Wrap the steps in their modules."""
         from analytics.events import event_log
+        from core.http.network import GuardedStream
         from gateway.batches import broker, leases, responses, runner, store, sweep
-        from gateway.execution import idempotency, local_write, pipeline
+        from gateway.execution import idempotency, local_write, pipeline, remote_write
+        from gateway.executors.http import sending
         from tests.support.servers import probe
 
         _wrap(store, "create_batch", "taken")
@@ -51,12 +54,15 @@ class FaultPointsConfig(AppConfig):
         _wrap(sweep, "sweep_batches", "sweep")
         _wrap(sweep, "start_helper", "help")
         _wrap(sweep, "_recover_entry", "take-over")
+        _wrap(sending, "send", "send")
+        _wrap(GuardedStream, "read", "upstream-read")  # of the upstream's answer, once the request was written
         if os.environ.get("CRASH_HASTE"):
             leases.LEASE = store.NOTIFY_AFTER = SHORT_LEASE
+            remote_write.STORE_GRACE = SHORT_GRACE
             sweep.INTERVAL = 0.5
 
 
-def _wrap(module: ModuleType, name: str, point: str) -> None:
+def _wrap(module: ModuleType | type, name: str, point: str) -> None:
     setattr(module, name, _add_points(getattr(module, name), point))
 
 

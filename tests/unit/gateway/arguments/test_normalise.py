@@ -207,3 +207,26 @@ def test_normalise_is_idempotent(sent: dict[str, Any], context: UserContext) -> 
 def test_is_empty_update_is_true_without_a_changed_field(args: dict[str, Any], is_empty: bool) -> None:
     assert is_empty_update(UPDATE, args) is is_empty
     assert is_empty_update(build_op("task_id", action="create"), args) is False
+
+
+@pytest.mark.parametrize(
+    ("required", "args", "is_empty"),
+    [
+        (("task_id", "title"), {"task_id": TASK_ID, "title": "A"}, False),  # a PUT requires what it replaces
+        (("task_id",), {"task_id": TASK_ID, "tags": []}, False),  # clears
+        (("task_id",), {"task_id": TASK_ID}, True),
+    ],
+)
+def test_update_by_a_request_is_empty_without_an_arg_outside_its_path(
+    required: tuple[str, ...], args: dict[str, Any], is_empty: bool
+) -> None:
+    request = {"method": "PUT", "path": "/tasks/{task_id}", "parameters": [{"name": "task_id", "in": "path"}]}
+
+    assert is_empty_update(build_op(*required, request=request), args) is is_empty
+
+
+def test_update_without_fields_is_never_empty() -> None:
+    request = {"method": "PUT", "path": "/tasks/{task_id}", "parameters": [{"name": "task_id", "in": "path"}]}
+    schema = {"type": "object", "properties": {"task_id": {"type": "string"}}, "required": ["task_id"]}
+
+    assert is_empty_update(build_op(request=request, schema=schema), {"task_id": TASK_ID}) is False
