@@ -5,7 +5,7 @@ from typing import Any
 
 from registry.imports.openapi.arguments import Argument
 from registry.imports.openapi.parameters import set_example
-from registry.imports.openapi.references import Located, References, UnresolvedReference
+from registry.imports.openapi.references import DanglingReference, Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE
 
@@ -97,7 +97,7 @@ def _collect(schema: Any, references: References, url: str, parts: _ObjectParts)
         return False
     try:
         value, url = references.follow(schema, url)
-    except UnresolvedReference:
+    except DanglingReference:
         return False
     if not isinstance(value, dict) or not _is_plain_object(value):
         return False
@@ -200,14 +200,14 @@ def _list_examples(media: dict[str, Any], schema: Any, references: References, u
     for each in named.values() if isinstance(named, dict) else ():
         try:
             value = references.follow(each, url).value
-        except UnresolvedReference:
+        except DanglingReference:
             continue
         if isinstance(value, dict) and "value" in value:
             found.append(value["value"])
     if not found:
         try:
             value = references.follow(schema, url).value
-        except UnresolvedReference:
+        except DanglingReference:
             return []
         if isinstance(value, dict) and "example" in value:
             found.append(value["example"])

@@ -9,11 +9,11 @@ from typing import Any
 from registry.imports.import_source import Refusal
 from registry.imports.op_paths import ParsedToolName
 from registry.imports.openapi import naming
-from registry.imports.openapi.naming import Route
+from registry.imports.openapi.naming import NamedRoute
 from registry.imports.openapi.operations import MappedOperation, OperationMapper, RefusedOperation
 from registry.imports.openapi.parameters import find_idempotency_header, list_parameters
 from registry.imports.openapi.reading import InvalidDocument, read_file
-from registry.imports.openapi.references import Loader, Located, References, UnresolvedReference
+from registry.imports.openapi.references import DanglingReference, Loader, Located, References
 from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
 from registry.text import tool_name_words
 from registry.text.tool_name_words import split_name
@@ -120,7 +120,7 @@ def parse_document(raw: bytes, *, load: Loader | None = None, url: str = "") -> 
                 [*found.parameters, Located(found.located.value.get("parameters"), found.located.url)], references
             )
             mapped[found.name] = found, mapper.map(found.method, found.path, found.located, parameters)
-        except (RefusedOperation, UnresolvedReference) as error:
+        except (RefusedOperation, DanglingReference) as error:
             refusals.append(Refusal(found.name, str(error)))
         except RecursionError:
             refusals.append(Refusal(found.name, "It is nested too deeply."))
@@ -158,7 +158,7 @@ def _iter_operations(
             continue
         try:
             located = references.follow(item, url)
-        except UnresolvedReference as error:
+        except DanglingReference as error:
             refusals.append(Refusal(path, str(error)))
             continue
         if not isinstance(located.value, dict):
@@ -197,7 +197,7 @@ def _find_other_server(document: Mapping[str, Any], found: _FoundOperation, item
 
 def _name_operations(mapped: Mapping[str, tuple[_FoundOperation, MappedOperation]]) -> Iterator[Operation]:
     routes = [
-        Route(
+        NamedRoute(
             name,
             found.method,
             found.path,

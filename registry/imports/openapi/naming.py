@@ -27,7 +27,7 @@ _LIST_VERBS |= {"HEAD": "check"}
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class NamedRoute:
     """What the name of an operation is made of. `name` is what identifies it; `lists`: it answers a list."""
 
     name: str
@@ -49,7 +49,7 @@ class _Segment:
     action: tuple[str, ...] = ()
 
 
-def parse_routes(routes: Sequence[Route]) -> dict[str, ParsedToolName]:
+def parse_routes(routes: Sequence[NamedRoute]) -> dict[str, ParsedToolName]:
     """Return the parsed name of each operation. No two have the same resource, verb and qualifier."""
     segments = {route.name: _split_path(route.path) for route in routes}
     shared = _count_shared([each for each in segments.values() if each])
@@ -60,7 +60,7 @@ def parse_routes(routes: Sequence[Route]) -> dict[str, ParsedToolName]:
     return _tell_apart(parsed, {route.name: route.path for route in routes})
 
 
-def choose_tool_name(route: Route) -> str:
+def choose_tool_name(route: NamedRoute) -> str:
     """Return the tool name that an operation would like: its operationId, else its method and path."""
     text = route.operation_id or f"{route.method} {route.path}"
     words = split_name(text)
@@ -94,7 +94,7 @@ def _count_shared(all_segments: list[list[_Segment]]) -> int:
     return count
 
 
-def _parse(route: Route, segments: list[_Segment], methods: set[str]) -> ParsedToolName:
+def _parse(route: NamedRoute, segments: list[_Segment], methods: set[str]) -> ParsedToolName:
     statics = [each for each in segments if each.words]
     last = segments[-1] if segments else None
     if last is None or not statics:
@@ -114,7 +114,7 @@ def _parse(route: Route, segments: list[_Segment], methods: set[str]) -> ParsedT
     return _build(route, names, _choose_verb(route, is_item=is_item, is_plural=is_plural, methods=methods))
 
 
-def _find_action(route: Route, segments: list[_Segment]) -> tuple[str, tuple[str, ...]] | None:
+def _find_action(route: NamedRoute, segments: list[_Segment]) -> tuple[str, tuple[str, ...]] | None:
     """Return the verb and what follows it if the last segment says what is done: /orders/{id}/cancel, /users/search."""
     words = segments[-1].words
     verb = words[0]
@@ -132,7 +132,7 @@ def _find_action(route: Route, segments: list[_Segment]) -> tuple[str, tuple[str
 _NOUNS = _split_to_set("list count check report view query record test rank preview")
 
 
-def _choose_verb(route: Route, *, is_item: bool, is_plural: bool, methods: set[str]) -> str:
+def _choose_verb(route: NamedRoute, *, is_item: bool, is_plural: bool, methods: set[str]) -> str:
     method = route.method
     if method == "GET" and not is_item and not is_plural:
         return "get"
@@ -148,7 +148,7 @@ def _choose_verb(route: Route, *, is_item: bool, is_plural: bool, methods: set[s
 
 
 def _build(
-    route: Route, names: Sequence[tuple[str, ...]], verb: str, qualifier: tuple[str, ...] = ()
+    route: NamedRoute, names: Sequence[tuple[str, ...]], verb: str, qualifier: tuple[str, ...] = ()
 ) -> ParsedToolName:
     levels = [_to_singular(words) for words in _drop_repeated(names)][-MAX_LEVELS:]
     *namespaces, resource = levels

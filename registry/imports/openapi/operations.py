@@ -52,7 +52,7 @@ class OperationMapper:
         self._produces = _list_texts(document.get("produces"))
 
     def map(self, method: str, path: str, operation: Located, all_parameters: list[Located]) -> MappedOperation:
-        """Return the operation with these parameters. Raises RefusedOperation or UnresolvedReference."""
+        """Return the operation with these parameters. Raises RefusedOperation or DanglingReference."""
         uses: set[str] = set()
         arguments = parameters.build_arguments(
             path, self._select_parameters(all_parameters), self._converter, uses, is_swagger=self._is_swagger

@@ -11,7 +11,7 @@ MAX_HOPS = 30  # references that refer to references
 Loader = Callable[[str], bytes]  # the content of the file at an address; may raise any error with a message
 
 
-class UnresolvedReference(Exception):
+class DanglingReference(Exception):
     """A reference has no target. The message says which."""
 
 
@@ -35,7 +35,7 @@ class References:
         return ref if url == "" else urljoin(url, ref)
 
     def resolve(self, ref: str, url: str) -> Located:
-        """Return the target of a reference. Raises UnresolvedReference."""
+        """Return the target of a reference. Raises DanglingReference."""
         address, pointer = urldefrag(self.locate(ref, url))
         value = self._get_file(address)
         for part in pointer.split("/")[1:]:
@@ -45,7 +45,7 @@ class References:
             elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
                 value = value[int(key)]
             else:
-                raise UnresolvedReference(f"Its reference {ref[:100]} has no target.")
+                raise DanglingReference(f"Its reference {ref[:100]} has no target.")
         return Located(value, address)
 
     def follow(self, value: Any, url: str) -> Located:
@@ -56,17 +56,17 @@ class References:
             if not isinstance(ref, str):
                 return located
             located = self.resolve(ref, located.url)
-        raise UnresolvedReference(f"Its reference {str(value.get('$ref'))[:100]} leads back to itself.")
+        raise DanglingReference(f"Its reference {str(value.get('$ref'))[:100]} leads back to itself.")
 
     def _get_file(self, address: str) -> Any:
         if address not in self._files:
             if address in self._failures:
-                raise UnresolvedReference(self._failures[address])
+                raise DanglingReference(self._failures[address])
             try:
                 if self._load is None:
                     raise InvalidDocument("which was not sent with the document.")
                 self._files[address] = read_file(self._load(address))
             except Exception as error:  # the loader's errors are its own; each has a message
                 self._failures[address] = f"It refers to another file, {address[:100]}: {error}"
-                raise UnresolvedReference(self._failures[address]) from None
+                raise DanglingReference(self._failures[address]) from None
         return self._files[address]

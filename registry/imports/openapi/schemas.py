@@ -5,7 +5,7 @@ from typing import Any
 
 from core import json_pointer
 from registry.imports.openapi.keywords import clean_keyword, merge_unions
-from registry.imports.openapi.references import References, UnresolvedReference
+from registry.imports.openapi.references import DanglingReference, References
 
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
 MAX_BUNDLED = 400  # subschemas that an op's definitions may have together
@@ -81,7 +81,7 @@ class SchemaConverter:
             return {}
         try:
             name = self._define(ref, url)
-        except UnresolvedReference:
+        except DanglingReference:
             return {}  # any value: the upstream knows what it takes
         uses.add(name)
         return {"$ref": f"#/$defs/{json_pointer.escape(name)}"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from registry.imports.openapi import swagger
 from registry.imports.openapi.bodies import is_json
-from registry.imports.openapi.references import Located, References, UnresolvedReference
+from registry.imports.openapi.references import DanglingReference, Located, References
 from registry.text import cleanup
 
 MAX_NOTE = 300
@@ -95,7 +95,7 @@ def _find_success(operation: Located, references: References) -> Located | None:
         if str(code).startswith("2") or code == "default":
             try:
                 located = references.follow(responses[code], operation.url)
-            except UnresolvedReference:
+            except DanglingReference:
                 return None
             return located if isinstance(located.value, dict) else None
     return None
@@ -109,7 +109,7 @@ def _find_schema(content: Any, references: References, url: str) -> Located | No
         return None
     try:
         return references.follow(media["schema"], url)
-    except UnresolvedReference:
+    except DanglingReference:
         return None
 
 
@@ -121,7 +121,7 @@ def _list_fields(content: Any, references: References, url: str) -> list[str]:
     if schema.get("type") == "array":
         try:
             schema, prefix = references.follow(schema.get("items"), located.url).value, "items: "
-        except UnresolvedReference:
+        except DanglingReference:
             return []
     properties = schema.get("properties") if isinstance(schema, dict) else None
     names = [name for name in properties if name.isidentifier()] if isinstance(properties, dict) else []

@@ -1,12 +1,12 @@
 """Paths of ops say resource and verb, and no two operations get the same."""
 
 from registry.imports import op_paths
-from registry.imports.openapi.naming import Route, choose_tool_name, is_write, parse_routes
+from registry.imports.openapi.naming import NamedRoute, choose_tool_name, is_write, parse_routes
 from tests.support.loops import for_each
 
 
 def name_all(*operations: str) -> list[str]:
-    routes = [Route(each, *each.split(" ")) for each in operations]
+    routes = [NamedRoute(each, *each.split(" ")) for each in operations]
     assigned = op_paths.assign_paths(parse_routes(routes), "x", op_paths.PathTree(set(), {"root"}), known_paths={})
     return [assigned[each] for each in operations]
 
@@ -72,5 +72,5 @@ def test_what_acts_is_a_write(method: str, path: str, text: str, writes: bool) -
 
 
 def test_tool_name_is_the_operation_id_in_snake_case() -> None:
-    assert choose_tool_name(Route("", "GET", "/pets/{id}", operation_id="pets/getById")) == "pets_get_by_id"
-    assert choose_tool_name(Route("", "GET", "/pets/{id}")) == "get_pets_id"
+    assert choose_tool_name(NamedRoute("", "GET", "/pets/{id}", operation_id="pets/getById")) == "pets_get_by_id"
+    assert choose_tool_name(NamedRoute("", "GET", "/pets/{id}")) == "get_pets_id"
