@@ -85,8 +85,9 @@ def check_value(root: Any, limits: Limits = REQUEST_LIMITS) -> None:
         else:
             stack.extend((item, depth + 1) for item in value)
         if values + len(stack) > limits.values:
-            message = f"The body contains more than {limits.values} values. Send fewer at a time."
-            raise NotStrictJSON("too_large", message)
+            raise NotStrictJSON(
+                "too_large", f"The body contains more than {limits.values} values. Send fewer at a time."
+            )
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

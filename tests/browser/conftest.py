@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
@@ -20,9 +20,9 @@ from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
 from gateway.demo import activity
 from gateway.jobs import runner
-from gateway.models import Client, UsedConfirmation
+from gateway.models import Client, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
-from registry.models import OpEmbedding
+from registry.models import Connection, OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, role_matrix
 from tests.support.browser_users import BrowserUser
@@ -134,8 +134,24 @@ def _rows(server: Server) -> dict[str, Any]:
     Cohort.objects.get_or_create(flag=flag, name="pilot", defaults={"variant": "gateway", "percentage": 5})
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
+    create_remote_rows(at)
     ChatProfile.objects.create(user=User.objects.order_by("pk")[0], subject="demo-user")
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile
     return role_matrix.pick_row_of_each_model()
+
+
+def create_remote_rows(at: datetime) -> None:
+    """Create a sign-in of an end user at a service, and a file that an op answered."""
+    crm = Connection.objects.create(name="crm", kind="http", base_url="https://crm.example.com")
+    UserGrant.objects.create(connection=crm, subject="demo-user", access_token="x")
+    StoredFile.objects.create(
+        client=Client.objects.order_by("pk")[0],
+        name="invoice.csv",
+        content_type="text/csv",
+        content=b"a",
+        size=1,
+        created_at=at,
+        expires_at=at + timedelta(days=1),
+    )

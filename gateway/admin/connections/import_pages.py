@@ -15,7 +15,6 @@ from registry.imports import import_job
 from registry.imports.import_job import ImportRefused
 from registry.models import Connection, DocumentImport
 
-RELOAD_SECONDS = 2  # of the page while its import works
 RECENT = 10
 
 
@@ -57,8 +56,7 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
             if request.method == "POST" and form.is_valid() and _start(row, form):
                 return redirect("admin:registry_documentimport", row.pk)
             context["form"] = form
-        is_working = row.state in (DocumentImport.State.READING, DocumentImport.State.IMPORTING)
-        context["reload_seconds"] = RELOAD_SECONDS if is_working else None
+        context["is_working"] = row.state in (DocumentImport.State.READING, DocumentImport.State.IMPORTING)
         return self._render(request, "gateway/connections/document_import.html", context)
 
     def _require_permission(self, request: HttpRequest) -> None:
