@@ -46,7 +46,12 @@ class BenchmarkServer:
 
 @contextmanager
 def run_server(
-    arguments: Sequence[str], environment: Mapping[str, str], *, probe: str, log: IO[str] | None = None
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    probe: str,
+    log: IO[str] | None = None,
+    python: str = PYTHON,
 ) -> Iterator[BenchmarkServer]:
     """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted.
 
@@ -55,7 +60,7 @@ def run_server(
     port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [PYTHON, *arguments, "--port", str(port)],
+        [python, *arguments, "--port", str(port)],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdout=log,
