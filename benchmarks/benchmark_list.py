@@ -62,7 +62,8 @@ BENCHMARKS = (
     ),
     Benchmark(("chat.context.tokens", "chat.context.saved"), chat.measure_context),
     Benchmark(("connect.overhead.ms",), connect.measure_overhead),
-    Benchmark(tuple(connect.PEERS), connect.measure_peers),
+    Benchmark(("connect.vs_fastmcp_proxy",), connect.measure_fastmcp),
+    Benchmark(("connect.vs_contextforge",), connect.measure_contextforge),
     Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
     Benchmark(

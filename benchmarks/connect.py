@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import repeat
 from statistics import median as middle
 
 from benchmarks import figures, load, orders_service, servers, timing
@@ -24,8 +25,8 @@ from core.deadlines import Deadline
 
 ROUNDS = 9
 ROUND_SECONDS = 0.6
+PEER_ROUNDS, PEER_SECONDS = 5, 2.0  # longer rounds: slow peers answer few calls in one
 OPERATIONS = 1_000  # in the imported document
-PEERS = {"connect.vs_fastmcp_proxy": FASTMCP, "connect.vs_contextforge": CONTEXTFORGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class ConnectedGateway:
 
 def measure_overhead(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what the gateway adds to a read of a service, with API key, validation and call event."""
-    with _serve_connected(lab) as gateway:
+    with _serve_connected(lab, "overhead") as gateway:
         timing.warm_up(gateway.address, [gateway.call])
         _time_direct_calls(gateway.service)
         rounds = [
@@ -50,13 +51,14 @@ def measure_overhead(lab: Lab) -> list[BenchmarkFigure]:
     return [figures.build_median_figure("connect.overhead.ms", rounds, "ms", against)]
 
 
-def measure_peers(lab: Lab) -> list[BenchmarkFigure]:
-    """Compare the calls a second of a read of a service with those of other gateways, if they are installed."""
-    peers = {name: peer for name, peer in PEERS.items() if _is_installed(peer)}
-    if not peers:
-        return []
-    with _serve_connected(lab) as gateway:
-        return [_compare_with_peer(name, peer, gateway) for name, peer in peers.items()]
+def measure_fastmcp(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare the calls a second with those of FastMCP's proxy, if it is installed."""
+    return _compare_with_peer("connect.vs_fastmcp_proxy", FASTMCP, lab)
+
+
+def measure_contextforge(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare the calls a second with those of ContextForge, if it is installed."""
+    return _compare_with_peer("connect.vs_contextforge", CONTEXTFORGE, lab)
 
 
 def measure_import(lab: Lab) -> list[BenchmarkFigure]:
@@ -71,9 +73,9 @@ def measure_import(lab: Lab) -> list[BenchmarkFigure]:
 
 
 @contextmanager
-def _serve_connected(lab: Lab) -> Iterator[ConnectedGateway]:
-    """Serve the service, and the gateway with a connection to it."""
-    prepared = lab.get_empty_sqlite("connect")
+def _serve_connected(lab: Lab, name: str) -> Iterator[ConnectedGateway]:
+    """Serve the service, and the gateway with a connection to it, on a database with this name."""
+    prepared = lab.get_empty_sqlite(name)
     with servers.run_server(orders_service.ARGUMENTS, {}, probe="/") as upstream:
         service = f"http://{upstream.address[0]}:{upstream.address[1]}"
         op = lab.connect_service(prepared, service + orders_service.DOCUMENT_PATH)
@@ -94,23 +96,18 @@ def _time_direct_calls(service: str) -> float:
     return middle(latencies)
 
 
-def _is_installed(peer: Peer) -> bool:
+def _compare_with_peer(name: str, peer: Peer, lab: Lab) -> list[BenchmarkFigure]:
+    """Return the ratio of calls a second of a read, ours over the peer's; nothing if it is not installed."""
     if not peer.python:
         print(peer.explain_skip(), file=sys.stderr)
-    return bool(peer.python)
-
-
-def _compare_with_peer(name: str, peer: Peer, gateway: ConnectedGateway) -> BenchmarkFigure:
-    with peer.serve(peer.python, gateway.service) as server:
+        return []
+    with _serve_connected(lab, name) as gateway, peer.serve(peer.python, gateway.service) as server:
         _check_answer(server.address, server.call)
         rates = _measure_rates(gateway, server)
-    ratios = [ours / theirs for ours, theirs in rates]
     ours, theirs = (middle(side) for side in zip(*rates, strict=True))
-    against = (
-        f"calls/s of a read, {ours:.0f}/s over {theirs:.0f}/s of {peer.title}, concurrency {timing.CONNECTIONS}, "
-        "two workers each"
-    )
-    return figures.build_median_figure(name, ratios, "ratio", against)
+    setup = f"concurrency {timing.CONNECTIONS}, two workers each"
+    against = f"calls/s of a read, {ours:.0f}/s over {theirs:.0f}/s of {peer.title}, {setup}"
+    return [figures.build_median_figure(name, [ours / theirs for ours, theirs in rates], "ratio", against)]
 
 
 def _measure_rates(gateway: ConnectedGateway, server: PeerServer) -> list[tuple[float, float]]:
@@ -118,8 +115,12 @@ def _measure_rates(gateway: ConnectedGateway, server: PeerServer) -> list[tuple[
     sides = [(gateway.address, gateway.call), (server.address, server.call)]
     for address, call in sides:
         timing.warm_up(address, [call])
-    rounds = [[timing.measure_rate(address, [call]) for address, call in sides] for _ in range(ROUNDS)]
+    rounds = [[_measure_rate(address, call) for address, call in sides] for _ in range(PEER_ROUNDS)]
     return [(ours, theirs) for ours, theirs in rounds]
+
+
+def _measure_rate(address: Address, call: bytes) -> float:
+    return load.run_load(address, repeat(call), connections=timing.CONNECTIONS, seconds=PEER_SECONDS).per_second
 
 
 def _check_answer(address: Address, call: bytes) -> None:

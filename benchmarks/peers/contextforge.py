@@ -16,6 +16,7 @@ from core import http
 from core.deadlines import Deadline
 
 ARGUMENTS = ("-m", "uvicorn", "mcpgateway.main:app", "--workers", "2", "--log-level", "warning")
+START_SECONDS = 120.0  # it sets up its database first
 ADMIN = "admin@example.com"
 SECRET = "of no use outside a benchmark, and made for nothing else"  # noqa: S105
 VARIABLES = {
@@ -38,7 +39,9 @@ def serve_contextforge(python: str, service: str) -> Iterator[PeerServer]:
         variables = VARIABLES | {"DATABASE_URL": f"sqlite:///{folder}/peer.db"}
         with (Path(folder) / "log").open("w") as log:
             headers = {"Authorization": f"Bearer {_create_token(python, variables)}"}
-            with servers.run_server(ARGUMENTS, variables, probe="/health", log=log, python=python) as server:
+            with servers.run_server(
+                ARGUMENTS, variables, probe="/health", log=log, python=python, start_seconds=START_SECONDS
+            ) as server:
                 tool = _register_tool(server.address, service, headers)
                 yield PeerServer(server.address, build_tool_call("/rpc", headers, tool))
 
