@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import chat, measures
+from benchmarks import chat, connect, measures
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
@@ -61,6 +61,10 @@ BENCHMARKS = (
         chat.measure_streams,
     ),
     Benchmark(("chat.context.tokens", "chat.context.saved"), chat.measure_context),
+    Benchmark(("connect.overhead.ms",), connect.measure_overhead),
+    Benchmark(("connect.vs_fastmcp_proxy",), connect.measure_fastmcp),
+    Benchmark(("connect.vs_contextforge",), connect.measure_contextforge),
+    Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
     Benchmark(
         tuple(figure.format(name) for name in measures.SIZE_NAMES.values() for figure in SIZE_FIGURES),

@@ -64,6 +64,11 @@ GOALS = {
     "chat.exec.p95_ms": FigureGoal("<", 2_000),
     "chat.context.tokens": FigureGoal("<", 1_500),
     "chat.context.saved": FigureGoal("≥", 0.7),
+    "connect.overhead.ms": FigureGoal("<", 1),
+    "connect.vs_fastmcp_proxy": FigureGoal("≥", 5),
+    "connect.vs_contextforge": FigureGoal("≥", 12),
+    "connect.map.seconds": FigureGoal("<", 3),
+    "connect.import.seconds": FigureGoal("<", 15),
     "desk.ops.s": FigureGoal("<", 1),
     "desk.review.s": FigureGoal("<", 1),
 }

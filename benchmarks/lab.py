@@ -123,6 +123,19 @@ class Lab:
         """Fill a database with events and return the times of the reports (see benchmarks.reports)."""
         return self._run_command(prepared, "measure_reports", str(events))
 
+    def get_empty_sqlite(self, name: str) -> PreparedDatabase:
+        """Return a separate SQLite database without synthetic ops, for a document to import."""
+        return self._fill_once(f"sqlite:///{self._folder / f'{name}.sqlite3'}", 0)
+
+    def connect_service(self, prepared: PreparedDatabase, url: str) -> str:
+        """Import the OpenAPI document at an address, publish its ops, and return the op that the figures call."""
+        op: str = self._run_command(prepared, "connect_service", url)["op"]
+        return op
+
+    def measure_import(self, prepared: PreparedDatabase, operations: int) -> dict[str, Any]:
+        """Map and import a document into a database; return the seconds (see benchmarks.imports)."""
+        return self._run_command(prepared, "measure_import", str(operations))
+
     def serve_chat(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[BenchmarkServer]:
         """Serve the chat on a database, with extra environment variables."""
         environment = build_environment(prepared.url) | {"LLM_BASE_URL": ""} | variables

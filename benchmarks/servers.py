@@ -46,7 +46,13 @@ class BenchmarkServer:
 
 @contextmanager
 def run_server(
-    arguments: Sequence[str], environment: Mapping[str, str], *, probe: str, log: IO[str] | None = None
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    *,
+    probe: str,
+    log: IO[str] | None = None,
+    python: str = PYTHON,
+    start_seconds: float = START_SECONDS,
 ) -> Iterator[BenchmarkServer]:
     """Run a server until the block ends. Waits until GET `probe` returns 200. Raises ServerNotStarted.
 
@@ -55,7 +61,7 @@ def run_server(
     port = _find_free_port()
     # Its own session, so that Ctrl-C reaches only us and we can stop the server cleanly.
     process = subprocess.Popen(
-        [PYTHON, *arguments, "--port", str(port)],
+        [python, *arguments, "--port", str(port)],
         cwd=ROOT,
         env={**os.environ, **environment},
         stdout=log,
@@ -64,7 +70,7 @@ def run_server(
     )
     try:
         address = ("127.0.0.1", port)
-        _wait_until_ready(process, address, build_request("GET", probe, {}))
+        _wait_until_ready(process, address, build_request("GET", probe, {}), start_seconds)
         yield BenchmarkServer(address, process.pid)
     finally:
         _stop_process(process)
@@ -110,8 +116,10 @@ def _find_free_port() -> int:
         return port
 
 
-def _wait_until_ready(process: "subprocess.Popen[bytes]", address: Address, probe_request: bytes) -> None:
-    deadline = time.monotonic() + START_SECONDS
+def _wait_until_ready(
+    process: "subprocess.Popen[bytes]", address: Address, probe_request: bytes, seconds: float
+) -> None:
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise ServerNotStarted(f"The server exited with code {process.returncode}.")
@@ -119,7 +127,7 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", address: Address, prob
             send_once(address, probe_request)
             return
         time.sleep(0.05)
-    raise ServerNotStarted(f"The server did not answer within {START_SECONDS} seconds.")
+    raise ServerNotStarted(f"The server did not answer within {seconds:.0f} seconds.")
 
 
 def _stop_process(process: "subprocess.Popen[bytes]") -> None:

@@ -1,0 +1,50 @@
+"""Import a document into the database of a benchmark, and measure how long that takes."""
+
+import time
+from typing import Any
+
+import orjson
+from django.utils import timezone
+
+from benchmarks import rows
+from benchmarks.orders_document import READ_PATH, build_document
+from registry.imports import document_source, import_document, openapi_source
+from registry.imports.document_source import DocumentFiles
+from registry.imports.import_document import ReadDocument, Selection
+from registry.imports.run_import import ImportResult
+from registry.models import Connection
+from registry.releases import token_count_job
+
+GROUP = "service"
+URL = "http://127.0.0.1:9/openapi.json"  # nothing is fetched from it
+
+
+def connect_service(url: str) -> str:
+    """Import the document at an address, publish its ops, and return the path of the op that the figures call."""
+    result = _import(import_document.read_document(document_source.fetch_document(url)))
+    rows.publish_draft()
+    while token_count_job.count_batch():  # otherwise the servers would count tokens during the measurement
+        pass
+    return next(path for path, name in result.upstream_names.items() if name == f"GET {READ_PATH}")
+
+
+def measure_import(operations: int) -> dict[str, Any]:
+    """Return the seconds to map a document's operations, and to import them into the draft with all checks."""
+    files = DocumentFiles(URL, {URL: orjson.dumps(build_document(operations, "http://127.0.0.1:9"))})
+    started = time.perf_counter()
+    document = import_document.read_document(files)
+    mapped = len(openapi_source.build_source(document.content, whole=document.content).ops)
+    read = time.perf_counter()
+    imported = len(_import(document).upstream_names)
+    ended = time.perf_counter()
+    return {"mapped": mapped, "imported": imported, "map_s": read - started, "import_s": ended - read}
+
+
+def _import(document: ReadDocument) -> ImportResult:
+    """Import all operations of a document into the draft."""
+    fields = import_document.describe_connection(document.content)
+    connection = Connection.objects.create(name=GROUP, kind=Connection.Kind.HTTP, **fields)
+    result, _ = import_document.import_document(
+        document, Selection(), group=GROUP, connection=connection, by=rows.ACTOR, at=timezone.now()
+    )
+    return result
