@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema_rs
 
 METHODS = ("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE")
+READ_METHODS = ("GET", "HEAD", "OPTIONS")  # which by HTTP's rules change nothing
 LOCATIONS = ("path", "query", "header", "cookie")
 # The styles that OpenAPI 3.1 allows for each location; the first is the default.
 STYLES = {

@@ -3,11 +3,12 @@
 The answer comes from a try of the op. It goes to the browser, signed, and back: nothing of it is stored.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
 from django import forms
+from django.conf import settings
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils import timezone
@@ -52,13 +53,14 @@ class AnswerFieldsForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class FieldsPreview:
-    """What a model would see of a recorded answer: its JSON, tokens of the whole and of this, and warnings."""
+    """What a model would see of a recorded answer: its JSON, tokens of the whole, of this, and of a call; warnings."""
 
     form: AnswerFieldsForm
     shown: str
     tokens_before: int
     tokens_after: int
     warnings: list[str]
+    limit: int = field(default_factory=lambda: settings.GATEWAY_RESULT_TOKENS)
 
 
 def start_preview(op: Op, result: dict[str, Any]) -> FieldsPreview | None:

@@ -90,7 +90,8 @@ def fetch(url: str) -> bytes:
     except http.OutgoingError as error:
         raise UnreadableDocument(f"{_shorten(url)} cannot be fetched. {error}") from None
     if response.status != 200:
-        raise UnreadableDocument(f"{_shorten(url)} answered with status {response.status}. Send its final address.")
+        hint = "Send its final address" if 300 <= response.status < 400 else "Check the address"
+        raise UnreadableDocument(f"{_shorten(url)} answered with status {response.status}. {hint}.")
     return response.body
 
 
@@ -119,4 +120,4 @@ class _LocalFiles(DocumentFiles):
 def _shorten(url: str) -> str:
     """Return an address without its query, which may hold a token."""
     parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname or ''}{parts.path}"[:200]
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:200]

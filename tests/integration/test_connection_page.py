@@ -161,7 +161,7 @@ def test_changed_definition_is_shown_and_approved(
 
     page = read(admin_client.post(url_of("check", pets), follow=True))
     assert "2 changed." in page
-    assert "2 definitions changed upstream. The ops still send what was imported." in page
+    assert "2 definitions changed upstream. What was imported is still sent." in page
     assert api.exec("pets.pet.list")["ok"] is True
 
     changes = read(admin_client.get(url_of("changes", pets)))
@@ -222,7 +222,7 @@ BY_HAND = {
     "description": "",
     "method": "POST",
     "address": "/invoices/{invoice_id}/pay?source=agent",
-    "changes_data": "on",
+    "kind": "",
     "argument-TOTAL_FORMS": "3",
     "argument-INITIAL_FORMS": "0",
     **{
@@ -250,6 +250,7 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         "query": {"source": "agent"},
         "body": {"content_type": "application/json", "properties": {"amount": {}}},
     }
+    assert op.kind == "write"
     assert op.parameters_schema["required"] == ["invoice_id", "amount"]
     assert "Added shop.invoice.pay to the draft." in read(tried)
     publish()
@@ -263,6 +264,8 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
     [
         ({"op": READ}, "already exists"),
         ({"op": f"{READ}.more"}, f"{READ} is an op, so nothing can be below it."),
+        ({"address": "https://other.example/x"}, "Send only the path below the base URL"),
+        ({"method": "DELETE", "kind": "read"}, "DELETE changes something. Choose write."),
         ({"address": "/a/{unknown}"}, "The path has {unknown}, but no parameter with this name."),
         ({"argument-1-value": "much"}, "This is no number."),
         ({"argument-2-name": "Host"}, "Host is no header that an argument may set."),

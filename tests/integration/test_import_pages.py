@@ -147,7 +147,7 @@ def test_document_that_cannot_be_fetched_is_said(admin_client: HttpClient, http_
 
     page = read(send_document(admin_client, url=http_upstream.server.url("/openapi.json?token=canary")))
 
-    assert "answered with status 404. Send its final address." in page
+    assert "answered with status 404. Check the address." in page
     assert DocumentImport.objects.get().error.count("canary") == 0
 
 

@@ -51,12 +51,31 @@ class OpByHandForm(forms.Form):
         widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "/orders/{order_id}?expand=lines"}),
         help_text="Below the connection's base URL. {name} is an argument; a query here is sent in every call.",
     )
-    changes_data = forms.BooleanField(
-        label="It changes something",
+    kind = forms.ChoiceField(
+        choices=[("", "by its method"), *Op.Kind.choices],
         required=False,
-        widget=UnfoldBooleanWidget,
-        help_text="A write. Leave empty for what only reads, also with POST.",
+        widget=UnfoldAdminSelectWidget,
+        help_text="GET reads, other methods write. Choose read for a POST that only searches.",
     )
+
+    def clean_address(self) -> str:
+        """Refuse a whole address: the connection says where the service is."""
+        address: str = self.cleaned_data["address"]
+        if "://" in address or address.startswith("//"):
+            raise forms.ValidationError("Send only the path below the base URL, such as /orders/{order_id}.")
+        return address
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a read with a method that changes something: reads are sent again, and tried for real."""
+        cleaned = super().clean() or {}
+        if cleaned.get("kind") == Op.Kind.READ and cleaned.get("method") in ("PUT", "PATCH", "DELETE"):
+            self.add_error("kind", f"{cleaned['method']} changes something. Choose write.")
+        return cleaned
+
+    def is_write(self) -> bool:
+        """Return whether the op writes."""
+        kind: str = self.cleaned_data["kind"]
+        return kind == Op.Kind.WRITE if kind else self.cleaned_data["method"] not in request_mapping.READ_METHODS
 
 
 class ArgumentForm(forms.Form):
@@ -142,7 +161,7 @@ def _add_op(request: HttpRequest, connection: Connection, form: OpByHandForm, ar
         description=data["description"],
         method=data["method"],
         address=data["address"],
-        is_write=data["changes_data"],
+        is_write=form.is_write(),
         arguments=[
             HandMadeArgument(
                 row["name"], row["place"], row["type"], row["is_required"], row["description"], row.get("parsed")

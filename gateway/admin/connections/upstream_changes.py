@@ -65,6 +65,6 @@ def approve(connection: Connection, names: Sequence[str], *, by: str, at: dateti
 
 
 def _diff(before: dict[str, Any], after: dict[str, Any]) -> tuple[ChangedPassage, ...]:
-    names = sorted(after.keys() | before.keys() - _OWN_FIELDS)
+    names = sorted((after.keys() | before.keys()) - _OWN_FIELDS)
     pairs = {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
     return help_diff.diff_fields(pairs)

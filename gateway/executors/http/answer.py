@@ -1,7 +1,7 @@
 """Read the answer of an upstream into the result of a call."""
 
-from email.message import EmailMessage
-from typing import Any
+from email.headerregistry import ContentDispositionHeader, HeaderRegistry
+from typing import Any, cast
 
 from core import http, strict_json
 from core.strict_json import NotStrictJSON
@@ -17,6 +17,7 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"application/xml", "application/yaml", "application/x-yaml", "application/x-ndjson"})
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252", "utf-16"})
 FILE_NAME = "answer"
+_HEADERS = HeaderRegistry()
 # What is wrong with an answer, by the code of NotStrictJSON, whose messages speak to who sent the text.
 JSON_PROBLEMS = {
     "invalid_utf8": "it is not UTF-8",
@@ -42,16 +43,21 @@ def read_result(response: http.Response, work: UpstreamCall, *, accept: str) -> 
         raise _build_broken_error("it is a web page and not JSON")
     if is_json_type(base) or _looks_like_json(body, base):
         return wrap_value(clean_value(parse_json(body)))
-    if base.startswith("text/") or base.endswith("+xml") or base in TEXT_TYPES:
+    disposition = _read_disposition(response)
+    if disposition.content_disposition != "attachment" and is_text_type(base):
         return {"text": cleanup.strip_hidden_characters(decode_text(body, content_type))}
-    name = _read_file_name(response.headers.get("content-disposition", ""))
+    name = disposition.params.get("filename") or FILE_NAME
     return {"file": stored_files.store_file(work, name, base or "application/octet-stream", body)}
 
 
-def _read_file_name(content_disposition: str) -> str:
-    header = EmailMessage()
-    header["content-disposition"] = content_disposition.replace("\r", " ").replace("\n", " ")
-    return header.get_filename() or FILE_NAME
+def is_text_type(base: str) -> bool:
+    """Return whether a content type, without its parameters, is text that a model can read."""
+    return base.startswith("text/") or base.endswith("+xml") or base in TEXT_TYPES
+
+
+def _read_disposition(response: http.Response) -> ContentDispositionHeader:
+    header = response.headers.get("content-disposition", "").replace("\r", " ").replace("\n", " ")
+    return cast(ContentDispositionHeader, _HEADERS("content-disposition", header))
 
 
 def parse_json(body: bytes) -> Any:

@@ -19,8 +19,8 @@ class UnsendableArgument(ValueError):
 
 
 def build_pointer(*path: str) -> str:
-    """Return the JSON pointer of an argument, or of a value inside it, in the body of a call."""
-    return json_pointer.build(["args", *path])
+    """Return the JSON pointer of an argument, or of a value inside it, in the args."""
+    return json_pointer.build(path)
 
 
 def build_invalid_args_error(problems: Sequence[UnsendableArgument]) -> InvalidRequestError:

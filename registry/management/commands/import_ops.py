@@ -48,6 +48,8 @@ class Command(BaseCommand):
         note = f"Import of {source_name} into {group}"
         result, source = self._import(options, note)
         self.stdout.write(import_report.format_report(result, source, show_all=show_all))
+        if options["format"] == OPENAPI and not options["publish"]:
+            self.stdout.write("They are in the draft. Enter the credentials of their connection, then publish.")
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
@@ -110,6 +112,10 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
     document = import_document.read_document(_read_files(options["source"]))
     connection = _get_connection(options, document)
     selection = Selection(options["tag"], options["method"], options["search"])
+    if not document.pick(selection).ops:
+        tags = sorted({tag for operation in document.content.operations for tag in operation.tags})
+        known = f" Its tags are {', '.join(map(escape_for_terminal, tags[:20]))}." if tags else ""
+        raise CommandError(f"No operation of the document matches.{known} Nothing was imported.")
     return import_document.import_document(
         document, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
     )

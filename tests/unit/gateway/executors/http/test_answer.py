@@ -13,10 +13,20 @@ JSON = "application/json"
 FILE = {"id": "f1", "name": "answer", "content_type": "image/png", "size": 4, "url": "/files/f1"}
 
 
-def read(body: bytes, content_type: str, *, status: int = 200, accept: str = JSON) -> Any:
+def read(body: bytes, content_type: str, *, status: int = 200, accept: str = JSON, disposition: str = "") -> Any:
     work: Any = None
     headers = {"content-type": content_type} if content_type else {}
+    headers |= {"content-disposition": disposition} if disposition else {}
     return answer.read_result(Response(status, "", headers, body, 0), work, accept=accept)
+
+
+def test_attachment_is_a_file_with_its_name_also_if_it_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    stored: list[Any] = []
+    monkeypatch.setattr(answer.stored_files, "store_file", lambda *args: stored.append(args[1:]) or FILE)
+
+    assert read(b"a,b", "text/csv", disposition='attachment; filename="items.csv"') == {"file": FILE}
+    assert read(b"a,b", "text/csv", disposition="inline") == {"text": "a,b"}
+    assert stored == [("items.csv", "text/csv", b"a,b")]
 
 
 @for_each(

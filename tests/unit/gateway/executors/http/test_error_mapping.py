@@ -89,26 +89,26 @@ def test_retry_after_is_handed_on_within_limits(value: str, seconds: str | None)
     "body, errors",
     [
         # RFC 9457 and its pointers.
-        ({"title": "Bad", "errors": [{"pointer": "#/sku", "detail": "Unknown."}]}, [("/args/product", "Unknown.")]),
-        ({"errors": [{"pointer": "#/lines/0/n", "detail": "Odd."}]}, [("/args/lines/0/n", "Odd.")]),
+        ({"title": "Bad", "errors": [{"pointer": "#/sku", "detail": "Unknown."}]}, [("/product", "Unknown.")]),
+        ({"errors": [{"pointer": "#/lines/0/n", "detail": "Odd."}]}, [("/lines/0/n", "Odd.")]),
         # FastAPI.
-        ({"detail": [{"loc": ["path", "id"], "msg": "No id."}]}, [("/args/order_id", "No id.")]),
-        ({"detail": [{"loc": ["body", "lines", 0], "msg": "Odd."}]}, [("/args/lines/0", "Odd.")]),
+        ({"detail": [{"loc": ["path", "id"], "msg": "No id."}]}, [("/order_id", "No id.")]),
+        ({"detail": [{"loc": ["body", "lines", 0], "msg": "Odd."}]}, [("/lines/0", "Odd.")]),
         # Django REST framework.
-        ({"sku": ["Too short.", "Too odd."]}, [("/args/product", "Too short. Too odd.")]),
-        ({"non_field_errors": ["Bad."]}, [("/args", "Bad.")]),
+        ({"sku": ["Too short.", "Too odd."]}, [("/product", "Too short. Too odd.")]),
+        ({"non_field_errors": ["Bad."]}, [("", "Bad.")]),
         # JSON:API.
-        ({"errors": [{"source": {"pointer": "/data/attributes/sku"}, "detail": "No."}]}, [("/args/product", "No.")]),
-        ({"errors": [{"source": {"parameter": "id"}, "title": "No."}]}, [("/args/order_id", "No.")]),
+        ({"errors": [{"source": {"pointer": "/data/attributes/sku"}, "detail": "No."}]}, [("/product", "No.")]),
+        ({"errors": [{"source": {"parameter": "id"}, "title": "No."}]}, [("/order_id", "No.")]),
         # Rails, Laravel, ASP.NET.
         (
             {"message": "Bad", "errors": {"sku": ["No."], "X-Shop": "No shop."}},
-            [("/args/product", "No."), ("/args/shop", "No shop.")],
+            [("/product", "No."), ("/shop", "No shop.")],
         ),
         # Google.
         (
             {"error": {"message": "Bad", "details": [{"field": "sku", "description": "No."}]}},
-            [("/args/product", "No.")],
+            [("/product", "No.")],
         ),
         # Nothing about a field.
         ({"error": {"message": "Bad"}}, []),
@@ -130,7 +130,7 @@ def test_field_errors_name_arguments(body: Any, errors: list[tuple[str, str]]) -
 def test_field_errors_of_a_whole_body_are_inside_its_argument() -> None:
     error = build(400, {"errors": [{"pointer": "/lines/0", "detail": "Odd."}]}, mapping=WHOLE_BODY)
 
-    assert [each.path for each in error.field_errors] == ["/args/order/lines/0"]
+    assert [each.path for each in error.field_errors] == ["/order/lines/0"]
 
 
 @for_each(

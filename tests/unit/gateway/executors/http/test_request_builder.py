@@ -98,7 +98,7 @@ def test_values_that_share_a_segment_make_no_dots(first: str, second: str) -> No
     ],
 )
 def test_bad_path_value_is_an_error_of_its_argument(value: Any, code: str) -> None:
-    assert find_field_errors({"id": value}) == [("/args/id", code)]
+    assert find_field_errors({"id": value}) == [("/id", code)]
 
 
 def test_all_bad_arguments_are_named_at_once() -> None:
@@ -111,7 +111,7 @@ def test_all_bad_arguments_are_named_at_once() -> None:
 
     errors = find_field_errors(args, path="/{a}/{b}", parameters=parameters)
 
-    assert errors == [("/args/a", "path_traversal"), ("/args/x~1y", "required"), ("/args/H", "header_value")]
+    assert errors == [("/a", "path_traversal"), ("/x~1y", "required"), ("/H", "header_value")]
 
 
 @given(value=texts)
@@ -243,7 +243,7 @@ def test_unknown_file_is_an_error_of_its_argument() -> None:
     for value in ("f1", 7):
         with pytest.raises(InvalidRequestError) as error:
             build_request(mapping, {"photo": value}, CONFIG, load_file=refuse)
-        assert [(each.path, each.code) for each in error.value.field_errors] == [("/args/photo", "file")]
+        assert [(each.path, each.code) for each in error.value.field_errors] == [("/photo", "file")]
 
 
 def test_request_has_no_repr_that_logs_could_show() -> None:
