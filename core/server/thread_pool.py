@@ -3,10 +3,15 @@
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 
+from django.db import connections
+
 log = logging.getLogger(__name__)
+
+MOST_LENT = 200  # threads of a pool that may wait for other servers; further ones wait in their own place
 
 Work = Callable[[], None]
 
@@ -18,15 +23,22 @@ class TooManyCalls(Exception):
 class ThreadPool:
     """A number of threads and the queue from which they take work, in the order in which it came.
 
+    A thread that waits for another server lends its place: if no thread is idle, one more is started. So `threads` is
+    how many calls compute at a time, whatever the number of those that wait.
+
     Only the event loop may call `submit` and `release`: they are not locked.
     """
 
     def __init__(self, name: str, threads: int, *, most_per_address: int | None = None) -> None:
+        self._name = name
+        self._size = threads
         self._queue: SimpleQueue[Work] = SimpleQueue()
         self._most_per_address = most_per_address
         self._calls_by_address: Counter[str] = Counter()
-        for number in range(threads):
-            threading.Thread(target=self._run_loop, name=f"{name}-{number}", daemon=True).start()
+        self._lock = threading.Lock()
+        self._idle = self._lent = self._started = 0
+        for _ in range(threads):
+            self._start_thread()
 
     def submit(self, address: str, work: Work) -> None:
         """Queue some work for a client's address, to be followed by `release`. Raises TooManyCalls."""
@@ -43,11 +55,56 @@ class ThreadPool:
             if not self._calls_by_address[address]:
                 del self._calls_by_address[address]
 
+    @contextmanager
+    def lend(self) -> Iterator[None]:
+        """Let another thread take work while this one waits."""
+        with self._lock:
+            self._lent += 1
+            is_needed = self._idle == 0 and self._lent <= MOST_LENT
+        if is_needed:
+            self._start_thread()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._lent -= 1
+
+    def _start_thread(self) -> None:
+        self._started += 1
+        with self._lock:
+            self._idle += 1  # from now on: two threads that lend at the same time start two
+        threading.Thread(target=self._run_loop, name=f"{self._name}-{self._started}", daemon=True).start()
+
     def _run_loop(self) -> None:
+        _this_thread.pool = self
         while True:
             work = self._queue.get()
+            with self._lock:
+                self._idle -= 1
             try:
                 work()
             except Exception:  # a bug in the server: the thread goes on with the next call
                 log.exception("server.thread_failed")
             del work  # a waiting thread would hold the last request
+            with self._lock:
+                if self._idle >= self._size:  # it was started while others waited
+                    break
+                self._idle += 1
+        connections.close_all()
+
+
+_this_thread = threading.local()
+
+
+@contextmanager
+def lend_thread() -> Iterator[None]:
+    """Let another thread of the pool take work while this one waits for another server.
+
+    Does nothing in a thread of no pool.
+    """
+    pool: ThreadPool | None = getattr(_this_thread, "pool", None)
+    if pool is None:
+        yield
+        return
+    with pool.lend():
+        yield

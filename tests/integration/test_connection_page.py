@@ -12,7 +12,7 @@ from django.utils import timezone
 from analytics.events import event_log
 from analytics.models import AuditEntry
 from gateway.models import ConnectionSecret
-from registry.catalog import cache, connections
+from registry.catalog import cache, connections, switches
 from registry.imports import drift
 from registry.models import Connection, Op, UpstreamDefinition
 from registry.releases import publishing
@@ -146,6 +146,23 @@ def test_failed_test_says_why(pets: Connection, admin_client: HttpClient, http_u
     page = read(admin_client.post(url_of("test", pets), follow=True))
 
     assert "pets.pet.list failed in" in page
+
+
+def test_connection_is_switched_off_and_on_on_its_page(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    connection = Connection.objects.get(name=NAME)
+    switch = {"_selected_action": connection.pk, "reason": "It is down."}
+    url = reverse("admin:registry_connection_changelist")
+    assert "Switch off now" in read(admin_client.get(url_of("change")))
+
+    admin_client.post(url, switch | {"action": "switch_off"})
+    switches.refresh_switches()
+
+    assert "shop is switched off: It is down." in read(admin_client.get(url_of("change")))
+    assert api.exec(READ, {"order_id": "7"})["error"]["details"]["reason"] == "switched_off"
+    assert shop.requests == []
+    admin_client.post(url, switch | {"action": "switch_on"})
+    switches.refresh_switches()
+    assert api.exec(READ, {"order_id": "7"})["ok"] is True
 
 
 def test_nothing_changed_upstream(pets: Connection, admin_client: HttpClient) -> None:

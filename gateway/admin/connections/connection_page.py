@@ -119,6 +119,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
                 "secrets": describe_secrets(row),
                 "circuit": circuit_breaker.get_state(row.name),
                 "may_import": self.has_import_permission(request),
+                "may_switch": self.has_switch_permission(request),
             }
         return super().render_change_form(request, context, *args, **kwargs)
 

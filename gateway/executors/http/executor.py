@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 
 from core import http
+from core.database_pool import return_connection
+from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, build_outcome_unknown_error
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.http import (
@@ -63,6 +65,7 @@ class HttpExecutor:
         return PreparedCall(config, mapping, request, rules, has_key, signed=request)
 
     def authorize(self, work: UpstreamCall, prepared: PreparedCall) -> PreparedCall:
+        # Fetching a token reads and writes rows, so the thread keeps its place.
         return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
@@ -90,7 +93,8 @@ class HttpExecutor:
 
 def _send_signed(prepared: PreparedCall) -> http.Response:
     try:
-        response = sending.send(prepared.signed, prepared.config, prepared.rules)
+        with lend_thread(), return_connection():
+            response = sending.send(prepared.signed, prepared.config, prepared.rules)
     except http.OutgoingError as error:
         raise transport_errors.to_api_error(error, is_write=prepared.rules.is_write) from None
     return secret_redaction.redact_response(response, prepared.request, prepared.signed)

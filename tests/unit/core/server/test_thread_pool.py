@@ -1,0 +1,83 @@
+"""Threads that wait for other servers do not keep further calls waiting."""
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from core.server import thread_pool
+from core.server.thread_pool import ThreadPool, lend_thread
+
+WITHIN = 30  # seconds; a busy machine takes its time
+
+
+def wait_elsewhere(released: threading.Event, began: threading.Semaphore, *, lends: bool) -> Callable[[], None]:
+    def work() -> None:
+        began.release()
+        if lends:
+            with lend_thread():
+                released.wait(WITHIN)
+        else:
+            released.wait(WITHIN)
+
+    return work
+
+
+def count_threads(name: str) -> int:
+    return sum(thread.name.startswith(f"{name}-") for thread in threading.enumerate())
+
+
+def test_calls_run_while_others_wait_elsewhere() -> None:
+    pool, released, began, done = ThreadPool("lender", 2), threading.Event(), threading.Semaphore(0), threading.Event()
+    for _ in range(20):
+        pool.submit("", wait_elsewhere(released, began, lends=True))
+    for _ in range(20):
+        assert began.acquire(timeout=WITHIN)
+
+    pool.submit("", done.set)
+
+    assert done.wait(WITHIN)
+    assert count_threads("lender") <= 23
+    released.set()
+    for _ in range(100):  # each takes work once more, and the spare ones end
+        ended = threading.Event()
+        pool.submit("", ended.set)
+        assert ended.wait(WITHIN)
+    assert count_threads("lender") < 20
+
+
+def test_calls_that_lend_nothing_keep_their_number() -> None:
+    pool, released, began, done = ThreadPool("holder", 2), threading.Event(), threading.Semaphore(0), threading.Event()
+    for _ in range(2):
+        pool.submit("", wait_elsewhere(released, began, lends=False))
+        assert began.acquire(timeout=WITHIN)
+
+    pool.submit("", done.set)
+
+    assert not done.wait(0.2)
+    released.set()
+    assert done.wait(WITHIN)
+    assert count_threads("holder") == 2
+
+
+def test_an_idle_thread_is_used_before_one_is_started() -> None:
+    pool, released, began = ThreadPool("idler", 2), threading.Event(), threading.Semaphore(0)
+    pool.submit("", wait_elsewhere(released, began, lends=True))
+    assert began.acquire(timeout=WITHIN)
+
+    assert count_threads("idler") == 2
+    released.set()
+
+
+def test_no_more_threads_are_started_than_may_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(thread_pool, "MOST_LENT", 3)
+    pool, released, began = ThreadPool("limited", 1), threading.Event(), threading.Semaphore(0)
+    for _ in range(10):
+        pool.submit("", wait_elsewhere(released, began, lends=True))
+    for _ in range(4):
+        assert began.acquire(timeout=WITHIN)
+
+    assert not began.acquire(timeout=0.2)
+    released.set()
+    for _ in range(6):
+        assert began.acquire(timeout=WITHIN)
