@@ -73,7 +73,30 @@ class SchemaConverter:
             else:
                 converted |= clean_keyword(keyword, value, schema)
         _drop_read_only(schema, converted)
-        return merge_unions(schema, converted), size
+        return self._fold_null(merge_unions(schema, converted), uses), size
+
+    def _fold_null(self, schema: Schema, uses: set[str]) -> Schema:
+        """Return a schema that allows null beside one other, as a type list.
+
+        Of alternatives, an error can only say that none fits. So it can say what is wrong inside of the other one.
+        """
+        branches = schema.get("anyOf", ())
+        others = [each for each in branches if each != {"type": "null"}]
+        if len(branches) != 2 or len(others) != 1:
+            return schema
+        (other,) = others
+        if list(other) == ["$ref"]:
+            name = other["$ref"].removeprefix("#/$defs/")
+            other = self._definitions.get(name, {})
+            if other.get("type") != "object":
+                return schema
+            uses |= self._uses[name]
+        if not isinstance(other.get("type"), str):
+            return schema
+        folded = {**other, "type": [other["type"], "null"]}
+        if "enum" in folded:
+            folded["enum"] = [*folded["enum"], None]
+        return folded | {key: value for key, value in schema.items() if key != "anyOf"}
 
     def _convert_reference(self, schema: Schema, url: str, uses: set[str]) -> Schema:
         ref = schema.get("$ref")

@@ -29,6 +29,11 @@ def query(name: str, schema: Any, **fields: Any) -> dict[str, Any]:
         ("3.1.0", {"type": ["string", "null"], "const": "a"}, {"type": ["string", "null"], "const": "a"}),
         ("3.1.0", {"oneOf": [TEXT, {"type": "integer"}]}, {"anyOf": [TEXT, {"type": "integer"}]}),
         ("3.1.0", {"type": "string", "pattern": "(?=a)b", "xml": {}, "x-a": 1, "title": "T"}, TEXT),
+        (
+            "3.1.0",
+            {"anyOf": [{"enum": ["a"], "type": "string"}, {"type": "null"}]},
+            {"enum": ["a", None], "type": ["string", "null"]},
+        ),
         ("3.1.0", {"type": "text", "minLength": -1, "enum": []}, {}),
         ("3.1.0", {"type": "array", "items": True}, {"type": "array", "items": True}),
         ("3.1.0", {"$id": "https://a.b", "$anchor": "x", "type": "string"}, TEXT),
@@ -64,6 +69,17 @@ def test_named_schemas_are_defined_once_also_in_circles() -> None:
     assert operation.mapped.schema["properties"]["node"] == {"$ref": "#/$defs/Node"}
     assert operation.mapped.schema["$defs"] == {
         "Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}
+    }
+
+
+def test_null_beside_a_named_object_is_a_type_of_it() -> None:
+    place = {"type": "object", "properties": {"city": TEXT}}
+    nullable = {"anyOf": [{"$ref": "#/components/schemas/Place"}, {"type": "null"}], "description": "Where"}
+    operation = map_operation(query("place", nullable), components={"schemas": {"Place": place}})
+
+    assert operation.mapped.schema["properties"]["place"] == place | {
+        "type": ["object", "null"],
+        "description": "Where",
     }
 
 
