@@ -21,6 +21,7 @@ from registry.models import Connection, DocumentImport
 MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the process that also answers calls
 MAX_LISTED_REFUSALS = 200
 MAX_LISTED_TAGS = 300
+MAX_LISTED_OPERATIONS = 500
 STOPPED_AFTER = timedelta(minutes=10)  # without a sign of life
 KEPT_FOR = timedelta(days=30)
 
@@ -133,6 +134,7 @@ def _describe(document: ReadDocument) -> dict[str, Any]:
         "title": content.title[:200],
         "version": content.version[:60],
         "operations": len(content.operations),
+        "listed": [[each.name, each.mapped.summary] for each in content.operations[:MAX_LISTED_OPERATIONS]],
         "deprecated": sum(operation.is_deprecated for operation in content.operations),
         "tags": sorted(tags.items())[:MAX_LISTED_TAGS],
         "methods": sorted(methods.items()),

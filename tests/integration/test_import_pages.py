@@ -68,6 +68,7 @@ def read(page: HttpResponse) -> str:
 def test_text_becomes_ops_of_a_new_connection(admin_client: HttpClient) -> None:
     page = send_document(admin_client, text=json.dumps(DOCUMENT))
     assert "<strong>Pets</strong> 1: 3 operations, 1 of them deprecated; 1 cannot be imported." in read(page)
+    assert "<code>GET /pets</code> List pets</li>" in read(page)
     assert "<code>TRACE /toys</code> The gateway does not send TRACE requests." in read(page)
 
     done = read(pick(admin_client, page, tags=["pets"]))
