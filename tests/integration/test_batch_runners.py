@@ -63,11 +63,11 @@ def test_waiting_thread_leaves_the_entries_to_running_threads(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(broker, "get_thread_count", lambda: 2)
-    monkeypatch.setattr(service, "WORKER_HEAD_START", 1.0)  # a busy machine may start no thread for a while
+    monkeypatch.setattr(service, "WORKER_HEAD_START", 3.0)  # a busy machine may start no thread for a while
     monkeypatch.setattr(service, "STANDSTILL_SECONDS", 20.0)
-    slow_down_op(monkeypatch, "list_onto_tasks", 1.2)  # longer than the waiting thread's patience
+    slow_down_op(monkeypatch, "list_onto_tasks", 3.2)  # longer than the waiting thread's patience
 
-    batch = send_batch(api, *[LIST] * 6, mode="parallel")
+    batch = send_batch(api, *[LIST] * 4, mode="parallel")
 
     assert batch["ok"], batch
     assert batch["meta"]["warnings"] == []
