@@ -48,7 +48,7 @@ def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequ
     result, warnings = project(outcome.result, request.fields or work.op.result_fields)
     limit = request.max_tokens or settings.GATEWAY_RESULT_TOKENS
     start = _read_cursor(request.cursor, work)
-    if start == 0 and _count(result) <= limit:
+    if start == 0 and _fits(result, limit):
         return ShapedResponse(_replace(outcome, result, warnings))
     cut, end, more = _cut(result, limit, start)
     next_cursor = _build_cursor(end, work) if end is not None else ""
@@ -187,6 +187,12 @@ def _get(value: Mapping[str, Any], path: Path) -> list[Any]:
 def _set(value: dict[str, Any], path: Path, rows: list[Any]) -> dict[str, Any]:
     name, *rest = path
     return {**value, name: _set(value[name], tuple(rest), rows) if rest else rows}
+
+
+def _fits(result: dict[str, Any], limit: int) -> bool:
+    """Return whether a result is within the limit. No token is shorter than a byte, so most need not be counted."""
+    text = orjson.dumps(result)
+    return len(text) <= limit or tokens.count(text.decode()) <= limit
 
 
 def _count(value: Any) -> int:

@@ -69,6 +69,12 @@ def record_seen(connection: Connection, ops: Sequence[SourceOp], *, at: datetime
     return SeenChanges(changed, len(gone), len(names - known.keys()))
 
 
+def clear_seen(connection: Connection) -> None:
+    """Forget the changes that were seen: the document is again what was imported."""
+    waiting = connection.definitions.exclude(seen_digest=F("approved_digest"))
+    waiting.update(seen_digest=F("approved_digest"), seen=None)
+
+
 def list_changed(connection: Connection) -> list[UpstreamDefinition]:
     """Return the definitions that wait for approval."""
     return list(connection.definitions.exclude(seen_digest=F("approved_digest")))
@@ -87,6 +93,8 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
     gone = [definition.pk for definition in waiting.values() if not definition.seen_digest]
     _upsert([each for each in waiting.values() if each.seen_digest], ("approved_digest", "seen", "seen_at"))
     UpstreamDefinition.objects.filter(pk__in=gone).delete()
+    # What is approved is no longer the document that was imported, so the next check compares.
+    Connection.objects.filter(pk=connection.pk).update(document_digest="")
     return report
 
 

@@ -36,7 +36,9 @@ def check_connection(pk: int) -> str:
     try:
         files = document_source.fetch_document(connection.document_url)
         document = read_document(files)
-        if files.compute_digest() != connection.document_digest:
+        if files.compute_digest() == connection.document_digest:
+            definitions.clear_seen(connection)
+        else:
             source = document.pick(read_selection(connection.import_selection))
             changes = definitions.record_seen(connection, source.ops, at=at)
             if changes:

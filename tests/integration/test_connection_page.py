@@ -13,7 +13,7 @@ from analytics.events import event_log
 from analytics.models import AuditEntry
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
-from registry.imports import drift
+from registry.imports import definitions, drift
 from registry.models import Connection, Op, UpstreamDefinition
 from registry.releases import publishing
 from tests.support.admin_pages import read_form
@@ -208,6 +208,30 @@ def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
     admin_client.post(url_of("changes", pets), {"name": ["GET /pets"]})
     connections.refresh_connections()
     assert api.exec("pets.pet.list")["ok"] is True
+
+
+def test_a_change_that_is_taken_back_waits_for_nobody(pets: Connection, http_upstream: HttpUpstream) -> None:
+    serve(http_upstream, {"/pets": PETS["/pets"]})
+    drift.check_connection(pets.pk)
+    assert len(definitions.list_changed(pets)) == 1
+
+    serve(http_upstream, PETS)
+    drift.check_connection(pets.pk)
+
+    assert definitions.list_changed(pets) == []
+
+
+def test_a_change_that_is_taken_back_after_its_approval_is_a_change(
+    pets: Connection, http_upstream: HttpUpstream
+) -> None:
+    serve(http_upstream, {**PETS, "/pets": {"get": {"summary": "List pets", "parameters": [LIMIT]}}})
+    drift.check_connection(pets.pk)
+    definitions.approve_changes(pets, ["GET /pets"], at=timezone.now())
+
+    serve(http_upstream, PETS)
+    drift.check_connection(pets.pk)
+
+    assert [row.upstream_name for row in definitions.list_changed(pets)] == ["GET /pets"]
 
 
 def test_documents_are_checked_when_they_are_due(pets: Connection, http_upstream: HttpUpstream) -> None:
