@@ -19,7 +19,7 @@ env.load_env_file(BASE_DIR / ".env")
 GATEWAY_ENV = env.read_environment("GATEWAY_ENV")
 PRODUCTION = GATEWAY_ENV == "production"
 
-API_PREFIXES = ("/api/v1/", "/ofrep/v1/")  # paths of the API; all others are pages and probes
+API_PREFIXES = ("/api/v1/", "/ofrep/v1/", "/mcp")  # paths of the API; all others are pages and probes
 
 # --- Django -----------------------------------------------------------------------------------------------------------
 
@@ -193,6 +193,7 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # every 4xx has an envelope and an event already
         "psycopg.pool": {"level": "ERROR"},  # at WARNING it logs two lines per second while the database is away
         "axes": {"level": "CRITICAL"},  # gateway/sign_in logs failed sign-ins
+        "mcp": {"level": "WARNING"},  # at INFO it logs four lines per request
         "httpx2": {"level": "WARNING"},  # at INFO it logs URLs with their query strings
         "celery.app.trace": {"level": "WARNING"},  # at INFO it logs two lines per message
         "celery.worker.strategy": {"level": "WARNING"},

@@ -8,11 +8,13 @@ from gateway.api.docs import DocsView, SchemaView
 from gateway.api.health import AliveView, ReadyView
 from gateway.api.metrics import MetricsView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
+from gateway.mcp_server.view import McpView
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("api/v1/", include("gateway.api.urls")),
     path("ofrep/v1/evaluate/flags", EvaluateAllFlagsView.as_view(), name="flags"),
     path("ofrep/v1/evaluate/flags/<str:key>", EvaluateFlagView.as_view(), name="flag"),
+    path("mcp", McpView.as_view(), name="mcp"),
     path("api/schema", SchemaView.as_view(), name="schema"),
     path("api/docs", DocsView.as_view(), name="docs"),
     path("connect/callback", callback_page, name="connect_callback"),

@@ -31,8 +31,9 @@ MAX_TRAITS = 50
 MAX_TRAIT_LENGTH = 100  # characters
 
 _AGENT = "HTTP_GATEWAY_AGENT"
-# Headers of ours, of which a request has one each. Two values could mean two things, and neither is to be guessed.
-_OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY")
+# Headers of ours and of MCP, of which a request has one each. Two values could mean two things, and neither is to be
+# guessed.
+_OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY", "HTTP_MCP_")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,20 +21,18 @@ class AccessDecision:
 ALLOWED = AccessDecision(allowed=True)
 
 
-def may_use_help(caller: Caller) -> AccessDecision:
-    """Decide by the key's scope whether a batch entry may use help. For the help endpoint the view checks the scope."""
-    if Scope.HELP in caller.key.scopes:
+def has_scope(caller: Caller, scope: str) -> AccessDecision:
+    """Decide whether the key has a scope, where no view checks it: for an entry of a batch, a tool of MCP or an op."""
+    if scope in caller.key.scopes:
         return ALLOWED
-    return AccessDecision(False, "scope_missing", f"This API key lacks the scope {Scope.HELP}. Use a key that has it.")
+    return AccessDecision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
 
 
 def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
     """Decide by the key's scopes, the agent, the client's op patterns and the op's need of a subject, in this order."""
     for scope in filter(None, (SCOPES[op.kind], op.required_scope)):
-        if scope not in caller.key.scopes:
-            return AccessDecision(
-                False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it."
-            )
+        if not (decision := has_scope(caller, scope)).allowed:
+            return decision
     if caller.agent is not None and not caller.agent.allows(op):
         kind = "reads of its own" if caller.agent.is_read_only else "its own"
         return AccessDecision(

@@ -8,7 +8,6 @@ from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs, metrics
 from core.metrics import CallLabels
@@ -20,7 +19,7 @@ from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import EXPECTED_REASONS, GatewayError
 from gateway.models import Scope
-from gateway.recording import call_events
+from gateway.recording.failed_calls import record_failed_call
 from gateway.request_context import Caller
 from gateway.routing import release_routing
 
@@ -72,19 +71,13 @@ class GatewayView(APIView):
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
         error = self.to_api_error(exc)
-        envelope = envelopes.build_failure(None, error, envelopes.build_meta(self.trace))
-        if self.event_type is not None:
-            self.metric_labels = call_events.build_metric_labels(self.event_type, error=envelope["error"])
-        if self.key is not None and self.event_type is not None:
-            event = call_events.build_event(
-                self.event_type,
-                caller=self.caller or Caller(self.key),
-                trace=self.trace,
-                name=self.requested_path,
-                status=error.status,
-                error=envelope["error"],
+        if self.event_type is None:
+            envelope = envelopes.build_failure(None, error, envelopes.build_meta(self.trace))
+        else:
+            caller = self.caller or (Caller(self.key) if self.key else None)
+            envelope, self.metric_labels = record_failed_call(
+                self.event_type, error, caller=caller, trace=self.trace, name=self.requested_path
             )
-            event_log.enqueue_event(event)
         return render_envelope(envelope, error.status, error.headers)
 
     def to_api_error(self, exc: Exception) -> GatewayError:

@@ -10,7 +10,7 @@ from gateway.batches import runner
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, PermissionDeniedError
-from gateway.models import Batch, BatchEntry
+from gateway.models import Batch, BatchEntry, Scope
 from gateway.request_context import Caller
 from registry.catalog import cache
 
@@ -66,7 +66,7 @@ def _load_readable_entries(batch: Batch, caller: Caller) -> list[BatchEntry]:
 def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
     """Decide as for the call itself: another key of the client may have sent it, or this key has lost rights since."""
     if type == "help":
-        return policies.may_use_help(caller)
+        return policies.has_scope(caller, Scope.HELP)
     op = cache.get_live_catalog().find_op(name)
     return policies.may_run(caller, op) if op else policies.ALLOWED
 

@@ -30,7 +30,7 @@ from gateway.contracts.errors import (
 from gateway.execution import pipeline, remote_write
 from gateway.execution.exec_call import Superseded
 from gateway.help import service
-from gateway.models import Batch, BatchEntry
+from gateway.models import Batch, BatchEntry, Scope
 from gateway.recording import call_events
 from gateway.request_context import Caller, UserContext, find_agent
 from gateway.routing.release_routing import Routing
@@ -185,7 +185,7 @@ def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Ca
     body = entry.body
     path, event_type = body.get("path", ""), service.get_event_type(body)
     try:
-        decision = policies.may_use_help(caller)
+        decision = policies.has_scope(caller, Scope.HELP)
         if not decision.allowed:
             raise PermissionDeniedError(decision.message, reason=decision.reason)
         answer = service.answer_help(body=body, caller=caller, trace=trace, catalog=catalog)

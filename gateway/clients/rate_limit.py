@@ -18,11 +18,16 @@ class KeyThrottle(BaseThrottle):
 
     def allow_request(self, request: Request, view: Any) -> bool:
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-        self.rate_limit = view.rate_limit = _buckets.take(key.prefix, key.rate)
+        self.rate_limit = view.rate_limit = take(key)
         return self.rate_limit.allowed
 
     def wait(self) -> float | None:
         return self.rate_limit.retry_after if self.rate_limit else None
+
+
+def take(key: VerifiedKey) -> RateLimitDecision:
+    """Take one call from what a key may send now."""
+    return _buckets.take(key.prefix, key.rate)
 
 
 def charge_calls(key: VerifiedKey, count: int) -> None:

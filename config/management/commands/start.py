@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import sys
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from chat.models import Profile
-from config import lifeline
+from config import dev_env, lifeline
 from config.serve_shop import TOKEN_VARIABLE
 from gateway.clients import api_keys, key_verification
 from gateway.models import Client
@@ -43,35 +42,35 @@ class Command(BaseCommand):
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
         call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
-        dev_env = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
-        self._print_welcome(dev_env)
+        values = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
+        self._print_welcome(values)
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
         os.environ["AGENTIC_CHAT_TOOL_GATEWAY"] = os.environ.get("AGENTIC_CHAT_TOOL_GATEWAY") or "on"
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the server handles it
         os.environ |= {
-            "GATEWAY_URL": settings.GATEWAY_URL or dev_env["GATEWAY_URL"],
-            "CHAT_URL": dev_env["CHAT_URL"],
-            "CHAT_GATEWAY_URL": dev_env["GATEWAY_URL"],
-            "CHAT_GATEWAY_KEY": dev_env["CHAT_GATEWAY_KEY"],
+            "GATEWAY_URL": settings.GATEWAY_URL or values["GATEWAY_URL"],
+            "CHAT_URL": values["CHAT_URL"],
+            "CHAT_GATEWAY_URL": values["GATEWAY_URL"],
+            "CHAT_GATEWAY_KEY": values["CHAT_GATEWAY_KEY"],
             TOKEN_VARIABLE: secrets.token_urlsafe(24),
         }
-        os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or dev_env["GATEWAY_URL"]
+        os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or values["GATEWAY_URL"]
         lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
         lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
-    def _print_welcome(self, dev_env: dict[str, str]) -> None:
-        url = dev_env["GATEWAY_URL"]
+    def _print_welcome(self, values: dict[str, str]) -> None:
+        url = values["GATEWAY_URL"]
         self.stdout.write(
             f"""
 Tool Gateway is on {url}
-  admin    {url}/admin/   {dev_env["ADMIN_USERNAME"]} / {dev_env["ADMIN_PASSWORD"]}
-  chat     {dev_env["CHAT_URL"]}   the same user
+  admin    {url}/admin/   {values["ADMIN_USERNAME"]} / {values["ADMIN_PASSWORD"]}
+  chat     {values["CHAT_URL"]}   the same user
   shop     an example of a service of yours: its ops begin with shop.
-  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {dev_env["GATEWAY_SUBJECT"]}
+  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {values["GATEWAY_SUBJECT"]}
 
 Try it from another terminal:
   . var/dev.env
@@ -116,8 +115,7 @@ def _check_port_is_free(port: int) -> None:
 
 def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:
     """Create the admin and the keys if they are missing, write var/dev.env and return its values."""
-    path = settings.VAR_DIR / "dev.env"
-    current = _read_env_file(path)
+    path, current = dev_env.get_path(), dev_env.read()
     updated = {**current, "GATEWAY_URL": url, "CHAT_URL": chat_url}
     if "ADMIN_PASSWORD" not in current or not _has_user(current.get("ADMIN_USERNAME", "")):
         updated |= _create_admin()
@@ -132,13 +130,6 @@ def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:
             file.writelines(f"{name}={value}\n" for name, value in sorted(updated.items()))
         new_path.replace(path)
     return updated
-
-
-def _read_env_file(path: Path) -> dict[str, str]:
-    if not path.exists():
-        return {}
-    lines = (line.partition("=") for line in path.read_text().splitlines())
-    return {name: value for name, equals, value in lines if equals}
 
 
 def _has_user(username: str) -> bool:

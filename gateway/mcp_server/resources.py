@@ -1,0 +1,74 @@
+"""Groups as resources: their address is `gateway://help/<path>`, their text is the help on that path."""
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from gateway.contracts.errors import ErrorCode, GatewayError
+from gateway.help import service
+from gateway.mcp_server.caller_source import McpCall
+from gateway.mcp_server.errors import build_unknown_error
+from gateway.mcp_server.tool_calls import require_scope
+from gateway.models import Scope
+from registry.models import ROOT
+
+PREFIX = "gateway://help/"
+TEMPLATE = f"{PREFIX}{{path}}"
+PATH = "path"  # the variable of the template
+JSON_TYPE = "application/json"
+TTL_MS = 60_000
+
+
+def list_resources(call: McpCall) -> ListResourcesResult:
+    """Return the groups that hold ops of the caller, the root first."""
+    catalog = call.load_catalog()
+    view = catalog.view_for(call.caller.visibility)
+    groups = [ROOT, *sorted(path for path in view.children if path != ROOT)]
+    resources = [
+        Resource(
+            uri=f"{PREFIX}{path}",
+            name=path,
+            description=catalog.groups.get(path, "") or None,
+            mime_type=JSON_TYPE,
+        )
+        for path in groups
+    ]
+    return ListResourcesResult(resources=resources, ttl_ms=TTL_MS, cache_scope="private")
+
+
+def list_templates(_: McpCall) -> ListResourceTemplatesResult:
+    """Return the template under which each group and op can be read."""
+    template = ResourceTemplate(
+        uri_template=TEMPLATE,
+        name="help",
+        title="Help on a group or an op",
+        description="Path of a group or an op, such as those that the groups list",
+        mime_type=JSON_TYPE,
+    )
+    return ListResourceTemplatesResult(resource_templates=[template], ttl_ms=TTL_MS, cache_scope="private")
+
+
+def read_resource(call: McpCall, uri: str) -> ReadResourceResult:
+    """Return the help on a path. Raises MCPError for one that does not exist or that the caller may not see."""
+    require_scope(call, Scope.HELP)
+    if not uri.startswith(PREFIX):
+        raise build_unknown_error("resource", uri, [])
+    try:
+        answer = service.answer_help(body={"path": uri.removeprefix(PREFIX)}, caller=call.caller, trace=call.trace)
+    except GatewayError as error:
+        if error.code != ErrorCode.NOT_FOUND:
+            raise
+        raise _build_unknown_resource_error(uri, error) from None
+    contents = TextResourceContents(uri=uri, mime_type=JSON_TYPE, text=answer.body.decode())
+    return ReadResourceResult(contents=[contents], ttl_ms=TTL_MS, cache_scope="private")
+
+
+def _build_unknown_resource_error(uri: str, error: GatewayError) -> MCPError:
+    close_paths = error.details.get("did_you_mean", [])
+    return build_unknown_error("resource", uri, [f"{PREFIX}{path}" for path in close_paths])

@@ -1,0 +1,147 @@
+"""The server as the MCP SDK takes it: a handler for each method, which runs the gateway's code for the caller."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import orjson
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CallToolRequestParams,
+    CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    ContentBlock,
+    ElicitRequestFormParams,
+    GetPromptRequestParams,
+    GetPromptResult,
+    InputRequiredResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    TextContent,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from rest_framework.exceptions import Throttled
+
+from gateway.contracts.errors import GatewayError
+from gateway.mcp_server import agreement, completions, prompts, resources, tool_calls, tool_list, use_cases
+from gateway.mcp_server.caller_source import CallerSource, McpCall
+from gateway.mcp_server.errors import to_mcp_error
+from gateway.mcp_server.tool_calls import ToolAnswer
+
+NAME = "tool-gateway"
+TITLE = "Tool Gateway"
+VERSION = "0.1.0"  # that of pyproject.toml
+
+T = TypeVar("T")
+Context = ServerRequestContext[Any, Any]
+
+
+def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]:
+    """Return a server for the messages of one source. It is made for each request, which takes 20 µs."""
+    handlers = _Handlers(source)
+    return Server(
+        NAME,
+        version=VERSION,
+        title=TITLE,
+        instructions=instructions or None,
+        get_tool_input_schema=lambda _: None,  # no tool takes an argument from a header
+        on_list_tools=handlers.list_tools,
+        on_call_tool=handlers.call_tool,
+        on_list_resources=handlers.list_resources,
+        on_list_resource_templates=handlers.list_templates,
+        on_read_resource=handlers.read_resource,
+        on_list_prompts=handlers.list_prompts,
+        on_get_prompt=handlers.get_prompt,
+        on_completion=handlers.complete,
+    )
+
+
+def build_instructions(call: McpCall) -> str:
+    """Return what a client tells its model about the server. Raises GatewayError, cache.NoLiveRelease."""
+    catalog = call.load_catalog()
+    purpose = use_cases.describe_groups(catalog, call.caller.visibility)
+    return use_cases.build_instructions(purpose, tool_list.build_prompt(call, catalog))
+
+
+class _Handlers:
+    """The methods of a server, each for one message."""
+
+    def __init__(self, source: CallerSource) -> None:
+        self._source = source
+
+    async def list_tools(self, _: Context, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return await self._answer(tool_list.list_tools)
+
+    async def list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return await self._answer(resources.list_resources)
+
+    async def list_templates(self, _: Context, __: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        return await self._answer(resources.list_templates)
+
+    async def read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        return await self._answer(lambda call: resources.read_resource(call, params.uri))
+
+    async def list_prompts(self, _: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
+        return await self._answer(prompts.list_prompts)
+
+    async def get_prompt(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        return await self._answer(lambda call: prompts.get_prompt(call, params.name, params.arguments or {}))
+
+    async def complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
+        return await self._answer(lambda call: completions.complete(call, params))
+
+    async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        answer = await self._source.run(lambda: self._call_tool(params))
+        if answer.confirmation is None or not agreement.can_ask(context.session.client_capabilities):
+            return _to_result(answer)
+        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return agreement.request_input(answer.confirmation, params.name)
+        if not context.session.can_send_request:
+            return _to_result(answer)
+        return _to_result(await self._ask_and_repeat(context, params, answer.confirmation))
+
+    async def _ask_and_repeat(
+        self, context: Context, params: CallToolRequestParams, confirmation: dict[str, Any]
+    ) -> ToolAnswer:
+        """Ask the user over a connection that carries requests of the server, then run the call or refuse it."""
+        question: ElicitRequestFormParams = agreement.build_question(confirmation, params.name)
+        result = await context.session.elicit_form(question.message, question.requested_schema)
+        reply = agreement.Agreement(agreement.has_agreed(result), confirmation["token"])
+        return await self._source.run(lambda: self._call_tool(params, reply))
+
+    def _call_tool(self, params: CallToolRequestParams, reply: agreement.Agreement | None = None) -> ToolAnswer:
+        arguments = params.arguments or {}
+        reply = reply or agreement.read_response(params)
+        try:
+            self._source.check_arguments(arguments)
+            call = self._source.open_call()
+        except (GatewayError, Throttled) as error:
+            return tool_calls.answer_failure(self._source.open_unchecked(), params.name, arguments, error)
+        if reply is not None and not reply.has_agreed:
+            return tool_calls.refuse_call(call, params.name, arguments, agreement.build_declined_error())
+        return tool_calls.call_tool(call, params.name, arguments, confirmation=reply.token if reply else "")
+
+    async def _answer(self, handle: Callable[[McpCall], T]) -> T:
+        def answer() -> T:
+            try:
+                return handle(self._source.open_call())
+            except MCPError:
+                raise
+            except Exception as error:
+                raise to_mcp_error(error, trace_id=self._source.open_unchecked().trace.id) from None
+
+        return await self._source.run(answer)
+
+
+def _to_result(answer: ToolAnswer) -> CallToolResult:
+    content: list[ContentBlock] = [TextContent(type="text", text=orjson.dumps(answer.body).decode())]
+    if answer.hint:
+        content.append(TextContent(type="text", text=answer.hint))
+    return CallToolResult(content=content, structured_content=answer.body, is_error=answer.is_error)

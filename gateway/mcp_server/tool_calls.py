@@ -1,0 +1,145 @@
+"""Run the tool of a call: the same code as the endpoints of the HTTP API, so the same answer on both doors."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from mcp.shared.exceptions import MCPError
+
+from analytics.models import OperationEvent
+from core import metrics, suggestions
+from core.metrics import CallLabels
+from gateway.access import policies
+from gateway.api import exception_mapping
+from gateway.batches import service as batches
+from gateway.contracts import envelopes, tool_definitions
+from gateway.contracts.errors import GatewayError, PermissionDeniedError
+from gateway.execution import pipeline
+from gateway.help import discovery
+from gateway.help import service as help_service
+from gateway.mcp_server import tool_list
+from gateway.mcp_server.caller_source import McpCall
+from gateway.mcp_server.errors import METHODS, build_unknown_error
+from gateway.models import Scope
+from gateway.recording import call_events
+from gateway.recording.failed_calls import record_failed_call
+from registry.help.discovery_pages import DISCOVER_AGENTS
+
+HELP, EXEC, BATCH = (tool["name"] for tool in tool_definitions.GATEWAY_TOOLS)
+
+Arguments = dict[str, Any]
+Type = OperationEvent.Type
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What a tool answers: the body of the HTTP API. `is_error`: nothing in it succeeded."""
+
+    body: dict[str, Any]
+    labels: CallLabels | None = None  # None if the call is counted elsewhere
+    is_error: bool = False
+    hint: str = ""  # for a model that goes in circles
+
+    @property
+    def confirmation(self) -> dict[str, Any] | None:
+        """What the end user has to agree to first, with the token; None if nothing."""
+        details = self.body["error"]["details"] if self.is_error else {}
+        return details.get("confirmation") if details.get("reason") == "confirmation_required" else None
+
+
+def call_tool(call: McpCall, name: str, arguments: Arguments, *, confirmation: str = "") -> ToolAnswer:
+    """Run a tool by name and return its answer, also of a failure. `confirmation`: the token that the user agreed to.
+
+    Raises MCPError if there is no such tool.
+    """
+    if confirmation:
+        call = replace(call, caller=replace(call.caller, confirmation=confirmation))
+    try:
+        answer = _find_tool(call, name)(call, arguments)
+    except MCPError:
+        raise
+    except Exception as error:
+        answer = answer_failure(call, name, arguments, error)
+    if answer.labels is not None:
+        metrics.count_call(answer.labels, seconds=call.trace.elapsed_ms() / 1000)
+    return replace(answer, hint=call.trace.hint) if call.trace.hint else answer
+
+
+def refuse_call(call: McpCall, name: str, arguments: Arguments, error: GatewayError) -> ToolAnswer:
+    """Return the answer to a call of an op that did not start, and record its event."""
+    name = _describe_call(name, arguments)[1]
+    response = pipeline.reject_call(error, name=name, caller=call.caller, trace=call.trace, catalog=call.load_catalog())
+    return ToolAnswer(response.envelope, call_events.build_exec_labels(response), is_error=True)
+
+
+def answer_failure(call: McpCall, name: str, arguments: Arguments, error: Exception) -> ToolAnswer:
+    """Return the answer to a call that failed before an op was known, and record its event."""
+    api_error = exception_mapping.to_api_error(error, allowed_methods=METHODS, trace_id=call.trace.id)
+    if name == BATCH:  # its entries have events, it has none
+        return ToolAnswer(envelopes.build_failure(None, api_error, envelopes.build_meta(call.trace)), is_error=True)
+    event_type, path = _describe_call(name, arguments)
+    envelope, labels = record_failed_call(event_type, api_error, caller=call.caller, trace=call.trace, name=path)
+    return ToolAnswer(envelope, labels, is_error=True)
+
+
+def _find_tool(call: McpCall, name: str) -> Callable[[McpCall, Arguments], ToolAnswer]:
+    """Return what runs a tool. An op's own tool runs on every surface: a client may have an older list."""
+    catalog = call.load_catalog()
+    if name in _GATEWAY_TOOLS:
+        return _GATEWAY_TOOLS[name]
+    if name in catalog.domains or name == DISCOVER_AGENTS:
+        return lambda call, arguments: _run_discover(call, name, arguments)
+    if (op := catalog.find_op(name)) is not None and op.tool_name == name:
+        return lambda call, arguments: _run_exec(call, {"op": name, "args": arguments})
+    names = [tool.name for tool in tool_list.choose_tools(call, catalog)]
+    raise build_unknown_error("tool", name, suggestions.find_similar(name, names))
+
+
+def _run_help(call: McpCall, arguments: Arguments) -> ToolAnswer:
+    require_scope(call, Scope.HELP)
+    answer = help_service.answer_help(body=arguments, caller=call.caller, trace=call.trace)
+    labels = call_events.build_metric_labels(help_service.get_event_type(arguments), op_kind=answer.op_kind)
+    return ToolAnswer(orjson.loads(answer.body), labels)
+
+
+def _run_discover(call: McpCall, name: str, arguments: Arguments) -> ToolAnswer:
+    require_scope(call, Scope.HELP)
+    answer = discovery.answer_discovery(name=name, body=arguments, caller=call.caller, trace=call.trace)
+    return ToolAnswer(orjson.loads(answer.body), call_events.build_metric_labels(Type.DISCOVER, op_kind=answer.op_kind))
+
+
+def _run_exec(call: McpCall, arguments: Arguments) -> ToolAnswer:
+    response = pipeline.execute(body=arguments, caller=call.caller, trace=call.trace)
+    return ToolAnswer(response.envelope, call_events.build_exec_labels(response), is_error=not response.envelope["ok"])
+
+
+def _run_batch(call: McpCall, arguments: Arguments) -> ToolAnswer:
+    require_scope(call, Scope.BATCH)
+    body = batches.submit(arguments, call.caller, call.trace, in_background=False)
+    return ToolAnswer(body)
+
+
+def require_scope(call: McpCall, scope: Scope) -> None:
+    """Raise PermissionDeniedError if the caller's key lacks a scope. The view of an endpoint checks its own."""
+    decision = policies.has_scope(call.caller, scope)
+    if not decision.allowed:
+        raise PermissionDeniedError(decision.message, reason=decision.reason)
+
+
+_GATEWAY_TOOLS: dict[str, Callable[[McpCall, Arguments], ToolAnswer]] = {
+    HELP: _run_help,
+    EXEC: _run_exec,
+    BATCH: _run_batch,
+}
+
+
+def _describe_call(name: str, arguments: Arguments) -> tuple[Type, str]:
+    """Return the event type of a failed call and what it asked for."""
+    if name == HELP:
+        path = arguments.get("path")
+        return help_service.get_event_type(arguments), path if isinstance(path, str) else ""
+    if name == EXEC:
+        op = arguments.get("op")
+        return Type.EXEC, op if isinstance(op, str) else ""
+    return Type.DISCOVER, name

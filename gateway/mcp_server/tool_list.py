@@ -1,0 +1,122 @@
+"""The tools that a client lists: those of the caller's surface, with the hints that MCP has about a tool."""
+
+from typing import Any
+
+from mcp_types import ListToolsResult, Tool, ToolAnnotations
+
+from analytics.rollout.flags import Surface
+from gateway.contracts import tool_definitions
+from gateway.mcp_server import use_cases
+from gateway.mcp_server.caller_source import McpCall
+from gateway.routing import release_routing
+from gateway.toolset import surfaces
+from gateway.toolset.shown_tools import ShownTool, ToolsetRequest
+from registry.catalog.model import Catalog, CatalogOp
+
+MAX_CACHED_LISTS = 100  # cached per catalog
+TTL_MS = 60_000  # how long a client may use a list: about as long as a rollback may go unnoticed
+
+# Clients that load tools only when a search finds them would not notice three that say little about what they reach.
+ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
+
+ADDITIVE_ACTIONS = frozenset({"create", "link"})  # all other writes may change or remove what was there
+
+_OBJECT = {"type": "object"}
+ENVELOPE_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "op": {"type": ["string", "null"]},
+        "ok": {"type": "boolean"},
+        "result": _OBJECT,
+        "error": _OBJECT,
+        "meta": _OBJECT,
+    },
+    "required": ["ok", "meta"],
+}
+BATCH_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "ok": {"type": "boolean"},
+        "results": {"type": "array", "items": _OBJECT},
+        "summary": _OBJECT,
+        "meta": _OBJECT,
+    },
+    "required": ["ok", "meta"],
+}
+
+_OUTPUT_SCHEMAS = {
+    tool_definitions.EXEC_TOOL["name"]: ENVELOPE_SCHEMA,
+    tool_definitions.BATCH_TOOL["name"]: BATCH_SCHEMA,
+}
+_READ = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_MAY_DESTROY = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False)
+
+
+def list_tools(call: McpCall) -> ListToolsResult:
+    """Return the tools of the caller's surface, always in the same order. Records the exposure to the flags' choice."""
+    catalog = call.load_catalog()
+    if call.in_cohorts:
+        _, outcomes = release_routing.evaluate_flags(call.caller.evaluation_context)
+        release_routing.record_exposures(outcomes, call.caller.subject)
+    lists = catalog.get_or_derive(_ToolLists, _ToolLists)
+    key = (_get_surface(call), ToolsetRequest.of_caller(call.caller))
+    tools = lists.get(key)  # one lookup: another thread may clear the cache at any time
+    if tools is None:
+        if len(lists) >= MAX_CACHED_LISTS:
+            lists.clear()
+        purpose = use_cases.describe_groups(catalog, call.caller.visibility)
+        tools = lists[key] = [_to_mcp_tool(tool, purpose) for tool in choose_tools(call, catalog)]
+    return ListToolsResult(tools=tools, ttl_ms=TTL_MS, cache_scope="private")
+
+
+def choose_tools(call: McpCall, catalog: Catalog) -> tuple[ShownTool, ...]:
+    """Return the tools of the caller's surface. MCP has no tool search, so `native` shows what `gateway` does."""
+    return surfaces.select_tools(_get_surface(call), catalog, ToolsetRequest.of_caller(call.caller)).tools
+
+
+def build_prompt(call: McpCall, catalog: Catalog) -> str:
+    """Return the prompt of the caller's surface."""
+    surface, request = _get_surface(call), ToolsetRequest.of_caller(call.caller)
+    return surfaces.build_prompt(surface, catalog, surfaces.select_tools(surface, catalog, request))
+
+
+class _ToolLists(dict[Any, list[Tool]]):
+    """Lists of tools of one catalog, by all they depend on."""
+
+
+def _get_surface(call: McpCall) -> str:
+    surface = call.caller.routing.surface
+    return Surface.GATEWAY if surface == Surface.NATIVE else surface
+
+
+def _to_mcp_tool(tool: ShownTool, purpose: str) -> Tool:
+    if tool.op is not None:
+        return Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema=tool.parameters,
+            output_schema=ENVELOPE_SCHEMA,
+            annotations=_annotate_op(tool.op),
+        )
+    return Tool(
+        name=tool.name,
+        description=_describe_use(tool, purpose),
+        input_schema=tool.parameters,
+        output_schema=_OUTPUT_SCHEMAS.get(tool.name, _OBJECT),
+        annotations=_MAY_DESTROY if tool.name in _OUTPUT_SCHEMAS else _READ,
+        _meta=ALWAYS_LOADED,
+    )
+
+
+def _describe_use(tool: ShownTool, purpose: str) -> str:
+    if (use_case := use_cases.BY_TOOL.get(tool.name)) is None:
+        return use_cases.DISCOVERY.format(purpose=tool.description.rstrip("."))
+    return f"{use_case.format(purpose=purpose)} {tool.description}"
+
+
+def _annotate_op(op: CatalogOp) -> ToolAnnotations:
+    """Return what clients may tell a user about an op before it runs."""
+    if not op.is_write:
+        return ToolAnnotations(read_only_hint=True)
+    is_destructive = op.confirm or op.action not in ADDITIVE_ACTIONS
+    return ToolAnnotations(read_only_hint=False, destructive_hint=is_destructive, idempotent_hint=op.action == "update")

@@ -1,0 +1,109 @@
+"""The endpoint /mcp: streamable HTTP without sessions, for clients of both generations of the protocol."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import orjson
+from django.http import HttpRequest, HttpResponse
+from rest_framework.request import Request
+
+from core import strict_json
+from core.strict_json import NotStrictJSON
+from gateway import request_context
+from gateway.api import request_body
+from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
+from gateway.contracts.errors import InvalidRequestError
+from gateway.mcp_server import errors, http_exchange, origin, server
+from gateway.mcp_server.caller_source import SOURCE, McpCall
+from gateway.mcp_server.sync_bridge import SyncBridge
+from gateway.request_context import Caller
+
+T = TypeVar("T")
+
+REALM = 'Bearer realm="Tool Gateway"'
+WITH_INSTRUCTIONS = frozenset({"initialize", "server/discover"})
+
+
+class McpView(GatewayView):
+    """MCP: the tools of the caller's surface, help as resources, agents as prompts.
+
+    Only a missing or invalid key is answered with 401. What else a request may not do is an error of the protocol, and
+    for a call of a tool its envelope: clients take a 401 or 403 for a reason to sign in again.
+    """
+
+    http_method_names = ["post"]
+    has_routing = True
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        wrapped = super().initialize_request(request, *args, **kwargs)
+        self.trace.source = SOURCE
+        return wrapped
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        request_body.check_size(request._request)
+        request_context.check_no_header_repeats(request._request.META)
+        origin.check_origin(request._request)
+        self.perform_authentication(request)
+        self.key = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+
+    def post(self, request: Request) -> HttpResponse:
+        method = _read_method(request._request)
+        bridge = SyncBridge()
+        source = _RequestSource(self, request, bridge)
+        instructions = ""
+        if method in WITH_INSTRUCTIONS:
+            instructions = server.build_instructions(source.open_call())
+        return http_exchange.answer_request(
+            server.build_server(source, instructions=instructions), bridge, request._request
+        )
+
+    def open_call(self, request: Request) -> McpCall:
+        """Do what the API does before a call: check the rate and the headers, and find surface and release."""
+        if self.caller is None:
+            super().initial(request)
+        has_toolset = "HTTP_GATEWAY_TOOLSET" in request._request.META
+        return McpCall(self.require_caller(), self.trace, in_cohorts=not has_toolset)
+
+    def open_unchecked(self) -> McpCall:
+        """Return the call of a request that was refused."""
+        if self.key is None:
+            raise RuntimeError("A view answered before its key was known.")
+        return McpCall(self.caller or Caller(self.key), self.trace, in_cohorts=False)
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
+        error = self.to_api_error(exc)
+        headers = dict(error.headers)
+        if error.status == 401:
+            headers["WWW-Authenticate"] = REALM
+        status = 400 if error.status == 403 and error.reason != origin.REASON else error.status
+        body = orjson.dumps(errors.build_error_body(error))
+        return HttpResponse(body, status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
+
+
+class _RequestSource:
+    """The caller of one HTTP request."""
+
+    def __init__(self, view: McpView, request: Request, bridge: SyncBridge) -> None:
+        self._view, self._request, self._bridge = view, request, bridge
+
+    def open_call(self) -> McpCall:
+        return self._view.open_call(self._request)
+
+    def open_unchecked(self) -> McpCall:
+        return self._view.open_unchecked()
+
+    def check_arguments(self, _: dict[str, Any]) -> None:
+        return None  # the whole body was checked
+
+    def run(self, function: Callable[[], T]) -> Awaitable[T]:
+        return self._bridge.call(function)
+
+
+def _read_method(request: HttpRequest) -> str:
+    """Return the method of a message, empty if it has none. Raises InvalidRequestError for what is not strict JSON."""
+    try:
+        message = strict_json.loads(request.body)
+    except NotStrictJSON as error:
+        raise InvalidRequestError(str(error), reason=error.code) from None
+    method = message.get("method") if isinstance(message, dict) else None
+    return method if isinstance(method, str) else ""
