@@ -105,5 +105,7 @@ def _read_method(request: HttpRequest) -> str:
         message = strict_json.loads(request.body)
     except NotStrictJSON as error:
         raise InvalidRequestError(str(error), reason=error.code) from None
-    method = message.get("method") if isinstance(message, dict) else None
+    if not isinstance(message, dict):
+        raise InvalidRequestError("The body is not an object. Send one message of JSON-RPC.", reason="not_an_object")
+    method = message.get("method")
     return method if isinstance(method, str) else ""

@@ -5,6 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
+from analytics.rollout.flags import FlagKey
 from config import celery, dev_env
 from core import poller
 from gateway.contracts.errors import GatewayError
@@ -28,6 +29,8 @@ class Command(BaseCommand):
         key = os.environ.get(KEY_VARIABLE) or ("" if settings.PRODUCTION else dev_env.read().get(KEY_VARIABLE, ""))
         if not key:
             raise CommandError(f"Set {KEY_VARIABLE} to an API key. manage.py create_api_key creates one.")
+        if not settings.PRODUCTION and not os.environ.get(FlagKey.SURFACE):
+            settings.AGENTIC_CHAT_TOOL_GATEWAY = True  # as make run does
         poller.start()
         celery.start_embedded_worker()
         try:
