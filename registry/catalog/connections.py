@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import F
+from django.db.models import F, Q
 
 from core.polled_query import PolledQuery, Row
 from registry.models import Connection, UpstreamDefinition
@@ -35,6 +35,13 @@ class ConnectionConfig:
     idempotency_header: str = ""
     max_in_flight: int = 10
     max_response_kb: int = 1000
+    transport: str = Connection.Transport.HTTP
+    command: str = ""
+
+    @classmethod
+    def of_row(cls, connection: Connection) -> "ConnectionConfig":
+        """Return the settings of a connection, saved or not."""
+        return cls(**{name: getattr(connection, name) for name in cls.__dataclass_fields__})
 
 
 class UpstreamTarget(NamedTuple):
@@ -54,11 +61,13 @@ UpstreamCheck = Callable[[ConnectionConfig, UpstreamTarget], str]
 class Connections:
     """The connections at one moment, by name. Compared by identity, so that it is a fast cache key.
 
-    `held` are operations that changed upstream and wait for approval: (connection, upstream name).
+    `held` are operations that changed upstream and wait for approval: (connection, upstream name). `approved` are the
+    digests of the tools of MCP servers, which are compared with what a server offers now.
     """
 
     by_name: Mapping[str, ConnectionConfig] = field(default_factory=dict)
     held: frozenset[tuple[str, str]] = frozenset()
+    approved: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def explain_missing(self, target: UpstreamTarget) -> str:
         """Return what an op lacks to run, in words that follow "cannot run: "; empty if it can run."""
@@ -87,18 +96,20 @@ def get_connections() -> Connections:
 
 
 def refresh_connections() -> Connections:
-    """Reload the connections, and replace those in memory if they changed. Takes two queries."""
+    """Reload the connections, and replace those in memory if they changed. Takes three queries."""
     global _current, _rows
-    rows = _query.fetch_rows(), _held_query.fetch_rows()
+    rows = _query.fetch_rows(), _held_query.fetch_rows(), _approved_query.fetch_rows()
     if _current is None or rows != _rows:
-        _rows, _current = rows, Connections({row[0]: _build_config(row) for row in rows[0]}, frozenset(rows[1]))
+        approved = {(connection, name): digest for connection, name, digest in rows[2]}
+        configs = {row[0]: _build_config(row) for row in rows[0]}
+        _rows, _current = rows, Connections(configs, frozenset(rows[1]), approved)
     return _current
 
 
 def clear_connections() -> None:
     """Clear the connections from memory, as in a new process."""
     global _current, _rows
-    _current, _rows = None, ([], [])
+    _current, _rows = None, ([], [], [])
 
 
 def _build_config(row: Row) -> ConnectionConfig:
@@ -108,14 +119,21 @@ def _build_config(row: Row) -> ConnectionConfig:
 
 _FIELDS = tuple(ConnectionConfig.__dataclass_fields__)
 _current: Connections | None = None
-_rows: tuple[list[Row], list[Row]] = ([], [])
+_rows: tuple[list[Row], list[Row], list[Row]] = ([], [], [])
 _query = PolledQuery(lambda: Connection.objects.order_by("name").values_list(*_FIELDS))
 _held_query = PolledQuery(
     lambda: (
-        UpstreamDefinition.objects.filter(connection__is_pinned=True)
+        UpstreamDefinition.objects.filter(Q(connection__is_pinned=True) | Q(connection__kind=Connection.Kind.MCP))
         .exclude(seen_digest=F("approved_digest"))
         .order_by("pk")
         .values_list("connection__name", "upstream_name")
+    )
+)
+_approved_query = PolledQuery(
+    lambda: (
+        UpstreamDefinition.objects.filter(connection__kind=Connection.Kind.MCP)
+        .order_by("pk")
+        .values_list("connection__name", "upstream_name", "approved_digest")
     )
 )
 _check_upstream: UpstreamCheck = lambda config, target: ""  # noqa: E731, ARG005 - until it is set

@@ -20,12 +20,18 @@ def _text(verbose_name: str = "", *, max_length: int = 200, help_text: str = "")
 
 
 class Connection(models.Model):
-    """An upstream that runs ops. Only connections of the kind http have anything to configure."""
+    """An upstream that runs ops. Only connections of the kinds http and mcp have anything to configure."""
 
     class Kind(models.TextChoices):
         EMBEDDED = "embedded", "embedded"
         EXAMPLE = "example", "example"
         HTTP = "http", "HTTP service"
+        MCP = "mcp", "MCP server"
+
+    class Transport(models.TextChoices):
+        HTTP = "http", "streamable HTTP"
+        SSE = "sse", "HTTP with server-sent events (before 2025)"
+        STDIO = "stdio", "a program of this machine"
 
     class Auth(models.TextChoices):
         NONE = "none", "none"
@@ -47,7 +53,11 @@ class Connection(models.Model):
 
     name = models.CharField(max_length=60, unique=True, validators=[name_validator])
     kind = models.CharField(max_length=20, choices=Kind, default=Kind.EMBEDDED)
-    base_url = _text("base URL", max_length=500, help_text="Such as https://api.example.com/v1.")
+    base_url = _text(
+        "base URL", max_length=500, help_text="Such as https://api.example.com/v1; of an MCP server, its endpoint."
+    )
+    transport = models.CharField(max_length=10, choices=Transport, default=Transport.HTTP, db_default=Transport.HTTP)
+    command = _text(max_length=60, help_text="The name of a program in GATEWAY_MCP_COMMANDS, which starts it.")
     headers = models.JSONField(
         default=dict,
         blank=True,
@@ -106,6 +116,11 @@ class Connection(models.Model):
         constraints = [
             # Without a base URL, a request would have no host.
             models.CheckConstraint(condition=~Q(kind="http") | ~Q(base_url=""), name="connection_http_has_base_url"),
+            # Without a program or a URL, there is no server.
+            models.CheckConstraint(
+                condition=~Q(kind="mcp") | ~Q(base_url="") | Q(transport="stdio") & ~Q(command=""),
+                name="connection_mcp_has_server",
+            ),
             # With no place at all, every call would be refused.
             models.CheckConstraint(condition=Q(max_in_flight__gte=1), name="connection_has_a_place"),
         ]
@@ -116,7 +131,7 @@ class Connection(models.Model):
     def clean(self) -> None:
         """Raise ValidationError with a message for each field that the kind of authentication lacks."""
         errors: dict[str, Any] = {}
-        if self.kind == self.Kind.HTTP:
+        if self.kind in (self.Kind.HTTP, self.Kind.MCP):
             errors = {name: f"{label} needs this field." for name, label in self._iterate_missing()}
             for name in ("base_url", "token_url", "authorize_url", "document_url"):
                 if (problem := _find_url_problem(getattr(self, name))) and getattr(self, name):
@@ -131,8 +146,11 @@ class Connection(models.Model):
             self.Auth.CLIENT_CREDENTIALS: ("token_url", "client_id"),
             self.Auth.USER_OAUTH: ("authorize_url", "token_url", "client_id"),
         }
-        if not self.base_url:
-            yield "base_url", "An HTTP service"
+        if self.kind == self.Kind.MCP and self.transport == self.Transport.STDIO:
+            if not self.command:
+                yield "command", "A program of this machine"
+        elif not self.base_url:
+            yield "base_url", f"An {self.get_kind_display()}"
         for name in needed.get(self.Auth(self.auth), ()) if self.auth in self.Auth.values else ():
             if not getattr(self, name):
                 yield name, self.get_auth_display().capitalize()

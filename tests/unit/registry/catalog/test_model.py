@@ -328,7 +328,7 @@ def test_view_follows_the_connections() -> None:
 @pytest.mark.django_db
 def test_follow_updates_connections_by_name(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     Connection.objects.create(name="workspace")
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         connections.refresh_connections()
 
     with django_assert_num_queries(0):
