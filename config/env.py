@@ -4,8 +4,10 @@ A function that reads a variable returns its default if the variable is not set 
 value, or raises InvalidSetting. The sentence shows the value, unless the value may contain a secret.
 """
 
+import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -45,6 +47,7 @@ RANDOM = '{} or more random characters, such as those of python -c "import secre
 HOSTS = "host names without scheme and port, separated by commas, such as gateway.acme.com,localhost"
 ORIGINS = "origins separated by commas, such as https://gateway.acme.com,https://admin.acme.com:8443"
 NETWORKS = "networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
+COMMANDS = 'a JSON object with a command line for each name, such as {"files": "mcp-server-filesystem /srv/files"}'
 PORTS = "ports separated by commas, such as 80,443"
 DATABASES = (
     "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
@@ -196,6 +199,19 @@ def read_origins(name: str) -> list[str]:
 def read_networks(name: str, *, default: str = "") -> list[IPv4Network | IPv6Network]:
     """Return networks. None of them may hold an address at which a cloud gives away credentials."""
     return [_parse_network(name, text) for text in _read_list(name, default)]
+
+
+def read_commands(name: str) -> dict[str, list[str]]:
+    """Return command lines by name, from a JSON object such as {"files": "mcp-server-files /srv/files"}."""
+    text = _read_text(name)
+    try:
+        lines = json.loads(text or "{}")
+        commands = {str(key): shlex.split(line) for key, line in lines.items()}
+    except (ValueError, AttributeError, TypeError):
+        commands = {"": []}
+    if not all(key and command for key, command in commands.items()):
+        raise InvalidSetting(name, "is no JSON object of command lines", COMMANDS)
+    return commands
 
 
 def read_ports(name: str, *, default: str) -> list[int]:

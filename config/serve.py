@@ -29,7 +29,7 @@ def main() -> None:
     """Serve the gateway."""
     run_server(
         lambda: build_arguments("config.rsgi:application", workers=settings.GATEWAY_WORKERS),
-        modules=("config.urls",),
+        modules=("config.urls", "gateway.mcp_server.server", "gateway.executors.mcp.tool_runner"),
     )
 
 

@@ -326,6 +326,9 @@ GATEWAY_UPSTREAM_ALLOW = env.read_networks(
     "GATEWAY_UPSTREAM_ALLOW", default="" if PRODUCTION else "127.0.0.0/8,::1/128"
 )
 
+# The only programs that may be started as MCP servers, whatever an administrator enters: {name: command line}.
+GATEWAY_MCP_COMMANDS = env.read_commands("GATEWAY_MCP_COMMANDS")
+
 # Tokens of a remote service's answer, above which a read is cut; exec's max_tokens says so for one call.
 GATEWAY_RESULT_TOKENS = env.read_number("GATEWAY_RESULT_TOKENS", default=4_000, least=50, most=100_000)
 

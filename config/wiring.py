@@ -27,7 +27,7 @@ from gateway.jobs.runner import Job
 from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
-from registry.imports import drift, import_job
+from registry.imports import drift, import_job, mcp_server
 from registry.releases import token_count_job
 from registry.search import op_embeddings
 from workspace import handlers
@@ -114,6 +114,7 @@ def connect() -> None:
     site.set_pages(ADMIN_PAGES)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
+    mcp_server.set_lister(executors.list_mcp_server)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))
     example.set_handlers(domains.HANDLERS)

@@ -5,15 +5,18 @@ from gateway.executors.base import Executor
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.executors.example import ExampleExecutor
 from gateway.executors.http.executor import HttpExecutor
+from gateway.executors.mcp.executor import McpExecutor
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
+from registry.imports.mcp_server import McpListing
 from registry.models import Connection
 
 EXECUTORS: dict[str, Executor] = {
     Connection.Kind.EMBEDDED: EmbeddedExecutor(),
     Connection.Kind.EXAMPLE: ExampleExecutor(),
     Connection.Kind.HTTP: HttpExecutor(),
+    Connection.Kind.MCP: McpExecutor(),
 }
 
 
@@ -22,6 +25,14 @@ def explain_missing(config: ConnectionConfig, target: UpstreamTarget) -> str:
     if config.kind not in EXECUTORS:
         return f'the connection "{config.name}" is of a kind that nothing runs: {config.kind}'
     return EXECUTORS[config.kind].explain_missing(config, target)
+
+
+def list_mcp_server(connection: Connection) -> McpListing:
+    """Return what the MCP server of a connection offers. Raises UnreadableDocument."""
+    # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
+    from gateway.executors.mcp import listing
+
+    return listing.list_server(connection)
 
 
 def executor_for(op: CatalogOp) -> Executor:

@@ -13,7 +13,7 @@ from gateway import request_context
 from gateway.api import request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.contracts.errors import InvalidRequestError
-from gateway.mcp_server import errors, http_exchange, origin, server
+from gateway.mcp_server import json_rpc, origin
 from gateway.mcp_server.caller_source import SOURCE, McpCall
 from gateway.mcp_server.sync_bridge import SyncBridge
 from gateway.request_context import Caller
@@ -47,6 +47,9 @@ class McpView(GatewayView):
         self.key = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
 
     def post(self, request: Request) -> HttpResponse:
+        # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
+        from gateway.mcp_server import http_exchange, server
+
         method = _read_method(request._request)
         bridge = SyncBridge()
         source = _RequestSource(self, request, bridge)
@@ -76,7 +79,7 @@ class McpView(GatewayView):
         if error.status == 401:
             headers["WWW-Authenticate"] = REALM
         status = 400 if error.status == 403 and error.reason != origin.REASON else error.status
-        body = orjson.dumps(errors.build_error_body(error))
+        body = orjson.dumps(json_rpc.build_error_body(error))
         return HttpResponse(body, status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
 
 

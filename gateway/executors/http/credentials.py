@@ -6,20 +6,32 @@ end user.
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Protocol
 from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
+from core.deadlines import Deadline
 from gateway.credentials import client_credentials, connection_secrets, subject_token, token_endpoint, user_grants
 from gateway.credentials.origins import get_origin
-from gateway.executors.base import UpstreamCall
 from gateway.executors.http.built_request import BuiltRequest
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 
+
+class CredentialsCaller(Protocol):
+    """For whom a request is sent, such as an UpstreamCall, and until when it may wait for their token."""
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def deadline(self) -> Deadline: ...
+
+
 _COOKIE_CHARACTERS = "!#$%&'()*+-./:<=>?@[]^_`{|}~"  # of a value (RFC 6265), besides letters and digits
 
 
-def apply_credentials(request: BuiltRequest, work: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
+def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     """Return the request with the credentials of its connection. Nothing is sent to the upstream.
 
     Raises InternalError (503 not_configured), PermissionDeniedError (sign_in_required, subject_required) or
@@ -27,7 +39,7 @@ def apply_credentials(request: BuiltRequest, work: UpstreamCall, config: Connect
     """
     if get_origin(request.url) != get_origin(config.base_url):  # a bug: paths must not choose the host
         raise RuntimeError("A request would leave the origin of its connection.")
-    return _apply_subject(_APPLY[config.auth](request, work, config), work, config)
+    return _apply_subject(_APPLY[config.auth](request, caller, config), caller, config)
 
 
 def forget(config: ConnectionConfig, subject: str = "") -> None:
@@ -41,37 +53,39 @@ def forget(config: ConnectionConfig, subject: str = "") -> None:
         user_grants.expire_token(config, subject)
 
 
-def _apply_nothing(request: BuiltRequest, _: UpstreamCall, __: ConnectionConfig) -> BuiltRequest:
+def _apply_nothing(request: BuiltRequest, _: CredentialsCaller, __: ConnectionConfig) -> BuiltRequest:
     return request
 
 
-def _apply_bearer(request: BuiltRequest, _: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
+def _apply_bearer(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     token = connection_secrets.read_secret(config, ConnectionSecret.Name.TOKEN)
     return set_header(request, "Authorization", f"Bearer {token}")
 
 
-def _apply_basic(request: BuiltRequest, _: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
+def _apply_basic(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     password = connection_secrets.read_secret(config, ConnectionSecret.Name.PASSWORD)
     return set_header(request, "Authorization", token_endpoint.build_basic_header(config.username, password))
 
 
-def _apply_api_key(request: BuiltRequest, _: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
+def _apply_api_key(request: BuiltRequest, _: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     key = connection_secrets.read_secret(config, ConnectionSecret.Name.KEY)
     set_key = {Connection.KeyIn.QUERY: set_query_parameter, Connection.KeyIn.COOKIE: set_cookie}
     return set_key.get(Connection.KeyIn(config.key_in), set_header)(request, config.key_name, key)
 
 
-def _apply_client_credentials(request: BuiltRequest, work: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
-    token = client_credentials.get_token(config, deadline=work.deadline)
+def _apply_client_credentials(
+    request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig
+) -> BuiltRequest:
+    token = client_credentials.get_token(config, deadline=caller.deadline)
     return set_header(request, "Authorization", f"Bearer {token}")
 
 
-def _apply_user_grant(request: BuiltRequest, work: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
-    token = user_grants.get_access_token(config, subject=work.subject, deadline=work.deadline)
+def _apply_user_grant(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
+    token = user_grants.get_access_token(config, subject=caller.subject, deadline=caller.deadline)
     return set_header(request, "Authorization", f"Bearer {token}")
 
 
-_APPLY: dict[str, Callable[[BuiltRequest, UpstreamCall, ConnectionConfig], BuiltRequest]] = {
+_APPLY: dict[str, Callable[[BuiltRequest, CredentialsCaller, ConnectionConfig], BuiltRequest]] = {
     Connection.Auth.NONE: _apply_nothing,
     Connection.Auth.BEARER: _apply_bearer,
     Connection.Auth.BASIC: _apply_basic,
@@ -81,16 +95,16 @@ _APPLY: dict[str, Callable[[BuiltRequest, UpstreamCall, ConnectionConfig], Built
 }
 
 
-def _apply_subject(request: BuiltRequest, work: UpstreamCall, config: ConnectionConfig) -> BuiltRequest:
+def _apply_subject(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
     """Name the end user. Without one the header is not sent, even if an arg has set it."""
     if config.subject_as == Connection.SubjectAs.NONE:
         return request
-    if not work.subject:
+    if not caller.subject:
         return replace(request, headers=dict(_iterate_other_headers(request, config.subject_header)))
     if config.subject_as == Connection.SubjectAs.HEADER:
-        return set_header(request, config.subject_header, work.subject)
+        return set_header(request, config.subject_header, caller.subject)
     key = connection_secrets.read_secret(config, ConnectionSecret.Name.SIGNING_KEY)
-    token = subject_token.sign_subject(work.subject, audience=get_origin(config.base_url), key=key)
+    token = subject_token.sign_subject(caller.subject, audience=get_origin(config.base_url), key=key)
     return set_header(request, config.subject_header, token)
 
 

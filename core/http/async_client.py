@@ -1,0 +1,145 @@
+"""The guarded client for asynchronous libraries: the same checks of addresses, nothing stored, bounded answers.
+
+A library keeps a client for many calls. What belongs to one call (its headers, its limits, what became of it) is in the
+context variable `current_call`, which the library's tasks inherit.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpcore2
+import httpx2
+from httpcore2 import AnyIOBackend
+
+from core.http.client import CONNECT_SECONDS, CONNECTIONS, IDLE_SECONDS
+from core.http.errors import OutgoingError, TimedOut, TooLarge, Unreachable
+from core.http.ssrf import Networks, resolve_allowed_addresses
+
+EVENT_STREAM = "text/event-stream"
+
+
+@dataclass(slots=True)
+class AsyncCall:
+    """One call of a library: what to send with its requests, the largest answer, and what became of them."""
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    max_bytes: int = 1_000_000
+    is_sent: bool = False  # once the headers of a request were begun
+    status: int = 0  # of the last answer
+    answer_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    error: OutgoingError | None = None  # why a request got no answer, or only a part of one
+
+
+current_call: ContextVar[AsyncCall | None] = ContextVar("async_call", default=None)
+
+
+def build_client(allow: Networks) -> httpx2.AsyncClient:
+    """Return a client for one event loop. The library, not the client, limits how long it waits."""
+    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS, pool=CONNECT_SECONDS)
+    return httpx2.AsyncClient(transport=_GuardedTransport(allow), timeout=timeout, trust_env=False)
+
+
+class _GuardedBackend(httpcore2.AsyncNetworkBackend):
+    """Connects to checked addresses only: no Unix sockets, no proxies."""
+
+    def __init__(self, allow: Networks) -> None:
+        self._allow = allow
+        self._backend = AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        addresses = await anyio.to_thread.run_sync(self._resolve, host, port, abandon_on_cancel=True)
+        failure: Exception = httpcore2.ConnectError()
+        for address in addresses:
+            try:
+                return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failure = error
+        raise failure
+
+    async def sleep(self, seconds: float) -> None:
+        await anyio.sleep(seconds)
+
+    def _resolve(self, host: str, port: int) -> list[str]:
+        found = resolve_allowed_addresses(host, port, seconds=CONNECT_SECONDS, allow=self._allow)
+        return [address.target[0] for address in found]
+
+
+class _GuardedTransport(httpx2.AsyncHTTPTransport):
+    """httpx2's transport with our sockets. It notes in `current_call` what becomes of each request."""
+
+    def __init__(self, allow: Networks) -> None:
+        context = httpx2.create_ssl_context(trust_env=False)
+        super().__init__(verify=context, trust_env=False)
+        # If httpx2 ever renames its pool, every request goes to the one that is made here in vain, and a test fails.
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=context,
+            max_connections=CONNECTIONS,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=_GuardedBackend(allow),
+        )
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        call = current_call.get() or AsyncCall()
+        request.headers.update(call.headers)
+        request.headers["accept-encoding"] = "identity"  # so that the limit counts what is unpacked
+        request.extensions = {**request.extensions, "trace": _build_trace(call)}
+        try:
+            response = await super().handle_async_request(request)
+        except OutgoingError as error:
+            call.error = error
+            raise httpx2.ConnectError(str(error), request=request) from None
+        except httpx2.TransportError as error:
+            call.error = _convert_error(error)
+            raise
+        call.status, call.answer_headers = response.status_code, dict(response.headers)
+        response.headers.pop("set-cookie", None)
+        is_endless = request.method == "GET" and response.headers.get("content-type", "").startswith(EVENT_STREAM)
+        if not is_endless:
+            response.stream = _LimitedStream(response.stream, call)
+        return response
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """A body that ends with an error at its limit."""
+
+    def __init__(self, stream: Any, call: AsyncCall) -> None:
+        self._stream, self._call = stream, call
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._call.max_bytes
+        try:
+            async for chunk in self._stream:
+                left -= len(chunk)
+                if left < 0:
+                    self._call.error = TooLarge()
+                    raise httpx2.ReadError("The answer is too large.")
+                yield chunk
+        except httpx2.TransportError as error:
+            self._call.error = self._call.error or _convert_error(error)
+            raise
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+def _build_trace(call: AsyncCall) -> Any:
+    async def trace(event: str, _: Any) -> None:
+        if event.endswith("send_request_headers.started"):
+            call.is_sent = True
+
+    return trace
+
+
+def _convert_error(error: httpx2.TransportError) -> OutgoingError:
+    return TimedOut() if isinstance(error, httpx2.TimeoutException) else Unreachable()

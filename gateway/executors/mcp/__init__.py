@@ -1,0 +1,1 @@
+"""Runs tools of MCP servers: sessions that are kept open, one per process and connection, and what tools answer."""

@@ -1,0 +1,123 @@
+"""Calls of tools without a result, as errors of the API.
+
+What the server said is in details.upstream, cleaned, as data. Our own message never repeats it: a model would read it
+as ours.
+"""
+
+from typing import Any
+
+import mcp_types
+from mcp.shared.exceptions import MCPError
+
+from core.http.errors import OutgoingError, Unreachable
+from gateway.contracts.errors import (
+    GatewayError,
+    InternalError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    UpstreamUnreachableError,
+    build_outcome_unknown_error,
+)
+from gateway.executors.http import transport_errors
+from gateway.executors.http.error_mapping import SAID, USERS_OWN_CREDENTIALS
+from gateway.executors.http.not_applied_errors import build_refused_for_now_error
+from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.tool_call import ToolCall
+from registry.catalog.connections import ConnectionConfig
+from registry.text import cleanup
+
+MAX_SAID = 1_000  # characters of what a server said
+NOTHING_DONE = "Nothing was done; tell the administrator."
+
+
+def build_tool_error(said: str) -> InvalidRequestError:
+    """Return the error for a tool that answered with an error of its own."""
+    return InvalidRequestError(
+        f"The tool refused the call. Correct the args if they are wrong; {SAID}",
+        reason="upstream_refused",
+        details=_describe(said),
+    )
+
+
+def to_api_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
+    """Return the error for a call without a result. A write that may have arrived has an unknown outcome."""
+    if call.is_changed:
+        return InternalError(
+            f"The tool's definition changed at its server, and the change is not approved. {NOTHING_DONE}",
+            status=503,
+            reason="upstream_changed",
+        )
+    if call.needs_input:
+        return InternalError(
+            f"The tool asks its user for input, which the gateway cannot pass on. {NOTHING_DONE}",
+            status=502,
+            reason="upstream_needs_input",
+        )
+    if isinstance(call.error, UnknownProgram):
+        return InternalError(
+            f"The program of this connection is not one of GATEWAY_MCP_COMMANDS. {NOTHING_DONE}",
+            status=503,
+            reason="not_configured",
+        )
+    if call.exchange.status in (401, 403, 429, 503):
+        return _build_status_error(call, config, is_write=is_write)
+    if call.is_callers and isinstance(call.error, MCPError):
+        return _build_callers_error(call.error)
+    if is_write and call.was_sent:
+        return build_outcome_unknown_error()
+    return _build_failure(call, is_write=is_write)
+
+
+def _build_callers_error(error: MCPError) -> GatewayError:
+    details = _describe(error.message)
+    if error.code == mcp_types.METHOD_NOT_FOUND:
+        return NotFoundError(
+            f"The server does not have this tool. {SAID}", reason="upstream_not_found", details=details
+        )
+    return InvalidRequestError(
+        f"The server refused the args. Correct them; {SAID}", reason="upstream_invalid", details=details
+    )
+
+
+def _build_status_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
+    status = call.exchange.status
+    if status in (429, 503) and not (is_write and status == 503 and call.was_sent):
+        seconds = call.exchange.answer_headers.get("retry-after", "")
+        retry_after = int(seconds) if seconds.isdecimal() and len(seconds) < 6 else None
+        return build_refused_for_now_error(is_rate_limit=status == 429, retry_after=retry_after, details={})
+    if status == 503:
+        return build_outcome_unknown_error()
+    error: GatewayError
+    if status == 401 and config.auth not in USERS_OWN_CREDENTIALS:
+        error = InternalError(
+            f"The server does not accept the gateway's credentials. {NOTHING_DONE}",
+            status=502,
+            reason="upstream_credentials",
+        )
+    else:
+        error = PermissionDeniedError("The server denies this call to this user.", reason="upstream_denied")
+    error.is_final = status != 401  # other credentials may be accepted
+    return error
+
+
+def _build_failure(call: ToolCall, *, is_write: bool) -> GatewayError:
+    if call.exchange.error is not None:
+        error: OutgoingError = call.exchange.error
+        error.was_sent = call.was_sent
+        return transport_errors.to_api_error(error, is_write=is_write)
+    if call.is_late:
+        message = "The server did not answer in time."
+        if is_write:
+            return UpstreamUnreachableError(f"{message} Nothing was done. Send the same call again.")
+        return InternalError(message, status=504, reason="upstream_timeout", retryable=True)
+    if isinstance(call.error, OSError):
+        return transport_errors.to_api_error(Unreachable(), is_write=is_write)
+    message = f"The server cannot be used: it does not answer as MCP says. {NOTHING_DONE}"
+    error_class = UpstreamUnreachableError if is_write else InternalError
+    return error_class(message, status=502, reason="upstream_broken", retryable=False)
+
+
+def _describe(said: str) -> dict[str, Any]:
+    text = cleanup.strip_hidden_characters(said).strip()[:MAX_SAID]
+    return {"upstream": {"message": text}} if text else {}

@@ -1,0 +1,47 @@
+"""Runs ops of MCP servers."""
+
+from dataclasses import replace
+
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors.http import credentials, upstream_headers
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.mcp import definition_check
+from gateway.executors.mcp.prepared_tool import PreparedTool
+from registry.catalog import connections
+from registry.catalog.connections import ConnectionConfig, UpstreamTarget
+from registry.models import Connection
+
+
+class McpExecutor:
+    """Calls the tool of an op at the MCP server of its connection."""
+
+    transactional = False
+    is_remote = True
+
+    def explain_missing(self, config: ConnectionConfig, target: UpstreamTarget) -> str:
+        return definition_check.explain_missing(config)
+
+    def prepare(self, work: UpstreamCall) -> PreparedTool:
+        config = connections.get_connections().by_name[work.op.connection]
+        is_own = config.auth == Connection.Auth.USER_OAUTH or config.subject_as != Connection.SubjectAs.NONE
+        return PreparedTool(
+            config,
+            tool=work.op.upstream_name or work.op.tool_name,
+            arguments=work.args,
+            is_write=work.op.is_write,
+            session_of=work.subject if is_own else "",
+        )
+
+    def authorize(self, work: UpstreamCall, prepared: PreparedTool) -> PreparedTool:
+        # Fetching a token reads and writes rows, so the thread keeps its place.
+        if prepared.config.transport == Connection.Transport.STDIO:
+            return prepared
+        request = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
+        request = request.with_headers(upstream_headers.build_headers(work, prepared.config))
+        return replace(prepared, headers=dict(credentials.apply_credentials(request, work, prepared.config).headers))
+
+    def apply(self, work: UpstreamCall, prepared: PreparedTool) -> UpstreamResponse:
+        # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
+        from gateway.executors.mcp import tool_runner
+
+        return UpstreamResponse(tool_runner.run_tool(work, prepared, authorize=lambda: self.authorize(work, prepared)))

@@ -1,0 +1,81 @@
+"""Ask an MCP server what it offers, for an import or a check."""
+
+from dataclasses import dataclass
+
+from core import event_loop
+from core.deadlines import Deadline
+from core.http.async_client import AsyncCall
+from gateway.contracts.errors import GatewayError
+from gateway.executors.http import credentials
+from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.mcp import session_pool
+from gateway.executors.mcp.program import UnknownProgram
+from registry.catalog.connections import ConnectionConfig
+from registry.imports.document_source import UnreadableDocument
+from registry.imports.mcp_server import McpListing
+from registry.models import Connection
+
+SECONDS = 60
+MAX_BYTES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Administrator:
+    """Nobody is named to the server: what it offers must not depend on an end user."""
+
+    deadline: Deadline
+    subject: str = ""
+
+
+def list_server(connection: Connection) -> McpListing:
+    """Return what the server of a connection offers, in a session of its own. Raises UnreadableDocument."""
+    config = ConnectionConfig.of_row(connection)
+    call = AsyncCall(max_bytes=MAX_BYTES)
+    try:
+        call.headers = _build_headers(config)
+        return event_loop.run(_list(config, call), seconds=SECONDS)
+    except GatewayError as error:
+        raise UnreadableDocument(str(error)) from None
+    except TimeoutError:
+        raise UnreadableDocument(f"The server did not answer within {SECONDS} seconds.") from None
+    except UnknownProgram:
+        raise UnreadableDocument(
+            f'The program "{config.command}" is not one of GATEWAY_MCP_COMMANDS. Add it to this setting.'
+        ) from None
+    except Exception as error:
+        raise UnreadableDocument(_explain(config, call, error)) from None
+
+
+def _build_headers(config: ConnectionConfig) -> dict[str, str]:
+    if config.transport == Connection.Transport.STDIO:
+        return {}
+    request = BuiltRequest("POST", config.base_url, dict(config.headers))
+    caller = _Administrator(Deadline.after(milliseconds=SECONDS * 1000))
+    return dict(credentials.apply_credentials(request, caller, config).headers)
+
+
+async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
+    session = session_pool.open_session(config, call)
+    try:
+        await session.wait_until_open()
+        tools = await session.list_tools()
+        client = session.client
+        info = client.server_info
+        has_resources = client.server_capabilities.resources is not None
+        return McpListing(info.title or info.name if info else "", info.version if info else "", tools, has_resources)
+    finally:
+        call.status, call.error = session.opening.status, session.opening.error
+        session.close()
+        await session.wait_until_closed()
+
+
+def _explain(config: ConnectionConfig, call: AsyncCall, error: Exception) -> str:
+    if config.transport == Connection.Transport.STDIO:
+        return f'The program "{config.command}" does not answer as an MCP server: {type(error).__name__}.'
+    if call.error is not None:
+        return f"The server cannot be reached. {call.error}"
+    if call.status in (401, 403):
+        return f"The server answered with status {call.status}. Enter its credentials on the page of the connection."
+    if call.status >= 400:
+        return f"The server answered with status {call.status}. Check the address: it is that of the endpoint for MCP."
+    return "What is at this address does not answer as an MCP server. Check the address."

@@ -1,0 +1,21 @@
+"""A call of a tool, ready to be sent."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from registry.catalog.connections import ConnectionConfig
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # no repr: it holds credentials, and arguments that are private
+class PreparedTool:
+    """A call of a tool. `headers` are those of its requests, with credentials once they were added.
+
+    `session_of` is the subject whose session it is; empty for the one that all share.
+    """
+
+    config: ConnectionConfig
+    tool: str
+    arguments: dict[str, Any]
+    is_write: bool
+    session_of: str = ""
+    headers: dict[str, str] = field(default_factory=dict)

@@ -1,0 +1,156 @@
+"""A session with an MCP server, kept open by a task of the event loop.
+
+The SDK's client has to be opened and closed by the same task, so each session has one that waits until it is closed.
+"""
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import httpx2
+from mcp.client import Client
+from mcp.client._transport import Transport
+from mcp.client.session import IncomingMessage
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import PaginatedRequestParams, ToolListChangedNotification
+
+from core.http import get_upstream_networks
+from core.http.async_client import AsyncCall, build_client
+from gateway.executors.mcp import program
+from registry.catalog.connections import ConnectionConfig
+from registry.imports.mcp_server import digest_tool
+from registry.models import Connection
+
+log = logging.getLogger(__name__)
+
+OPEN_SECONDS = 15.0  # for the start of a program and the handshake
+MAX_PAGES = 100
+MAX_TOOLS = 5_000
+DEFINITIONS_SECONDS = 60.0  # how long a list of tools is believed, if the server does not say that it changed
+MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
+STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
+
+
+class McpSession:
+    """One session. Its methods run on the event loop."""
+
+    def __init__(self, config: ConnectionConfig, opening: AsyncCall) -> None:
+        self.config = config
+        self.opening = opening  # what became of the requests of the handshake
+        self.used_at = time.monotonic()
+        self._client: Client | None = None
+        self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closing = asyncio.Event()
+        self._digests: Mapping[str, str] = {}
+        self._listed_at = -DEFINITIONS_SECONDS
+        self._listing = asyncio.Lock()
+        self._message_second, self._message_count = 0, 0
+        self._task = asyncio.create_task(self._keep_open())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the session can take calls, or is about to."""
+        return not self._task.done() and not self._closing.is_set()
+
+    @property
+    def client(self) -> Client:
+        """The SDK's client of an open session."""
+        if self._client is None:
+            raise RuntimeError("The session is not open.")
+        return self._client
+
+    async def wait_until_open(self) -> None:
+        """Return once the server has answered the handshake. Raises what the SDK raised if it did not."""
+        await asyncio.shield(self._ready)
+
+    def close(self) -> None:
+        """Have the session closed; calls that run fail."""
+        self._closing.set()
+
+    async def wait_until_closed(self) -> None:
+        """Return once nothing of the session is left."""
+        await asyncio.wait([self._task])
+
+    async def get_digest(self, tool: str) -> str:
+        """Return the digest of a tool's definition as the server lists it now; empty if it lists none."""
+        async with self._listing:
+            if time.monotonic() - self._listed_at > DEFINITIONS_SECONDS:
+                self._digests = {each["name"]: digest_tool(each) for each in await self.list_tools()}
+                self._listed_at = time.monotonic()
+        return self._digests.get(tool, "")
+
+    async def list_tools(self) -> list[dict[str, Any]]:
+        """Return the definitions of all tools, as the server sends them."""
+        tools: list[dict[str, Any]] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            tools += [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in page.tools]
+            cursor = page.next_cursor
+            if not cursor or len(tools) > MAX_TOOLS:
+                break
+        return tools[:MAX_TOOLS]
+
+    async def _keep_open(self) -> None:
+        try:
+            async with AsyncExitStack() as stack:
+                async with asyncio.timeout(OPEN_SECONDS):
+                    transport = await stack.enter_async_context(_open_transport(self.config))
+                    client = Client(transport, message_handler=self._receive, cache=None)
+                    self._client = await stack.enter_async_context(client)
+                self._ready.set_result(None)
+                await self._closing.wait()
+        except Exception as error:
+            if not self._ready.done():
+                self._ready.set_exception(error)
+                self._ready.exception()  # nobody may be waiting any more
+            else:
+                log.info("mcp.session_lost connection=%s error=%s", self.config.name, type(error).__name__)
+        finally:
+            self._closing.set()
+
+    async def _receive(self, message: IncomingMessage) -> None:
+        """Note that the tools changed. Everything else that a server says on its own is ignored, but counted."""
+        second = int(time.monotonic())
+        if second != self._message_second:
+            self._message_second, self._message_count = second, 0
+        self._message_count += 1
+        if self._message_count > MAX_MESSAGES:
+            log.warning("mcp.too_many_messages connection=%s", self.config.name)
+            self.close()
+        if isinstance(message, ToolListChangedNotification):
+            self._listed_at = -DEFINITIONS_SECONDS
+
+
+def _open_transport(config: ConnectionConfig) -> AbstractAsyncContextManager[Transport]:
+    if config.transport == Connection.Transport.STDIO:
+        return _open_program(config)
+    return _open_http(config)
+
+
+@asynccontextmanager
+async def _open_http(config: ConnectionConfig) -> AsyncIterator[Transport]:
+    if config.transport == Connection.Transport.SSE:
+        yield sse_client(config.base_url, sse_read_timeout=STREAM_SECONDS, httpx_client_factory=_build_http_client)
+        return
+    async with _build_http_client() as client:
+        yield streamable_http_client(config.base_url, http_client=client)
+
+
+def _build_http_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
+    """Return a guarded client. What the SDK would set are time-outs, which the deadline of a call replaces."""
+    return build_client(get_upstream_networks())
+
+
+@asynccontextmanager
+async def _open_program(config: ConnectionConfig) -> AsyncIterator[Transport]:
+    """Start the program of a connection. Its error output is not kept: it may say anything."""
+    command, *arguments = program.find_command(config.command)
+    with open(os.devnull, "w") as errors:
+        yield stdio_client(StdioServerParameters(command=command, args=arguments), errlog=errors)

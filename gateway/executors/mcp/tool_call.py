@@ -1,0 +1,108 @@
+"""One call of a tool in a session, and how it ended."""
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import mcp_types
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
+from pydantic import TypeAdapter, ValidationError
+
+from core.http.async_client import AsyncCall, current_call
+from core.http.errors import AddressRefused, TooLarge
+from gateway.executors.mcp import session_pool
+from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.session import McpSession
+from registry.catalog import connections
+from registry.catalog.connections import ConnectionConfig
+
+log = logging.getLogger(__name__)
+
+# Codes of JSON-RPC that say what is wrong with the call; after all others the server failed, or its session is gone.
+CALLERS_CODES = frozenset({mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND})
+_RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
+
+
+@dataclass(slots=True, repr=False)
+class ToolCall:
+    """A call of a tool. Exactly one of the last members is set once it has ended, `error` besides others."""
+
+    tool: str
+    arguments: dict[str, Any]
+    exchange: AsyncCall
+    result: CallToolResult | None = None
+    error: Exception | None = None  # what the SDK raised
+    was_opened: bool = False  # the session was open, so that the call itself was sent
+    is_changed: bool = False  # the tool is not defined as it was approved; nothing was called
+    is_late: bool = False  # the deadline passed
+    needs_input: bool = False  # the server wants to ask its user something
+
+    @property
+    def was_sent(self) -> bool:
+        """Whether the server may have got the call."""
+        return self.was_opened and self.exchange.is_sent and not self.is_changed
+
+    @property
+    def is_failure(self) -> bool | None:
+        """Whether the server failed; None if the call does not tell."""
+        if self.result is not None:
+            return False
+        is_ours = self.is_changed or self.needs_input or isinstance(self.exchange.error, (AddressRefused, TooLarge))
+        if is_ours or isinstance(self.error, UnknownProgram) or self.is_callers:
+            return None
+        return True
+
+    @property
+    def is_callers(self) -> bool:
+        """Whether the server says that the call is wrong."""
+        return isinstance(self.error, MCPError) and self.error.code in CALLERS_CODES and self.was_opened
+
+    def may_repeat(self, *, is_write: bool) -> bool:
+        """Return whether to send the call again: it did not reach a tool, or a session that was lost held a read."""
+        if self.is_changed or self.is_late or self.needs_input or self.is_callers:
+            return False
+        if self.exchange.status == 401:
+            return True
+        if isinstance(self.exchange.error, (AddressRefused, TooLarge)) or isinstance(self.error, UnknownProgram):
+            return False
+        return self.was_opened and not (is_write and self.was_sent)
+
+
+async def run(call: ToolCall, config: ConnectionConfig, subject: str) -> None:
+    """Make the call in the session of a subject, or in the one that all share. Runs on the event loop."""
+    session = None
+    try:
+        session = await session_pool.get_session(config, subject, call.exchange)
+        token = current_call.set(call.exchange)
+        try:
+            await _call_in_session(call, session, config)
+        finally:
+            current_call.reset(token)
+    except Exception as error:
+        call.error = error
+        if not isinstance(error, (MCPError, httpx2.HTTPError, OSError, UnknownProgram)):
+            log.info("mcp.call_failed connection=%s error=%s", config.name, type(error).__name__)
+        if session is not None and not call.is_callers:
+            session_pool.drop(session)
+
+
+async def _call_in_session(call: ToolCall, session: McpSession, config: ConnectionConfig) -> None:
+    approved = connections.get_connections().approved.get((config.name, call.tool), "")
+    if not approved or await session.get_digest(call.tool) != approved:
+        call.is_changed = True
+        return
+    call.exchange.is_sent, call.exchange.status = config.transport == "stdio", 0
+    call.was_opened = True
+    params = CallToolRequestParams(name=call.tool, arguments=call.arguments)
+    # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and a
+    # model is helped more by what the server said.
+    try:
+        result = await session.client.session.send_request(CallToolRequest(params=params), _RESULT)
+    except ValidationError as error:
+        raise MCPError(mcp_types.INTERNAL_ERROR, "The result is not one of the protocol.") from error
+    if isinstance(result, InputRequiredResult):
+        call.needs_input = True
+    else:
+        call.result = result

@@ -1,0 +1,108 @@
+"""What a tool answered, as the result of a call: structured content, else its texts; files are stored."""
+
+import base64
+import binascii
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from mcp_types import (
+    AudioContent,
+    BlobResourceContents,
+    CallToolResult,
+    ContentBlock,
+    EmbeddedResource,
+    ImageContent,
+    ResourceLink,
+    TextContent,
+    TextResourceContents,
+)
+
+from core import strict_json
+from core.strict_json import NotStrictJSON
+from gateway.contracts.errors import InternalError
+from gateway.executors.base import UpstreamCall
+from gateway.executors.http import stored_files
+from gateway.executors.http.answer import DONE, clean_value, wrap_value
+from registry.text import cleanup
+
+
+def read_result(result: CallToolResult, work: UpstreamCall) -> dict[str, Any]:
+    """Return the result of a tool that succeeded. Raises InternalError (upstream_broken)."""
+    if result.structured_content is not None:
+        value = wrap_value(clean_value(_check(result.structured_content)))
+        files = _read_files(result.content, work)
+        return value | ({"files": files} if files and "files" not in value else {})
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    others = [_describe_block(block, work) for block in result.content if not isinstance(block, TextContent)]
+    if not texts and not others:
+        return dict(DONE)
+    if len(texts) == 1 and not others and (parsed := _parse_object(texts[0])) is not None:
+        return clean_value(parsed)  # type: ignore[no-any-return]  # an object stays one
+    answer: dict[str, Any] = {"text": cleanup.strip_hidden_characters("\n\n".join(texts))} if texts else {}
+    return answer | ({"content": others} if others else {})
+
+
+def read_text(result: CallToolResult) -> str:
+    """Return the texts of a result, for an error."""
+    texts = [block.text for block in result.content if isinstance(block, TextContent)]
+    return "\n".join(texts) or json.dumps(result.structured_content or "", ensure_ascii=False)
+
+
+def _parse_object(text: str) -> dict[str, Any] | list[Any] | None:
+    """Return the object that a text is: servers without structured content write it as JSON."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        value = strict_json.loads(text.encode(), strict_json.ANSWER_LIMITS)
+    except (NotStrictJSON, UnicodeEncodeError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _check(value: Any) -> Any:
+    """Return a value that can be stored and sent as JSON. Raises InternalError."""
+    try:
+        return strict_json.loads(json.dumps(value, ensure_ascii=False).encode(), strict_json.ANSWER_LIMITS)
+    except (NotStrictJSON, UnicodeEncodeError, RecursionError):
+        raise _build_broken_error() from None
+
+
+def _read_files(content: Sequence[ContentBlock], work: UpstreamCall) -> list[dict[str, Any]]:
+    return [_describe_block(block, work) for block in content if isinstance(block, ImageContent | AudioContent)]
+
+
+def _describe_block(block: ContentBlock, work: UpstreamCall) -> dict[str, Any]:
+    """Return what a model reads of a block that is no text. The content of files is stored, not shown."""
+    if isinstance(block, ImageContent | AudioContent):
+        name = "image" if isinstance(block, ImageContent) else "audio"
+        return {"file": stored_files.store_file(work, name, block.mime_type, _decode(block.data))}
+    if isinstance(block, ResourceLink):
+        described = {"resource": block.uri, "name": block.name, "description": block.description or ""}
+        return {name: cleanup.strip_hidden_characters(value) for name, value in described.items() if value}
+    if isinstance(block, EmbeddedResource):
+        return describe_resource(block.resource, work)
+    raise _build_broken_error()
+
+
+def describe_resource(resource: TextResourceContents | BlobResourceContents, work: UpstreamCall) -> dict[str, Any]:
+    """Return what a model reads of the contents of a resource."""
+    uri = cleanup.strip_hidden_characters(resource.uri)
+    if isinstance(resource, TextResourceContents):
+        return {"resource": uri, "text": cleanup.strip_hidden_characters(resource.text)}
+    content_type = resource.mime_type or "application/octet-stream"
+    name = uri.rpartition("/")[2] or "file"
+    return {"resource": uri, "file": stored_files.store_file(work, name, content_type, _decode(resource.blob))}
+
+
+def _decode(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise _build_broken_error() from None
+
+
+def _build_broken_error() -> InternalError:
+    return InternalError(
+        "The tool's answer cannot be read. Tell the administrator.", status=502, reason="upstream_broken"
+    )

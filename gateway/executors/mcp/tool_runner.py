@@ -1,0 +1,68 @@
+"""Run a tool within the limits of its connection, and once more where that cannot do anything twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mcp_types import CallToolResult
+
+from core import event_loop
+from core.database_pool import return_connection
+from core.deadlines import DeadlineExceeded
+from core.http.async_client import AsyncCall
+from core.server.thread_pool import lend_thread
+from gateway.contracts.errors import GatewayError, build_outcome_unknown_error
+from gateway.executors.base import UpstreamCall
+from gateway.executors.http import circuit_breaker, credentials
+from gateway.executors.http.call_limits import limit_calls
+from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
+from gateway.executors.mcp.prepared_tool import PreparedTool
+from gateway.executors.mcp.tool_call import ToolCall
+
+
+def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[[], PreparedTool]) -> dict[str, Any]:
+    """Return the result of the tool. `authorize` adds new credentials if the server does not accept these.
+
+    Raises the errors that executors raise.
+    """
+    result = _call(work, prepared, authorize)
+    if result.is_error:
+        raise call_errors.build_tool_error(tool_result.read_text(result))
+    try:
+        return tool_result.read_result(result, work)
+    except GatewayError as error:
+        if not prepared.is_write:
+            raise
+        unknown = build_outcome_unknown_error()
+        unknown.details["cause"] = {"reason": error.reason, "message": str(error)}
+        raise unknown from None
+
+
+def _call(work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], PreparedTool]) -> CallToolResult:
+    """Call the tool. A call that reached no tool, or a read whose session was lost, is sent again once."""
+    call = _send(work, prepared)
+    if call.result is None and call.may_repeat(is_write=prepared.is_write):
+        if call.exchange.status == 401:
+            credentials.forget(prepared.config, work.subject)
+            prepared = authorize()
+        call = _send(work, prepared)
+    if call.result is not None:
+        return call.result
+    raise call_errors.to_api_error(call, prepared.config, is_write=prepared.is_write)
+
+
+def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:
+    """Make one attempt, and note in the circuit breaker whether the server failed."""
+    config = prepared.config
+    exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
+    call = ToolCall(prepared.tool, prepared.arguments, exchange)
+    breaker = circuit_breaker.get_breaker(config.name)
+    with lend_thread(), return_connection(), breaker.guard() as attempt, limit_calls(config, work.deadline):
+        try:
+            seconds = work.deadline.get_remaining_ms() / 1000
+            event_loop.run(tool_call.run(call, config, prepared.session_of), seconds=seconds)
+        except (TimeoutError, DeadlineExceeded):
+            call.is_late = True
+        attempt.failed = call.is_failure
+    if call.is_changed:
+        definition_check.check_soon(config.name)
+    return call
