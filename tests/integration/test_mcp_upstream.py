@@ -151,7 +151,7 @@ def test_server_that_is_down_is_told(api: Api, notes: McpUpstream) -> None:
     notes.stop()
 
     assert_refused(api.post("exec", {"op": READ}), 502, "upstream_unreachable")
-    error = assert_refused(api.post("exec", {"op": WRITE}), 502, "upstream_unreachable")
+    error = assert_refused(api.post("exec", {"op": WRITE}), 503, "upstream_unreachable")
     assert "nothing was done" in error["message"]
 
 
