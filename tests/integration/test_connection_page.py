@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
+from gateway.admin.connections import upstream_changes
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -190,6 +191,25 @@ def test_changed_definition_is_shown_and_approved(
     assert Op.objects.get(op="pets.toy.list").status == "retired"
     assert UpstreamDefinition.objects.get().seen is None
     assert AuditEntry.objects.filter(name="pets.pet.list", note="Approved changes of pets").exists()
+
+
+def test_approved_change_keeps_whether_a_delete_asks_first(
+    api: Api, admin_client: HttpClient, http_upstream: HttpUpstream, pets: Connection
+) -> None:
+    serve(http_upstream, {**PETS, "/pets": PETS["/pets"] | {"delete": {"summary": "Delete all pets"}}})
+    url = http_upstream.server.url("/openapi.json")
+    page: Any = admin_client.post(reverse("admin:registry_connection_import"), {"url": url, "text": ""}, follow=True)
+    admin_client.post(page.request["PATH_INFO"], {"group": "pets", "connection": "pets"})
+    assert Op.objects.get(op="pets.pet.delete_all").confirm is True
+
+    serve(http_upstream, {**PETS, "/pets": PETS["/pets"] | {"delete": {"summary": "Give all pets away"}}})
+    drift.check_connection(pets.pk)
+    (change,) = upstream_changes.describe(pets)
+    assert [passage.label for passage in change.passages] == ["summary"]
+    definitions.approve_changes(pets, ["DELETE /pets"], at=timezone.now())
+
+    op = Op.objects.get(op="pets.pet.delete_all")
+    assert (op.summary, op.confirm) == ("Give all pets away", True)
 
 
 def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
