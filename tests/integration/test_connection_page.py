@@ -352,6 +352,7 @@ def test_a_try_reads_for_real_and_shows_what_a_model_sees(
     shop.answer = build_json({"id": "7", "state": "open", "debug": "x" * 500})
 
     page: Any = try_op(admin_client, READ, {"order_id": "7"})
+    assert "dry_run" not in page.context["answer"]["envelope"]
     recorded = page.context["preview"].form.initial["recorded"]
     url = page.request["PATH_INFO"]
     preview = read(admin_client.post(url, {"recorded": recorded, "fields_text": "id\nstate"}))
