@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
-from gateway.admin.connections import upstream_changes
+from gateway.admin.connections import figures, upstream_changes
+from gateway.executors.http import transport_errors
+from gateway.executors.upstream_errors import API_ERRORS
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -80,8 +82,39 @@ def test_page_shows_how_calls_go(api: Api, shop: HttpUpstream, admin_client: Htt
 
     page = read(admin_client.get(url_of("change")))
 
-    assert "2 calls in the last 24 hours, 1 failed. Half took less than" in page
+    assert ">2 calls</a> in the last 24 hours, " in page
+    assert ">1 failed</a>. Half took less than" in page
     assert "1 × upstream_not_found" in page
+
+
+def test_figures_count_calls_that_reached_the_executor(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    api.exec(READ, {"order_id": "7"})
+    shop.answer = build_json({}, status="404 Not Found")
+    api.exec(READ, {"order_id": "8"})
+    api.exec(READ, {})  # invalid_args
+    api.exec("shop.order.find")  # unknown_op
+    api.exec("onto.task.list", {})  # runs elsewhere
+    try_op(admin_client, READ, {"order_id": "7"})
+    event_log.flush()
+
+    counted = figures.get_figures(Connection.objects.get(name=NAME), at=timezone.now())
+
+    assert (counted.calls, counted.failed) == (2, 1)
+    assert [(error.reason, error.count) for error in counted.errors] == [("upstream_not_found", 1)]
+    lists: list[Any] = [admin_client.get(url) for url in (counted.calls_url, counted.failed_url, counted.errors[0].url)]
+    assert [page.context["cl"].result_count for page in lists] == [2, 1, 1]
+
+
+def test_every_error_of_the_executor_is_counted() -> None:
+    errors = [
+        transport_errors.to_api_error(kind("x"), is_write=is_write) for kind in API_ERRORS for is_write in (True, False)
+    ]
+
+    assert not [
+        each.reason
+        for each in errors
+        if not each.reason.startswith("upstream_") and each.reason not in figures.EXECUTOR_REASONS
+    ]
 
 
 def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpClient, api: Api) -> None:
