@@ -1,6 +1,8 @@
 """The page of a connection: how calls go, secrets, changes upstream, a test, and ops added by hand."""
 
+import html
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
-from gateway.admin.connections import figures, upstream_changes
+from gateway.admin.connections import connection_test, figures, upstream_changes
+from gateway.credentials import connection_secrets
 from gateway.executors.http import transport_errors
 from gateway.executors.upstream_errors import API_ERRORS
+from gateway.management.commands.docs import _build_errors_page
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -24,6 +28,7 @@ from tests.support.api import Api
 from tests.support.http_upstream import NAME, READ, HttpUpstream, build_json, build_read, build_write, publish_ops
 from tests.support.openapi_documents import build_document
 from tests.support.role_matrix import create_user_with_role
+from tools.databases import ROOT
 
 pytestmark = pytest.mark.usefixtures("background_at_once")
 
@@ -174,12 +179,70 @@ def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_clie
     assert "pets.pet.list answered in" in page
 
 
-def test_failed_test_says_why(pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
-    http_upstream.answer = build_json({}, status="500 Internal Server Error")
+@pytest.mark.parametrize(
+    ("auth", "status", "problem", "change"),
+    [
+        ("none", "500 Internal Server Error", "The service failed.", "Check the Base URL, and the logs"),
+        ("none", "404 Not Found", "The service has nothing at this address.", "Check the Base URL: the path"),
+        ("none", "401 Unauthorized", "The service denies the call.", "choose its Authentication."),
+        ("bearer", "403 Forbidden", "The service denies the call.", "Use credentials that may do this"),
+    ],
+)
+def test_failed_test_tells_the_admin_what_to_change(
+    pets: Connection,
+    admin_client: HttpClient,
+    http_upstream: HttpUpstream,
+    auth: str,
+    status: str,
+    problem: str,
+    change: str,
+) -> None:
+    set_token(pets, auth)
+    http_upstream.answer = build_json({"detail": "No\nluck\u200b."}, status=status)
 
-    page = read(admin_client.post(url_of("test", pets), follow=True))
+    page = html.unescape(read(admin_client.post(url_of("test", pets), follow=True)))
 
     assert "pets.pet.list failed in" in page
+    said = f"GET {pets.base_url}/pets was answered with status {status[:3]}: “No luck.”."
+    assert f"ms. {problem} {said} " in page
+    assert change in page
+    assert "dministrator" not in page.partition("pets.pet.list failed in")[2].partition("<")[0]
+
+
+@pytest.mark.parametrize(
+    ("auth", "text"),
+    [
+        # What a service says about credentials is not repeated: it may quote them.
+        (
+            "bearer",
+            "The service does not accept the credentials. GET BASE/pets was answered with status 401. Check the",
+        ),
+        ("api_key", "its API key is not set. Set it under Authentication or Secrets."),
+    ],
+)
+def test_failed_test_says_what_is_wrong_with_the_credentials(
+    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream, auth: str, text: str
+) -> None:
+    set_token(pets, auth)
+    http_upstream.answer = build_json({"detail": "Wrong token canary."}, status="401 Unauthorized")
+
+    page = html.unescape(read(admin_client.post(url_of("test", pets), follow=True)))
+
+    assert text.replace("BASE", pets.base_url) in page
+    assert "canary" not in page
+
+
+def set_token(connection: Connection, auth: str) -> None:
+    """Choose the authentication, and store a bearer token."""
+    Connection.objects.filter(pk=connection.pk).update(auth=auth, key_name="X-Key")
+    connection_secrets.set_secret(connection, "token", "canary")
+    connections.refresh_connections()
+
+
+def test_every_failure_of_a_service_has_advice() -> None:
+    listed = re.findall(r"^\| `(upstream_\w+)`", _build_errors_page(ROOT), re.M)
+
+    assert {*listed, *figures.EXECUTOR_REASONS} - {"outcome_unknown"} <= connection_test.FAILURES.keys()
 
 
 def test_connection_is_switched_off_and_on_on_its_page(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
