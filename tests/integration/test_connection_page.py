@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 import pytest
+from django.contrib.admin.utils import flatten
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -13,7 +14,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
-from gateway.admin.connections import connection_test, figures, upstream_changes
+from gateway.admin.connections import connection_page, connection_test, figures, shown_fields, upstream_changes
 from gateway.credentials import connection_secrets
 from gateway.executors.http import transport_errors
 from gateway.executors.upstream_errors import API_ERRORS
@@ -141,6 +142,46 @@ def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpC
     connections.refresh_connections()
     api.exec(READ, {"order_id": "7"})
     assert "authorization: bearer canary-1234\r\n" in shop.get_head()
+
+
+@pytest.mark.parametrize(
+    ("auth", "subject_as", "names"),
+    [
+        ("none", "none", ["token"]),
+        ("api_key", "none", ["key"]),
+        ("basic", "none", ["password"]),
+        ("user_oauth", "none", ["client_secret"]),
+        ("client_credentials", "signed_token", ["client_secret", "signing_key"]),
+    ],
+)
+def test_page_offers_the_secrets_that_the_authentication_uses(
+    shop: HttpUpstream, admin_client: HttpClient, auth: str, subject_as: str, names: list[str]
+) -> None:
+    Connection.objects.filter(name=NAME).update(
+        auth=auth,
+        subject_as=subject_as,
+        **dict.fromkeys(("token_url", "authorize_url"), "https://x.example"),
+        **dict.fromkeys(("key_name", "username", "client_id", "subject_header"), "x"),
+    )
+
+    form = read_form(admin_client.get(url_of("change")))
+    offered = [form[f"secrets-{number}-name"] for number in range(int(form["secrets-TOTAL_FORMS"]))]
+
+    assert offered == names
+    # Rows that nobody filled in are no mistake, also without JavaScript and after another choice.
+    assert admin_client.post(url_of("change"), form | {"auth": "bearer"}).status_code == 302
+    assert not ConnectionSecret.objects.exists()
+    form = read_form(admin_client.get(url_of("change")))
+    assert form["secrets-0-name"] == "token"
+
+
+def test_page_says_what_each_choice_shows() -> None:
+    fields = {name for _, options in connection_page.HTTP_FIELDSETS for name in flatten(options["fields"])}
+    shown = {name for needed in shown_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
+
+    assert shown == fields
+    for column, needed in shown_fields.NEEDED_FIELDS.items():
+        assert list(needed) == [value for value, _ in Connection._meta.get_field(column).choices]
 
 
 def test_missing_secret_is_said_on_the_page_and_refuses_calls(
