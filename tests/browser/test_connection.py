@@ -41,6 +41,10 @@ def test_page_shows_the_fields_of_the_chosen_authentication(
     connection.refresh_from_db()
     assert (connection.auth, connection.key_name) == ("api_key", "X-Key")
     assert [row.name for row in connection.secrets.all()] == ["key"]
+    page.goto(f"/admin/registry/connection/{connection.pk}/change/")
+    expect(secret).to_have_count(1)
+    page.get_by_text("Add another Secret").click()
+    expect(secret.nth(1)).to_be_visible()
     page.goto("/admin/registry/connection/add/")
     expect(page.locator("#id_base_url")).to_be_hidden()
     page.locator("#id_kind").select_option("http")
