@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks import chat, connect, measures
+from benchmarks import chat, connect, mcp, measures
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
@@ -64,6 +64,8 @@ BENCHMARKS = (
     Benchmark(("connect.overhead.ms",), connect.measure_overhead),
     Benchmark(("connect.vs_fastmcp_proxy",), connect.measure_fastmcp),
     Benchmark(("connect.vs_contextforge",), connect.measure_contextforge),
+    Benchmark(("mcp.vs_fastmcp",), mcp.measure_same_tools),
+    Benchmark(("mcp.vs_fastmcp_proxy",), mcp.measure_proxy),
     Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
     Benchmark(

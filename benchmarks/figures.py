@@ -10,7 +10,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class FigureGoal:
-    """The target of a figure: at least, at most, or below a value."""
+    """The target of a figure: at least, at most, below or above a value."""
 
     sign: str
     value: float
@@ -22,7 +22,12 @@ class FigureGoal:
         return f"{self.sign} {self.value:g}"
 
 
-OPERATORS: dict[str, Callable[[float, float], bool]] = {"≥": operator.ge, "≤": operator.le, "<": operator.lt}
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
+    "≥": operator.ge,
+    "≤": operator.le,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 
 # Goals of figures within one run on one machine.
 GOALS = {
@@ -67,6 +72,8 @@ GOALS = {
     "connect.overhead.ms": FigureGoal("<", 1),
     "connect.vs_fastmcp_proxy": FigureGoal("≥", 5),
     "connect.vs_contextforge": FigureGoal("≥", 12),
+    "mcp.vs_fastmcp": FigureGoal(">", 1),
+    "mcp.vs_fastmcp_proxy": FigureGoal("≥", 5),
     "connect.map.seconds": FigureGoal("<", 3),
     "connect.import.seconds": FigureGoal("<", 15),
     "desk.ops.s": FigureGoal("<", 1),

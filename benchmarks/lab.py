@@ -132,6 +132,11 @@ class Lab:
         op: str = self._run_command(prepared, "connect_service", url)["op"]
         return op
 
+    def connect_mcp_server(self, prepared: PreparedDatabase, url: str) -> str:
+        """Import the tools of the MCP server at an address, publish them, and return the op that the figure calls."""
+        op: str = self._run_command(prepared, "connect_service", url, "--mcp")["op"]
+        return op
+
     def measure_import(self, prepared: PreparedDatabase, operations: int) -> dict[str, Any]:
         """Map and import a document into a database; return the seconds (see benchmarks.imports)."""
         return self._run_command(prepared, "measure_import", str(operations))

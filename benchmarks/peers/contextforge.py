@@ -43,7 +43,7 @@ def serve_contextforge(python: str, service: str) -> Iterator[PeerServer]:
                 ARGUMENTS, variables, probe="/health", log=log, python=python, start_seconds=START_SECONDS
             ) as server:
                 tool = _register_tool(server.address, service, headers)
-                yield PeerServer(server.address, build_tool_call("/rpc", headers, tool))
+                yield PeerServer(server.address, build_tool_call("/rpc", headers, tool, {"id": "o-1"}))
 
 
 def _create_token(python: str, variables: Mapping[str, str]) -> str:

@@ -5,9 +5,9 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.load import Address, build_request
-from benchmarks.orders_document import READ_OPERATION
 
 SERVICE_VARIABLE = "BENCHMARKS_SERVICE"  # the environment variable with the URL of the service
 
@@ -42,8 +42,8 @@ class Peer:
         )
 
 
-def build_tool_call(path: str, headers: Mapping[str, str], tool: str = READ_OPERATION) -> bytes:
+def build_tool_call(path: str, headers: Mapping[str, str], tool: str, arguments: Mapping[str, Any]) -> bytes:
     """Return a request that calls a tool by JSON-RPC, as MCP has it."""
-    params = {"name": tool, "arguments": {"id": "o-1"}}
+    params = {"name": tool, "arguments": arguments}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     return build_request("POST", path, headers, json.dumps(body).encode())

@@ -1,0 +1,66 @@
+"""MCP: calls a second through /mcp beside FastMCP, for the same three tools and as a proxy of another server."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from benchmarks import connect, notes_server, orders_service, servers
+from benchmarks.figures import BenchmarkFigure
+from benchmarks.lab import Lab, PreparedDatabase
+from benchmarks.load import Address
+from benchmarks.peers.comparison import check_answer, compare_with_peer
+from benchmarks.peers.fastmcp import FASTMCP_PROXY, FASTMCP_TOOLS
+from benchmarks.peers.peer import build_tool_call
+
+VERSION = "2025-11-25"  # which most clients speak
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedMcpGateway:
+    """A running gateway, the call of an op through /mcp, and the URL of the service behind the op."""
+
+    address: Address
+    call: bytes
+    service: str
+
+
+def measure_same_tools(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare with FastMCP serving the same three tools, whose tool_exec makes the same call of a service."""
+    with connect.serve_connected(lab, "mcp") as gateway:
+        call = build_exec_call(gateway.prepared, gateway.op, {"id": "o-1"})
+        return compare_with_peer(
+            "mcp.vs_fastmcp", FASTMCP_TOOLS, gateway.service, gateway.address, call, answer=orders_service.CUSTOMER
+        )
+
+
+def measure_proxy(lab: Lab) -> list[BenchmarkFigure]:
+    """Compare with FastMCP's proxy of the same MCP server."""
+    with _serve_proxy(lab) as gateway:
+        return compare_with_peer(
+            "mcp.vs_fastmcp_proxy",
+            FASTMCP_PROXY,
+            gateway.service,
+            gateway.address,
+            gateway.call,
+            answer=notes_server.AUTHOR,
+        )
+
+
+def build_exec_call(prepared: PreparedDatabase, op: str, args: dict[str, Any]) -> bytes:
+    """Return a request of MCP that runs an op."""
+    headers = {**prepared.headers, "Accept": "application/json, text/event-stream", "MCP-Protocol-Version": VERSION}
+    return build_tool_call("/mcp", headers, "tool_exec", {"op": op, "args": args})
+
+
+@contextmanager
+def _serve_proxy(lab: Lab) -> Iterator[ConnectedMcpGateway]:
+    """Serve the MCP server, and the gateway with a connection to it."""
+    prepared = lab.get_empty_sqlite("mcp-proxy")
+    with servers.run_server(notes_server.ARGUMENTS, {}, probe="/") as upstream:
+        service = f"http://{upstream.address[0]}:{upstream.address[1]}{notes_server.PATH}"
+        op = lab.connect_mcp_server(prepared, service)
+        with lab.serve_gateway(prepared) as gateway:
+            call = build_exec_call(prepared, op, {"id": "n-1"})
+            check_answer(gateway.address, call, notes_server.AUTHOR)
+            yield ConnectedMcpGateway(gateway.address, call, service)
