@@ -67,10 +67,7 @@ def _build_response(head: bytes, body: bytes) -> bytes:
     else:
         answer["result"] = result
     text = json.dumps(answer).encode()
-    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (
-        len(content),
-        content,
-    )
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(text), text)
 
 
 if __name__ == "__main__":
