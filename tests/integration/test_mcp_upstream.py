@@ -103,6 +103,20 @@ def test_refused_arguments_are_the_callers_mistake(api: Api, notes: McpUpstream)
         assert error["details"]["upstream"]["message"] == "text is too long"
 
 
+def test_resources_are_read_like_tools(live_catalog: object, api: Api) -> None:
+    server = McpUpstream(resources={"notes://1": "Buy pens."})
+    publish_tools(server)
+
+    assert api.exec("notes.tool.list_resources")["result"]["resources"] == [{"uri": "notes://1", "name": "notes://1"}]
+    read = api.exec("notes.tool.read_resource", {"uri": "notes://1"})
+    assert read["result"]["content"] == [{"resource": "notes://1", "text": "Buy pens."}]
+    missing = api.post("exec", {"op": "notes.tool.read_resource", "args": {"uri": "notes://2"}})
+    assert_refused(missing, 400, "upstream_invalid")
+
+    close_sessions()
+    server.stop()
+
+
 # --- definitions ------------------------------------------------------------------------------------------------------
 
 

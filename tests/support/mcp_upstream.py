@@ -12,17 +12,23 @@ import uvicorn
 from django.utils import timezone
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    ListResourcesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
     TextContent,
+    TextResourceContents,
     Tool,
 )
 
 from core import event_loop
-from gateway.executors.mcp import definition_check, session_pool
+from gateway.executors.mcp import definition_check, resource_tools, session_pool
 from registry.catalog import cache, connections
 from registry.files import loader
 from registry.imports.mcp_server import digest_tool
@@ -46,14 +52,18 @@ def build_text(text: str, **fields: Any) -> CallToolResult:
 class McpUpstream:
     """The server. `tools` are their definitions, `handlers` what runs them; `calls` is what was called."""
 
-    def __init__(self, *, stateless: bool = True, port: int = 0) -> None:
+    def __init__(self, *, stateless: bool = True, port: int = 0, resources: dict[str, str] | None = None) -> None:
         self.tools: dict[str, Tool] = {}
         self.handlers: dict[str, Handler] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.headers: list[dict[str, str]] = []
         self.status = 0  # answered to every request instead of what the protocol says
         self.port = port or free_port()
-        server = Server("notes", version="1", on_list_tools=self._list_tools, on_call_tool=self._call_tool)
+        handlers: dict[str, Any] = {"on_list_tools": self._list_tools, "on_call_tool": self._call_tool}
+        if resources is not None:
+            handlers |= {"on_list_resources": self._list_resources, "on_read_resource": self._read_resource}
+        self.resources = resources or {}
+        server = Server("notes", version="1", **handlers)
         self.app = server.streamable_http_app(streamable_http_path="/mcp", json_response=True, stateless_http=stateless)
         config = uvicorn.Config(self._serve, port=self.port, log_level="error", interface="asgi3")
         self._server = uvicorn.Server(config)
@@ -76,8 +86,9 @@ class McpUpstream:
             self.handlers[name] = handler
 
     def list_definitions(self) -> list[dict[str, Any]]:
-        """Return the definitions as the server sends them."""
-        return [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in self.tools.values()]
+        """Return the definitions as the server sends them, and the two that stand for its resources."""
+        tools = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for tool in self.tools.values()]
+        return [*tools, *((resource_tools.LIST, resource_tools.READ) if self.resources else ())]
 
     def stop(self) -> None:
         """Stop the server."""
@@ -97,6 +108,15 @@ class McpUpstream:
         self, _: ServerRequestContext[Any, Any], __: PaginatedRequestParams | None
     ) -> ListToolsResult:
         return ListToolsResult(tools=list(self.tools.values()))
+
+    async def _list_resources(self, _: Context, __: PaginatedRequestParams | None) -> ListResourcesResult:
+        return ListResourcesResult(resources=[Resource(uri=uri, name=uri) for uri in self.resources])
+
+    async def _read_resource(self, _: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        if params.uri not in self.resources:
+            raise MCPError(-32002, "There is no such resource.")
+        contents = TextResourceContents(uri=params.uri, text=self.resources[params.uri])
+        return ReadResourceResult(contents=[contents])
 
     async def _call_tool(self, _: Context, params: CallToolRequestParams) -> CallToolResult:
         self.calls.append((params.name, params.arguments or {}))
@@ -131,15 +151,15 @@ def publish_tools(upstream: McpUpstream, **fields: Any) -> None:
     approve(upstream)
     ops = [
         build_op_entry(
-            f"notes.tool.{tool.name}",
-            kind="write" if tool.name == "write" else "read",
-            parameters_schema=tool.input_schema,
-            upstream_name=tool.name,
+            f"notes.tool.{tool['name']}",
+            kind="write" if tool["name"] == "write" else "read",
+            parameters_schema=tool["inputSchema"],
+            upstream_name=tool["name"],
             connection=NAME,
             needs_subject=False,
             **fields,
         )
-        for tool in upstream.tools.values()
+        for tool in upstream.list_definitions()
     ]
     groups = [{"path": path, "summary": "Notes"} for path in ("notes", "notes.tool")]
     loader.load_into_draft({"format": 1, "groups": groups, "ops": ops})

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -18,11 +18,11 @@ from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import PaginatedRequestParams, ToolListChangedNotification
+from mcp_types import CallToolResult, PaginatedRequestParams, ToolListChangedNotification
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
-from gateway.executors.mcp import program
+from gateway.executors.mcp import program, resource_tools
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.mcp_server import digest_tool
 from registry.models import Connection
@@ -48,6 +48,7 @@ class McpSession:
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._digests: Mapping[str, str] = {}
+        self._own_tools: frozenset[str] = frozenset()
         self._listed_at = -DEFINITIONS_SECONDS
         self._listing = asyncio.Lock()
         self._message_second, self._message_count = 0, 0
@@ -95,7 +96,12 @@ class McpSession:
             cursor = page.next_cursor
             if not cursor or len(tools) > MAX_TOOLS:
                 break
-        return tools[:MAX_TOOLS]
+        self._own_tools = frozenset(tool["name"] for tool in tools)
+        return resource_tools.add_definitions(self.client, tools[:MAX_TOOLS])
+
+    def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
+        """Return what runs a tool that is not the server's own; None for one that is."""
+        return None if tool in self._own_tools else resource_tools.RUNNERS.get(tool)
 
     async def _keep_open(self) -> None:
         try:

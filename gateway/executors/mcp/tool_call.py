@@ -95,6 +95,9 @@ async def _call_in_session(call: ToolCall, session: McpSession, config: Connecti
         return
     call.exchange.is_sent, call.exchange.status = config.transport == "stdio", 0
     call.was_opened = True
+    if run_tool := session.find_runner(call.tool):
+        call.result = await run_tool(session.client, call.arguments)
+        return
     params = CallToolRequestParams(name=call.tool, arguments=call.arguments)
     # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and a
     # model is helped more by what the server said.
