@@ -125,7 +125,8 @@ class OperationEventAdmin(LogAdmin):
     empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = [field.name for field in EVENT_FIELDS if field.in_list]
     list_filter = [CountedAsFilter, "type", "ok", "code", "kind", "dry_run", CohortFilter]
-    link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name")] + ["tool_name__gt"]
+    link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
+    link_lookups += ["tool_name__gt"]
     search_fields = ["op", "trace_id", "session", "subject"]
     fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
     readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]

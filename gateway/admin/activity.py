@@ -12,6 +12,7 @@ from django.urls import reverse
 from analytics.admin import LogAdmin, OperationEventAdmin, ToolSelectionAdmin, TurnAdmin
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
+from gateway.admin.connections.figures import ThroughConnectionFilter
 from registry.models import Op, Release
 
 LabelledLink = tuple[str, str]  # label, URL
@@ -48,6 +49,8 @@ class RelatedLinksAdmin(LogAdmin):
 @admin.register(OperationEvent)
 class LinkedOperationEventAdmin(RelatedLinksAdmin, OperationEventAdmin):
     """Operation event. Links to what the model could read and to the call that repaired it."""
+
+    list_filter = [*OperationEventAdmin.list_filter, ThroughConnectionFilter]
 
     def list_related_links(self, row: OperationEvent) -> Iterator[LabelledLink]:
         op = Op.objects.filter(op=row.op).first() if row.reason not in (UNKNOWN_OP, UNKNOWN_PATH) else None

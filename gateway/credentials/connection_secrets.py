@@ -27,6 +27,10 @@ _NEEDED: dict[str, ConnectionSecret.Name] = {
 }
 
 
+# Public clients have none.
+_OPTIONAL: dict[str, ConnectionSecret.Name] = {Connection.Auth.USER_OAUTH: ConnectionSecret.Name.CLIENT_SECRET}
+
+
 class InvalidSecret(ValueError):
     """A secret cannot be stored. The message says why, without the secret."""
 
@@ -37,6 +41,12 @@ def iterate_needed(connection: Connection | ConnectionConfig) -> Iterator[Connec
         yield _NEEDED[connection.auth]
     if connection.subject_as == Connection.SubjectAs.SIGNED_TOKEN:
         yield ConnectionSecret.Name.SIGNING_KEY
+
+
+def list_used(auth: str, subject_as: str) -> list[ConnectionSecret.Name]:
+    """Return the secrets that a kind of authentication and of end users uses, also optional ones."""
+    names = [table[auth] for table in (_NEEDED, _OPTIONAL) if auth in table]
+    return [*names, ConnectionSecret.Name.SIGNING_KEY] if subject_as == Connection.SubjectAs.SIGNED_TOKEN else names
 
 
 def set_secret(connection: Connection, name: str, secret: str) -> ConnectionSecret:

@@ -19,7 +19,7 @@ from gateway.execution import op_guesses
 from gateway.execution.exec_call import ExecCall
 from gateway.executors import embedded
 from registry import search
-from registry.catalog.model import CatalogOp
+from registry.catalog.model import CatalogOp, CatalogView
 from registry.help import help_pages
 
 MAX_SUGGESTIONS = 3
@@ -52,10 +52,13 @@ def build_unknown_op_error(call: ExecCall) -> NotFoundError:
 
     If one op is certain, retry_with is the call of it.
     """
-    guess = op_guesses.guess_op(call.catalog, call.view, call.name, call.args)
-    paths = _suggest_ops(call, guess)
+    view = op_guesses.limit_to_asked_group(call.view, call.name)
+    guess = op_guesses.guess_op(call.catalog, view, call.name, call.args)
+    is_foreign = op_guesses.is_in_unknown_group(call.catalog, call.view, call.name)
+    # What another group has instead is only named: it may run something else at another service.
+    paths = _name_guess(guess) if is_foreign else _suggest_ops(call, view, guess)
     problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "This op does not exist."
-    retry_with = _correct_op(call, guess) if guess else None
+    retry_with = _correct_op(call, guess) if guess and not is_foreign else None
     if retry_with is not None:
         return _build_not_found_error(f"{problem} Send retry_with if it is what you mean.", [], retry_with)
     hint = f" Did you mean {', '.join(paths)}?" if paths else ""
@@ -140,17 +143,22 @@ def _find_other_op(
     return other.op, None if find_field_errors(other.validator, renamed) else renamed
 
 
-def _suggest_ops(call: ExecCall, guess: op_guesses.OpGuess | None) -> list[str]:
-    """Return up to three ops for a name that no op has: the guess, then by meaning and by spelling.
+def _name_guess(guess: op_guesses.OpGuess | None) -> list[str]:
+    """Return the guess if it is about the entity that was asked for, not only the same verb."""
+    return [guess.op.op] if guess and guess.op.entity else []
+
+
+def _suggest_ops(call: ExecCall, view: CatalogView, guess: op_guesses.OpGuess | None) -> list[str]:
+    """Return up to three ops of a view for a name that no op has: the guess, then by meaning and by spelling.
 
     An op that deletes is left out unless the name asks for it.
     """
-    similar = help_pages.suggest_paths(call.catalog, call.view, call.name)
+    similar = help_pages.suggest_paths(call.catalog, view, call.name)
     words = suggestions.to_snake_case(call.name[:200]).replace("_", " ")
-    by_meaning = search.find_ops(call.catalog, call.view, words, limit=MAX_SUGGESTIONS, use_endpoint=False)
+    by_meaning = search.find_ops(call.catalog, view, words, limit=MAX_SUGGESTIONS, use_endpoint=False)
     paths = dict.fromkeys([*([guess.op.op] if guess else []), *similar, *by_meaning])
     may_delete = op_guesses.asks_to_delete(call.name)
-    ops = [call.catalog.ops[path] for path in paths if path in call.view.ops]
+    ops = [call.catalog.ops[path] for path in paths if path in view.ops]
     return [op.op for op in ops if may_delete or op.action != op_guesses.DELETE][:MAX_SUGGESTIONS]
 
 

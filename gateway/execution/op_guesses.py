@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from core.suggestions import to_snake_case
+from core.suggestions import find_similar, to_snake_case
 from gateway.arguments import foreign_names, name_synonyms, value_synonyms
 from gateway.request_context import is_uuid
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
@@ -55,7 +55,43 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
     general_ops = [op for op in ops if not op.entity]
     if entities or len(general_ops) > MAX_OPS:
         return None
-    return next((guess for verb in verbs if (guess := _find_by_action(general_ops, verb))), None)
+    guesses = (guess for verb in verbs if (guess := _find_by_action(general_ops, verb)))
+    guess = next(guesses, None)
+    is_verb_only = all(value_synonyms.find_action(word) for word in words)
+    return guess if guess and (is_verb_only or _shares_noun(guess.op, words)) else None
+
+
+def limit_to_asked_group(view: CatalogView, name: str) -> CatalogView:
+    """Return only what is in the outermost group that a path begins with; all if there is no such group.
+
+    What another group has under a similar name may be about something else, at another service.
+    """
+    group = name[:200].partition(".")[0]
+    if "." not in name or group == ROOT or group not in view.children:
+        return view
+    below = f"{group}."
+    return CatalogView(
+        frozenset(path for path in view.ops if path.startswith(below)),
+        {path: children for path, children in view.children.items() if path == group or path.startswith(below)},
+        {path: count for path, count in view.counts.items() if path == group or path.startswith(below)},
+        view.off_reasons,
+    )
+
+
+def is_in_unknown_group(catalog: Catalog, view: CatalogView, name: str) -> bool:
+    """Return whether a path of group, resource and verb begins with a group that the caller does not have.
+
+    A first part that means a group or an entity, such as calendar in calendar.meeting.list, is no group of its own.
+    """
+    first, *rest = name[:200].split(".")
+    if len(rest) < 2 or first in view.children:
+        return False
+    groups = {part for path in view.children for part in path.split(".")}
+    entities = {entity for path in view.ops if (entity := catalog.ops[path].entity)}
+    words = to_snake_case(first).split("_")
+    is_group = bool(groups & {*words, *(word.removesuffix("s") for word in words)})
+    is_misspelled = bool(find_similar(first, view.children.get(ROOT, ())))
+    return not (is_group or is_misspelled or any(_iter_entities(words, entities)))
 
 
 def asks_to_delete(name: str) -> bool:
@@ -230,6 +266,12 @@ def _iter_states(op: CatalogOp) -> list[tuple[str, dict[str, Any]]]:
 
 def _is_state(name: str) -> bool:
     return "state" in name or name == "status"
+
+
+def _shares_noun(op: CatalogOp, words: Sequence[str]) -> bool:
+    """Return whether a name has a word of an op's path besides its group and its action."""
+    own = {part for name in op.op.split(".")[1:] for part in name.split("_")} - set(op.action.split("_"))
+    return bool(own & {*words, *(word.removesuffix("s") for word in words)})
 
 
 def _find_linked_rows(ops: list[CatalogOp], words: list[str], args: Mapping[str, Any]) -> OpGuess | None:

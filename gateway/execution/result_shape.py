@@ -7,6 +7,7 @@ fields. Nothing is cut inside a value.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -86,9 +87,15 @@ def project(result: dict[str, Any], fields: Sequence[str]) -> tuple[dict[str, An
         return projected, []
     if len(missing) == len(fields):
         projected = result  # better than nothing, which a model would read as an empty answer
+    return projected, [f"The answer has no {', '.join(missing)}. It has {_name_fields(result, missing)}."]
+
+
+def _name_fields(result: dict[str, Any], missing: Sequence[str]) -> str:
+    """Return the fields close to those that are missing, and the first of all if one is close to none."""
     known = list(dict.fromkeys(_iter_fields(result)))
-    close = [name for field in missing for name in find_similar(field, known)] or known
-    return projected, [f"The answer has no {', '.join(missing)}. It has {', '.join(close[:MAX_NAMED])}."]
+    close = [find_similar(field, known) for field in missing]
+    names = list(dict.fromkeys([*chain.from_iterable(close), *(() if all(close) else known)]))
+    return ", ".join(names[:MAX_NAMED]) + (f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else "")
 
 
 def _has(value: Any, path: Path) -> bool:

@@ -49,8 +49,10 @@ def run(
     """
     caller = build_caller(subject, by, trace)
     try:
-        body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": not for_real}
-        if (called := catalog.find_op(op)) and called.request and not called.is_write:
+        called = catalog.find_op(op)
+        is_read = called is not None and not called.is_write
+        body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": not (for_real or is_read)}
+        if called and called.request and is_read:
             body["max_tokens"] = MAX_RESULT_TOKENS
             catalog = catalog.with_op(replace(called, result_fields=()), version=catalog.version)
     except strict_json.NotStrictJSON as error:

@@ -101,10 +101,10 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
 def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> dict[str, Any]:
     """Return the entry of an op with the definition as last seen."""
     shipped: dict[str, Any] = op.shipped or {}
-    names = {name: shipped[name] for name in _NAME_FIELDS if name in shipped}
+    chosen = {name: shipped[name] for name in _CHOSEN_FIELDS if name in shipped}
     if definition.seen is None:
         return {**shipped, "op": op.op, "status": Op.Status.RETIRED}
-    return {**definition.seen, **names, "op": op.op}
+    return {**definition.seen, **chosen, "op": op.op}
 
 
 def _upsert(rows: list[UpstreamDefinition], fields: Sequence[str]) -> None:
@@ -118,4 +118,4 @@ def _upsert(rows: list[UpstreamDefinition], fields: Sequence[str]) -> None:
 
 
 # The fields of an entry that the import chose: they stay.
-_NAME_FIELDS = ("tool_name", "upstream_name", "keywords", "connection")
+_CHOSEN_FIELDS = ("tool_name", "upstream_name", "keywords", "connection", "confirm")

@@ -10,13 +10,17 @@ from registry.imports.op_paths import ParsedToolName
 
 @dataclass(frozen=True, slots=True)
 class SourceOp:
-    """One op of a document. `fields` are those of its entry, except its path and its tool name."""
+    """One op of a document. `fields` are those of its entry, except its path and its tool name.
+
+    `confirm`: a new op asks the end user first. It is a default for admins, and no part of the definition.
+    """
 
     name: str  # what identifies it at its upstream
     parsed: ParsedToolName
     tool_name: str  # the one it would like
     fields: dict[str, Any]
     remarks: Sequence[str] = ()
+    confirm: bool = False
 
     def compute_digest(self) -> str:
         """Return the hash of its definition."""

@@ -46,6 +46,7 @@ def _build_op(operation: Operation) -> SourceOp:
         {name: value for name, value in fields.items() if value}
         | {"needs_subject": False, "parameters_schema": mapped.schema},
         remarks,
+        confirm=mapped.is_write and mapped.request["method"] == "DELETE",
     )
 
 

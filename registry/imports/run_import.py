@@ -15,6 +15,7 @@ from registry.models import ROOT, Group, Op, OpAlias, get_parent_path, path_vali
 from registry.text import cleanup
 
 MAX_GROUP = 60
+RENAMED = "Its name is taken or invalid for a tool. The op has another name; search finds both."
 
 
 class InvalidImportGroup(Exception):
@@ -113,12 +114,16 @@ def _build_entries(
         path = assigned[op.name]
         tool_name = _choose_tool_name(op, path, group, draft)
         entry = entries.build_op_entry(op, path=path, tool_name=tool_name, connection=connection)
+        if _asks_first(op, draft):
+            entry["confirm"] = True
         if problems := checks.find_op_errors(entry):
             result.refusals.append(Refusal(op.name, " ".join(problem.summary for problem in problems)))
             continue
         op_entries.append(entry)
         result.upstream_names[path] = op.name
-        _add_remarks(op, tool_name, result)
+        _add_remarks(op, result)
+        if op.name not in draft.rows and tool_name != op.tool_name:
+            result.remarks[RENAMED].append(op.name)
     return op_entries
 
 
@@ -132,11 +137,16 @@ def _choose_tool_name(op: SourceOp, path: str, group: str, draft: _DraftState) -
     return name
 
 
-def _add_remarks(op: SourceOp, tool_name: str, result: ImportResult) -> None:
+def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
+    """Return whether an op asks the end user first. One that was imported before stays as it was imported."""
+    if op.name in draft.rows:
+        _, shipped = draft.rows[op.name]
+        return bool(shipped.get("confirm"))
+    return op.confirm
+
+
+def _add_remarks(op: SourceOp, result: ImportResult) -> None:
     for sentence in op.remarks:
-        result.remarks[sentence].append(op.name)
-    if tool_name != op.tool_name:
-        sentence = "Its name is taken or invalid for a tool. The op has another name; search finds both."
         result.remarks[sentence].append(op.name)
 
 

@@ -18,6 +18,7 @@ from registry.snapshot import diff
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
 
+CONTEXT_LINES = 2  # unchanged lines around a difference
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 Content = Mapping[str, Any]
@@ -32,12 +33,16 @@ class DiffPiece:
     text: str
 
 
+LEFT_OUT = DiffPiece("both", "…\n")
+
+
 @dataclass(frozen=True, slots=True)
 class ChangedPassage:
-    """One changed part of what a model reads: the summary, an argument, an example."""
+    """One changed part of what a model reads: the summary, an argument, an example. `is_json`: it is shown as code."""
 
     label: str
     words: tuple[DiffPiece, ...]
+    is_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +111,34 @@ def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
 
 
 def diff_fields(fields: Mapping[str, Sequence[Any]]) -> tuple[ChangedPassage, ...]:
-    """Return the word-by-word differences of some fields, given as {name: (before, after)}."""
-    return tuple(
-        ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
-        for name, (before, after) in fields.items()
-    )
+    """Return the differences of some fields, given as {name: (before, after)}: of texts word by word, else by line."""
+    return tuple(_diff_field(name, before, after) for name, (before, after) in fields.items())
+
+
+def _diff_field(name: str, before: Any, after: Any) -> ChangedPassage:
+    if isinstance(before, dict | list) or isinstance(after, dict | list):
+        return ChangedPassage(name, diff_lines(_format_json(before), _format_json(after)), is_json=True)
+    return ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
+
+
+def diff_lines(before: str, after: str) -> tuple[DiffPiece, ...]:
+    """Return the lines of two texts that differ, with the lines around them. Each line ends with a line break."""
+    old_lines, new_lines = before.splitlines(), after.splitlines()
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    pieces: list[DiffPiece] = []
+    end = 0
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        if group[0][1] > end:
+            pieces.append(LEFT_OUT)
+        for kind, start, end, start_after, end_after in group:
+            if kind == "equal":
+                pieces.append(DiffPiece("both", _join_lines(old_lines[start:end])))
+                continue
+            if start < end:
+                pieces.append(DiffPiece("before", _join_lines(old_lines[start:end])))
+            if start_after < end_after:
+                pieces.append(DiffPiece("after", _join_lines(new_lines[start_after:end_after])))
+    return (*pieces, LEFT_OUT) if pieces and end < len(old_lines) else tuple(pieces)
 
 
 def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
@@ -193,6 +221,17 @@ def _format_argument(argument: dict[str, Any]) -> str:
 
 def _to_json(value: Any) -> str:
     return orjson.dumps(value).decode()
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _format_json(value: Any) -> str:
+    """Return a field as JSON with a line for each member, in the order of their names; "" if it is empty."""
+    if value in (None, "", [], {}):
+        return ""
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True)
 
 
 def _format_value(value: Any) -> str:

@@ -1,9 +1,12 @@
 """The page of a connection: how calls go, secrets, changes upstream, a test, and ops added by hand."""
 
+import html
 import json
+import re
 from typing import Any
 
 import pytest
+from django.contrib.admin.utils import flatten
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -11,6 +14,11 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
+from gateway.admin.connections import connection_page, connection_test, figures, shown_fields, upstream_changes
+from gateway.credentials import connection_secrets
+from gateway.executors.http import transport_errors
+from gateway.executors.upstream_errors import API_ERRORS
+from gateway.management.commands.docs import _build_errors_page
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -21,6 +29,7 @@ from tests.support.api import Api
 from tests.support.http_upstream import NAME, READ, HttpUpstream, build_json, build_read, build_write, publish_ops
 from tests.support.openapi_documents import build_document
 from tests.support.role_matrix import create_user_with_role
+from tools.databases import ROOT
 
 pytestmark = pytest.mark.usefixtures("background_at_once")
 
@@ -79,8 +88,39 @@ def test_page_shows_how_calls_go(api: Api, shop: HttpUpstream, admin_client: Htt
 
     page = read(admin_client.get(url_of("change")))
 
-    assert "2 calls in the last 24 hours, 1 failed. Half took less than" in page
+    assert ">2 calls</a> in the last 24 hours, " in page
+    assert ">1 failed</a>. Half took less than" in page
     assert "1 × upstream_not_found" in page
+
+
+def test_figures_count_calls_that_reached_the_executor(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    api.exec(READ, {"order_id": "7"})
+    shop.answer = build_json({}, status="404 Not Found")
+    api.exec(READ, {"order_id": "8"})
+    api.exec(READ, {})  # invalid_args
+    api.exec("shop.order.find")  # unknown_op
+    api.exec("onto.task.list", {})  # runs elsewhere
+    try_op(admin_client, READ, {"order_id": "7"})
+    event_log.flush()
+
+    counted = figures.get_figures(Connection.objects.get(name=NAME), at=timezone.now())
+
+    assert (counted.calls, counted.failed) == (2, 1)
+    assert [(error.reason, error.count) for error in counted.errors] == [("upstream_not_found", 1)]
+    lists: list[Any] = [admin_client.get(url) for url in (counted.calls_url, counted.failed_url, counted.errors[0].url)]
+    assert [page.context["cl"].result_count for page in lists] == [2, 1, 1]
+
+
+def test_every_error_of_the_executor_is_counted() -> None:
+    errors = [
+        transport_errors.to_api_error(kind("x"), is_write=is_write) for kind in API_ERRORS for is_write in (True, False)
+    ]
+
+    assert not [
+        each.reason
+        for each in errors
+        if not each.reason.startswith("upstream_") and each.reason not in figures.EXECUTOR_REASONS
+    ]
 
 
 def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpClient, api: Api) -> None:
@@ -102,6 +142,46 @@ def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpC
     connections.refresh_connections()
     api.exec(READ, {"order_id": "7"})
     assert "authorization: bearer canary-1234\r\n" in shop.get_head()
+
+
+@pytest.mark.parametrize(
+    ("auth", "subject_as", "names"),
+    [
+        ("none", "none", ["token"]),
+        ("api_key", "none", ["key"]),
+        ("basic", "none", ["password"]),
+        ("user_oauth", "none", ["client_secret"]),
+        ("client_credentials", "signed_token", ["client_secret", "signing_key"]),
+    ],
+)
+def test_page_offers_the_secrets_that_the_authentication_uses(
+    shop: HttpUpstream, admin_client: HttpClient, auth: str, subject_as: str, names: list[str]
+) -> None:
+    Connection.objects.filter(name=NAME).update(
+        auth=auth,
+        subject_as=subject_as,
+        **dict.fromkeys(("token_url", "authorize_url"), "https://x.example"),
+        **dict.fromkeys(("key_name", "username", "client_id", "subject_header"), "x"),
+    )
+
+    form = read_form(admin_client.get(url_of("change")))
+    offered = [form[f"secrets-{number}-name"] for number in range(int(form["secrets-TOTAL_FORMS"]))]
+
+    assert offered == names
+    # Rows that nobody filled in are no mistake, also without JavaScript and after another choice.
+    assert admin_client.post(url_of("change"), form | {"auth": "bearer"}).status_code == 302
+    assert not ConnectionSecret.objects.exists()
+    form = read_form(admin_client.get(url_of("change")))
+    assert form["secrets-0-name"] == "token"
+
+
+def test_page_says_what_each_choice_shows() -> None:
+    fields = {name for _, options in connection_page.HTTP_FIELDSETS for name in flatten(options["fields"])}
+    shown = {name for needed in shown_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
+
+    assert shown == fields
+    for column, needed in shown_fields.NEEDED_FIELDS.items():
+        assert list(needed) == [value for value, _ in Connection._meta.get_field(column).choices]
 
 
 def test_missing_secret_is_said_on_the_page_and_refuses_calls(
@@ -140,12 +220,70 @@ def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_clie
     assert "pets.pet.list answered in" in page
 
 
-def test_failed_test_says_why(pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
-    http_upstream.answer = build_json({}, status="500 Internal Server Error")
+@pytest.mark.parametrize(
+    ("auth", "status", "problem", "change"),
+    [
+        ("none", "500 Internal Server Error", "The service failed.", "Check the Base URL, and the logs"),
+        ("none", "404 Not Found", "The service has nothing at this address.", "Check the Base URL: the path"),
+        ("none", "401 Unauthorized", "The service denies the call.", "choose its Authentication."),
+        ("bearer", "403 Forbidden", "The service denies the call.", "Use credentials that may do this"),
+    ],
+)
+def test_failed_test_tells_the_admin_what_to_change(
+    pets: Connection,
+    admin_client: HttpClient,
+    http_upstream: HttpUpstream,
+    auth: str,
+    status: str,
+    problem: str,
+    change: str,
+) -> None:
+    set_token(pets, auth)
+    http_upstream.answer = build_json({"detail": "No\nluck\u200b."}, status=status)
 
-    page = read(admin_client.post(url_of("test", pets), follow=True))
+    page = html.unescape(read(admin_client.post(url_of("test", pets), follow=True)))
 
     assert "pets.pet.list failed in" in page
+    said = f"GET {pets.base_url}/pets was answered with status {status[:3]}: “No luck.”."
+    assert f"ms. {problem} {said} " in page
+    assert change in page
+    assert "dministrator" not in page.partition("pets.pet.list failed in")[2].partition("<")[0]
+
+
+@pytest.mark.parametrize(
+    ("auth", "text"),
+    [
+        # What a service says about credentials is not repeated: it may quote them.
+        (
+            "bearer",
+            "The service does not accept the credentials. GET BASE/pets was answered with status 401. Check the",
+        ),
+        ("api_key", "its API key is not set. Set it under Authentication or Secrets."),
+    ],
+)
+def test_failed_test_says_what_is_wrong_with_the_credentials(
+    pets: Connection, admin_client: HttpClient, http_upstream: HttpUpstream, auth: str, text: str
+) -> None:
+    set_token(pets, auth)
+    http_upstream.answer = build_json({"detail": "Wrong token canary."}, status="401 Unauthorized")
+
+    page = html.unescape(read(admin_client.post(url_of("test", pets), follow=True)))
+
+    assert text.replace("BASE", pets.base_url) in page
+    assert "canary" not in page
+
+
+def set_token(connection: Connection, auth: str) -> None:
+    """Choose the authentication, and store a bearer token."""
+    Connection.objects.filter(pk=connection.pk).update(auth=auth, key_name="X-Key")
+    connection_secrets.set_secret(connection, "token", "canary")
+    connections.refresh_connections()
+
+
+def test_every_failure_of_a_service_has_advice() -> None:
+    listed = re.findall(r"^\| `(upstream_\w+)`", _build_errors_page(ROOT), re.M)
+
+    assert {*listed, *figures.EXECUTOR_REASONS} - {"outcome_unknown"} <= connection_test.FAILURES.keys()
 
 
 def test_connection_is_switched_off_and_on_on_its_page(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
@@ -190,6 +328,25 @@ def test_changed_definition_is_shown_and_approved(
     assert Op.objects.get(op="pets.toy.list").status == "retired"
     assert UpstreamDefinition.objects.get().seen is None
     assert AuditEntry.objects.filter(name="pets.pet.list", note="Approved changes of pets").exists()
+
+
+def test_approved_change_keeps_whether_a_delete_asks_first(
+    api: Api, admin_client: HttpClient, http_upstream: HttpUpstream, pets: Connection
+) -> None:
+    serve(http_upstream, {**PETS, "/pets": PETS["/pets"] | {"delete": {"summary": "Delete all pets"}}})
+    url = http_upstream.server.url("/openapi.json")
+    page: Any = admin_client.post(reverse("admin:registry_connection_import"), {"url": url, "text": ""}, follow=True)
+    admin_client.post(page.request["PATH_INFO"], {"group": "pets", "connection": "pets"})
+    assert Op.objects.get(op="pets.pet.delete_all").confirm is True
+
+    serve(http_upstream, {**PETS, "/pets": PETS["/pets"] | {"delete": {"summary": "Give all pets away"}}})
+    drift.check_connection(pets.pk)
+    (change,) = upstream_changes.describe(pets)
+    assert [passage.label for passage in change.passages] == ["summary"]
+    definitions.approve_changes(pets, ["DELETE /pets"], at=timezone.now())
+
+    op = Op.objects.get(op="pets.pet.delete_all")
+    assert (op.summary, op.confirm) == ("Give all pets away", True)
 
 
 def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
@@ -332,6 +489,7 @@ def test_a_try_reads_for_real_and_shows_what_a_model_sees(
     shop.answer = build_json({"id": "7", "state": "open", "debug": "x" * 500})
 
     page: Any = try_op(admin_client, READ, {"order_id": "7"})
+    assert "dry_run" not in page.context["answer"]["envelope"]
     recorded = page.context["preview"].form.initial["recorded"]
     url = page.request["PATH_INFO"]
     preview = read(admin_client.post(url, {"recorded": recorded, "fields_text": "id\nstate"}))

@@ -8,15 +8,18 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 from core import poller, tokens
+from gateway.credentials import connection_secrets
+from gateway.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
 from registry.catalog import cache
 from registry.help import token_budget
-from registry.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
 from registry.models import Connection, Group, Op
 from registry.releases import publishing
 from tests.support import any_upstream
 from tests.support.api import Api, assert_refused
+from tests.support.openapi_documents import build_document
 
 CITY = {"type": "string", "description": "Name of the city, such as Paris."}
 
@@ -218,6 +221,80 @@ def test_import_of_an_invalid_file_changes_nothing(
 def test_import_reports_a_missing_file(db: None) -> None:
     with pytest.raises(CommandError, match=r"Cannot read nowhere\.json: No such file"):
         call_command("import_ops", "nowhere.json", "--format", "openai", "--group", "crm")
+
+
+# --- documents --------------------------------------------------------------------------------------------------------
+
+API_KEY = {"type": "apiKey", "in": "header", "name": "X-Key"}
+BASIC = {"type": "http", "scheme": "basic"}
+OAUTH = {"type": "oauth2", "flows": {"clientCredentials": {"tokenUrl": "https://pets.example.com/token", "scopes": {}}}}
+
+
+@pytest.fixture
+def import_pets(tmp_path: Path, capsys: pytest.CaptureFixture[str], live_catalog: Any) -> Callable[..., str]:
+    """Return a function that imports a document with this security scheme and returns the output of the command."""
+
+    def run(*, scheme: dict[str, Any] | None = None, **options: Any) -> str:
+        components = {"components": {"securitySchemes": {"it": scheme}}, "security": [{"it": []}]} if scheme else {}
+        delay = {"name": "delay", "in": "query", "schema": {"type": "number"}}
+        document = build_document(
+            {"/pets": {"get": {"summary": "List pets", "parameters": [delay]}}},
+            servers=[{"url": "https://pets.example.com"}],
+            **components,
+        )
+        file = tmp_path / "pets.json"
+        file.write_text(json.dumps(document), encoding="utf-8")
+        try:
+            call_command("import_ops", str(file), "--format", "openapi", "--group", "pets", **options)
+        finally:
+            poller.refresh()
+        return capsys.readouterr().out
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("scheme", "missing"),
+    [(API_KEY, "API key"), (BASIC, "user name, password"), (OAUTH, "client id, client secret")],
+)
+def test_import_names_the_credentials_that_its_connection_lacks(
+    import_pets: Callable[..., str], scheme: dict[str, Any], missing: str
+) -> None:
+    for publish in (True, False):
+        output = import_pets(scheme=scheme, publish=publish)
+
+        page = reverse("admin:registry_connection_change", args=[Connection.objects.get(name="pets").pk])
+        line = f"Calls are refused until you enter what the connection pets lacks on {page}: {missing}."
+        assert line in output.splitlines()
+
+
+def test_import_says_that_its_connection_sends_no_credentials(import_pets: Callable[..., str]) -> None:
+    assert "credentials" not in import_pets()
+
+    output = import_pets(scheme=API_KEY, publish=True)
+
+    page = reverse("admin:registry_connection_change", args=[Connection.objects.get(name="pets").pk])
+    assert "The document asks for credentials, and the connection pets sends none." in output
+    assert f"Choose its authentication on {page}." in output
+
+
+def test_import_names_no_credentials_that_are_set(import_pets: Callable[..., str]) -> None:
+    import_pets(scheme=API_KEY)
+    connection_secrets.set_secret(Connection.objects.get(name="pets"), "key", "env:UPSTREAM_PETS_KEY")
+
+    assert "pets lacks" not in import_pets(scheme=API_KEY, publish=True)
+
+
+def test_published_import_names_the_warnings_that_it_accepted(import_pets: Callable[..., str]) -> None:
+    assert "warning" not in import_pets()
+
+    output = import_pets(publish=True)
+
+    release = publishing.get_live_release()
+    assert release is not None
+    page = reverse("admin:registry_release_change", args=[release.version])
+    warning = "The checks have 1 warning, accepted with the note of the import: 1 × number_without_unit."
+    assert f"{warning} Read them on {page}." in output.splitlines()
 
 
 # --- a large group ----------------------------------------------------------------------------------------------------

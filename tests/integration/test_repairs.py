@@ -12,6 +12,7 @@ from django.utils import timezone
 from benchmarks import repair
 from benchmarks.figures import GOALS
 from gateway.execution import op_guesses
+from registry.models import Op
 from tests.support.api import Api
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
@@ -105,6 +106,35 @@ def test_made_up_op_gets_the_call_that_it_means(
 
     assert error["details"]["retry_with"] == {"op": expected[0], "args": expected[1]}
     assert api.post("exec", error["details"]["retry_with"] | {"dry_run": True}).json()["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("crm.contact.get", []),  # no group crm is live
+        ("crm.contact.list", []),
+        ("get_contact", []),  # shares only its verb with util.profile.get
+        ("crm.task.list", ["onto.task.list"]),  # about the same entity, but perhaps of another service
+        ("calendar.meeting.list", ["cal.event.list"]),  # calendar is a word for the group
+    ],
+)
+def test_op_of_a_group_that_is_not_live_gets_no_unrelated_call(api: Api, name: str, similar: list[str]) -> None:
+    Op.objects.create(op=name, tool_name="draft_only", kind="read", summary="Only in the draft")
+
+    error = api.post("exec", {"op": name, "args": {}}).json()["error"]
+
+    retry = [error["details"]["retry_with"]["op"]] if "retry_with" in error["details"] else []
+    assert error["details"]["reason"] == "unknown_op"
+    assert error["details"].get("did_you_mean", retry) == similar
+    assert bool(retry) == (name == "calendar.meeting.list")
+
+
+@pytest.mark.parametrize("name", ["util.contact.get", "util.task.list", "cal.document.create"])
+def test_op_that_its_group_lacks_gets_no_op_of_another_group(api: Api, name: str) -> None:
+    details = api.post("exec", {"op": name, "args": {}}).json()["error"]["details"]
+
+    assert "retry_with" not in details
+    assert {path.partition(".")[0] for path in details.get("did_you_mean", ())} <= {name.partition(".")[0]}
 
 
 @pytest.mark.parametrize("name", ["task", "onto.task.fly", "onto.goal.celebrate", "clean_up"])

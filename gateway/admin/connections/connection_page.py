@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.forms import Script
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import URLPattern, path
@@ -12,7 +13,7 @@ from django.utils.html import format_html
 
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
-from gateway.admin.connections import figures, upstream_changes
+from gateway.admin.connections import figures, shown_fields, upstream_changes
 from gateway.admin.connections.connection_test import run_test
 from gateway.admin.connections.import_pages import ImportPagesMixin
 from gateway.admin.connections.op_by_hand import OpByHandMixin
@@ -25,7 +26,6 @@ from registry.imports import definitions, drift
 from registry.models import Connection, Switch
 
 AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
-Auth, SubjectAs = Connection.Auth, Connection.SubjectAs
 
 # The fields of an HTTP service. Those of other kinds have nothing to set.
 HTTP_FIELDSETS: list[Any] = [
@@ -61,6 +61,9 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
     search_fields = ["name", "base_url"]
     is_gone_to = True
 
+    class Media:
+        js = [Script("admin_ui/connection.js", defer=True)]
+
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
@@ -74,6 +77,12 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         """Return the settings of the connection's kind. A new one may be an HTTP service."""
         identity = (None, {"fields": ["name", "kind"]})
         return [identity, *(HTTP_FIELDSETS if obj is None or obj.kind == Connection.Kind.HTTP else ())]
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_choice_field(db_field, request, **kwargs)
+        if field is not None:
+            field.widget.attrs |= shown_fields.build_attributes(db_field.name)
+        return field
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
         """Return the secrets, for a saved HTTP service: they are bound to its address."""

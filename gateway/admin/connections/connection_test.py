@@ -1,6 +1,11 @@
-"""Test a connection: run one of its reads, as a client would."""
+"""Test a connection: run one of its reads, as a client would, and say what to change if it fails.
 
-from typing import NamedTuple
+Errors of calls are written for models. The reader of this page is who can correct the connection.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 
@@ -10,12 +15,80 @@ from gateway.execution import try_op
 from registry.catalog import cache
 from registry.models import Connection, Op
 
+MAX_FIELD_ERRORS = 3
+_FOR_MODELS = re.compile(r" ?(Nothing was done; [a-z ]+\.|Tell the administrator\.|Send the same call again\.)")
+
 
 class ConnectionTest(NamedTuple):
-    """Whether the call succeeded, and a sentence that says what was called and how it went."""
+    """Whether the call succeeded, and a message that says what was called and how it went."""
 
     ok: bool
     message: str
+
+
+class Failure(NamedTuple):
+    """What went wrong, and what to change. Without `problem`, the message of the error says what went wrong."""
+
+    problem: str
+    change: str
+
+
+# By the reason of the error. Labels in capitals are those of the page.
+FAILURES: Mapping[str, Failure] = {
+    "address_refused": Failure(
+        "The host of the base URL is unknown, or may not be called.",
+        "Check the Base URL. A service in your own network must be in GATEWAY_UPSTREAM_ALLOW.",
+    ),
+    "bad_outgoing_request": Failure("A header is not allowed, or has a wrong character.", "Check Headers."),
+    "bad_url": Failure("The address of the op cannot be called.", "Check the Base URL."),
+    "not_configured": Failure("", "Set it under Authentication or Secrets."),
+    "not_connected": Failure("", "Correct the op, or this connection."),
+    "sign_in_required": Failure(
+        "Each end user signs in to the service, and this one has not.", "Try the op on its page for a user who has."
+    ),
+    "subject_required": Failure(
+        "The service is used as one end user, and a test has none.", "Try the op on its page, with a subject."
+    ),
+    "switched_off": Failure("It is switched off.", "Switch it on again on this page, or the op on its own."),
+    "timeout": Failure(
+        "There was no answer within the timeout of the op.", "Check the Base URL, or raise the timeout."
+    ),
+    "upstream_broken": Failure("", "Check that the Base URL is that of the API, and not of a web page."),
+    "upstream_busy": Failure("Too many calls are running.", "Raise Calls at a time, or test again later."),
+    "upstream_circuit_open": Failure(
+        "Most calls failed lately, so none is sent for some seconds.", "Correct what the failed calls say, then test."
+    ),
+    "upstream_conflict": Failure("The service is in a state that refuses the call.", "Try another op on its page."),
+    "upstream_credentials": Failure(
+        "The service does not accept the credentials.",
+        "Check the kind of Authentication, and enter its secret again under Secrets.",
+    ),
+    "upstream_denied": Failure(
+        "The service denies the call.", "Use credentials that may do this, or try another op on its page."
+    ),
+    "upstream_invalid": Failure(
+        "The service wants args that its document does not require.", "Try the op on its page, with args."
+    ),
+    "upstream_not_found": Failure(
+        "The service has nothing at this address.", "Check the Base URL: the path of the op is added to it."
+    ),
+    "upstream_rate_limited": Failure("The service takes no more calls now.", "Test again later."),
+    "upstream_redirects": Failure(
+        "The service redirects to another address, which is not followed.",
+        "Set the Base URL to the address that it redirects to.",
+    ),
+    "upstream_status": Failure("The service failed.", "Check the Base URL, and the logs of the service."),
+    "upstream_timeout": Failure(
+        "The service did not answer in time.", "Check the Base URL, or raise the timeout of the op."
+    ),
+    "upstream_too_large": Failure("The answer is larger than allowed.", "Raise Largest response."),
+    "upstream_unavailable": Failure("The service is not available now.", "Test again later."),
+    "upstream_unreachable": Failure("", "Check the Base URL, and that the service runs."),
+    "upstream_untrusted": Failure(
+        "The certificate of the service is not valid for its host, or it does not speak TLS.", "Check the Base URL."
+    ),
+}
+NO_AUTHENTICATION = Failure("The service denies the call.", "If it needs credentials, choose its Authentication.")
 
 
 def run_test(connection: Connection, request: HttpRequest) -> ConnectionTest:
@@ -32,7 +105,29 @@ def run_test(connection: Connection, request: HttpRequest) -> ConnectionTest:
     took = f"in {trace.elapsed_ms():.0f} ms"
     if answer.envelope["ok"]:
         return ConnectionTest(True, f"{op} answered {took}.")
-    return ConnectionTest(False, f"{op} failed {took}: {answer.envelope['error']['message']}")
+    return ConnectionTest(False, f"{op} failed {took}. {explain_failure(answer.envelope['error'], connection, op)}")
+
+
+def explain_failure(error: Mapping[str, Any], connection: Connection, op: Op) -> str:
+    """Return what went wrong, what the service said, and what to change, for the administrator of a connection."""
+    reason = error["details"]["reason"]
+    failure = FAILURES.get(reason, Failure("", ""))
+    if reason == "upstream_denied" and connection.auth == Connection.Auth.NONE:
+        failure = NO_AUTHENTICATION
+    problem = failure.problem or _FOR_MODELS.sub("", str(error["message"]))
+    return " ".join(filter(None, [problem, _quote_upstream(error["details"], connection, op), failure.change]))
+
+
+def _quote_upstream(details: Mapping[str, Any], connection: Connection, op: Op) -> str:
+    """Return the request and what the service answered; empty if there was no answer."""
+    upstream = details.get("upstream")
+    if upstream is None:
+        return ""
+    request = op.request or {}
+    texts = [f"“{upstream['message']}”"] if upstream.get("message") else []
+    texts += [f"{each['path']}: {each['message']}" for each in details["field_errors"][:MAX_FIELD_ERRORS]]
+    address = f"{request.get('method', '')} {connection.base_url.rstrip('/')}{request.get('path', '')}".strip()
+    return f"{address} was answered with status {upstream['status']}{': ' if texts else ''}{'; '.join(texts)}."
 
 
 def _needs_no_args(op: Op) -> bool:

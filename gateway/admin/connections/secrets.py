@@ -1,9 +1,11 @@
 """The secrets of a connection, for its admin page: they can be set and replaced, and are never shown."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django import forms
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.timesince import timesince
 from unfold.widgets import UnfoldAdminPasswordWidget
@@ -38,11 +40,17 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
     class Meta:
         model = ConnectionSecret
         fields = ["name"]
+        labels = {"name": "Name"}
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, used: Sequence[str] = (), chosen: str = "", **kwargs: Any) -> None:
+        """Offer the secrets that the connection uses before all others, and choose one of them."""
         super().__init__(*args, **kwargs)
         is_stored = self.instance.pk is not None
         self.fields["name"].disabled = is_stored
+        if not is_stored:
+            choices = sorted(ConnectionSecret.Name.choices, key=lambda choice: choice[0] not in used)
+            self.fields["name"].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+            self.initial.setdefault("name", chosen or choices[0][0])
         self.fields["secret"].widget.attrs["placeholder"] = _describe_status(self.instance if is_stored else None)
 
     def clean(self) -> dict[str, Any]:
@@ -56,6 +64,12 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
             self.add_error("secret", str(error))
         return cleaned
 
+    def has_changed(self) -> bool:
+        """Return whether there is something to save. A row that the page offers and nobody filled in is left out."""
+        if self.empty_permitted and self.instance._state.adding:
+            return bool(self.data.get(self.add_prefix("secret")))
+        return super().has_changed()
+
     def save(self, commit: bool = True) -> ConnectionSecret:
         """Store the secret for the origins that the connection has now, which the same page may have changed."""
         if secret := self.cleaned_data["secret"]:
@@ -64,13 +78,33 @@ class ConnectionSecretForm(forms.ModelForm[ConnectionSecret]):
         return super().save(commit)
 
 
+class ConnectionSecretFormSet(forms.BaseInlineFormSet[ConnectionSecret, Connection, forms.ModelForm[ConnectionSecret]]):
+    """The secrets of a connection. Rows to fill in name those that it uses and that are not stored."""
+
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        used = connection_secrets.list_used(self.instance.auth, self.instance.subject_as)
+        missing = [name for name in used if name not in {row.name for row in self.get_queryset()}]
+        row = 0 if index is None else index - self.initial_form_count()
+        chosen = missing[row] if 0 <= row < len(missing) else ""
+        return super().get_form_kwargs(index) | {"used": used, "chosen": chosen}
+
+
 class ConnectionSecretInline(base.TabularInline[ConnectionSecret, Connection]):
     """The secrets of a connection, on its page."""
 
     model = ConnectionSecret
     form = ConnectionSecretForm
+    formset = ConnectionSecretFormSet
     fields = ["name", "secret"]
-    verbose_name_plural = "secrets"
+    verbose_name, verbose_name_plural = "secret", "secrets"
+
+    def get_extra(self, request: HttpRequest, obj: Connection | None = None, **kwargs: Any) -> int:
+        """Return how many secrets are missing. One row is for the authentication that is chosen on the page now."""
+        if obj is None:
+            return 0
+        stored = set(obj.secrets.values_list("name", flat=True))
+        used = connection_secrets.list_used(obj.auth, obj.subject_as)
+        return len(set(used) - stored) if used else 1
 
 
 def describe_secrets(connection: Connection) -> list[SecretStatus]:

@@ -18,7 +18,7 @@ from registry.releases.help_diff import ChangedPassage
 MAX_SHOWN = 50  # changes on one page
 
 # The fields of an entry that the import chose, not the upstream.
-_OWN_FIELDS = {"op", "tool_name", "upstream_name", "connection", "status", "keywords"}
+_OWN_FIELDS = {"op", "tool_name", "upstream_name", "connection", "status", "keywords", "confirm"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,31 @@ def test_unknown_fields_alone_leave_the_answer_whole() -> None:
     assert (result, warnings) == ({"total": 2, "pets": []}, ["The answer has no totl. It has total."])
 
 
+@for_each(
+    "fields, warning",
+    [
+        # What is close is enough.
+        (["totl", "totals"], "The answer has no totl, totals. It has total."),
+        # One field is close to none, so the first names of all help.
+        (["items.id2", "colour"], "The answer has no items.id2, colour. It has items.id, items, items.name, total."),
+        (["colour"], "The answer has no colour. It has items, items.id, items.name, total."),
+    ],
+)
+def test_a_warning_names_the_fields_that_the_answer_has(fields: list[str], warning: str) -> None:
+    result = {"items": [{"id": 1, "name": "a"}], "total": 1}
+
+    assert project(result, fields)[1] == [warning]
+
+
+def test_a_warning_names_a_dozen_fields_at_most() -> None:
+    result = {f"field_{letter}": 1 for letter in "abcdefghijklmno"}
+
+    (warning,) = project(result, ["colour"])[1]
+
+    assert warning.startswith("The answer has no colour. It has field_a, field_b, ")
+    assert warning.endswith(", field_l and 3 more.")
+
+
 def test_the_op_says_which_fields_it_shows_and_a_call_can_ask_for_others() -> None:
     work = build_work(result_fields=["total"])
 

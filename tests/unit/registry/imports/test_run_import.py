@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from registry.catalog import cache, model
 from registry.drafts import bulk_writes
 from registry.files import loader
-from registry.imports import run_import
+from registry.imports import openapi_source, run_import
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from registry.releases import publishing
@@ -18,6 +18,7 @@ from registry.snapshot import snapshot
 from tests.support import any_upstream
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_content, build_op_entry
+from tests.support.openapi_documents import build_document, parse
 from tests.support.tool_functions import build_function, import_functions
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +29,16 @@ LIST = build_function("list_contacts", "List contacts.")
 
 def get_stored_entry(path: str) -> dict[str, Any]:
     return snapshot.op_to_entry(Op.objects.get(op=path))
+
+
+def import_paths(paths: dict[str, Any]) -> run_import.ImportResult:
+    document = parse(build_document({path: with_id(path, item) for path, item in paths.items()}))
+    return run_import.import_ops(openapi_source.build_source(document, whole=document), group="crm")
+
+
+def with_id(path: str, item: dict[str, Any]) -> dict[str, Any]:
+    parameters = [{"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}]
+    return {method: {"parameters": parameters if "{id}" in path else []} | each for method, each in item.items()}
 
 
 def publish() -> model.Catalog:
@@ -116,6 +127,38 @@ def test_import_keeps_the_op_of_a_function_that_became_invalid() -> None:
     assert [refusal.name for refusal in done.refusals] == ["get_contact"]
     assert done.retired == []
     assert get_stored_entry("crm.contact.get")["summary"] == "Get one contact"
+
+
+def test_new_name_is_said_once() -> None:
+    make_op("onto.contact.get", tool_name="get_contact")
+
+    first, again = import_functions(GET), import_functions(GET)
+
+    assert dict(first.remarks) == {run_import.RENAMED: ["get_contact"]}
+    assert dict(again.remarks) == {}
+    assert Op.objects.get(op="crm.contact.get").tool_name == "crm_get_contact"
+
+
+def test_new_delete_asks_the_end_user_first() -> None:
+    import_paths({"/pets/{id}": {"get": {}, "put": {}, "delete": {}}, "/pets/{id}/delete": {"post": {}}})
+
+    assert [op.request["method"] for op in Op.objects.filter(confirm=True)] == ["DELETE"]
+
+
+@pytest.mark.parametrize("was_imported_with_it", [True, False])
+def test_later_import_does_not_change_whether_a_delete_asks_first(was_imported_with_it: bool) -> None:
+    import_paths({"/pets/{id}": {"delete": {"summary": "Delete a pet"}}})
+    op = Op.objects.get()
+    op.confirm = False
+    if not was_imported_with_it:  # as by the versions that did not set it
+        op.shipped = {name: value for name, value in (op.shipped or {}).items() if name != "confirm"}
+    op.save()
+
+    done = import_paths({"/pets/{id}": {"delete": {"summary": "Give a pet away"}}})
+
+    op.refresh_from_db()
+    assert (op.summary, op.confirm) == ("Give a pet away", False)
+    assert done.merged.kept_edits == []
 
 
 def test_imports_do_not_affect_each_other() -> None:

@@ -41,6 +41,35 @@ def test_diff_words_can_rebuild_both_texts(before: str, after: str) -> None:
     assert "".join(each.text for each in pieces if each.side != "before") == after
 
 
+def test_json_is_compared_line_by_line() -> None:
+    before = {"type": "object", "properties": {name: {"type": "string"} for name in "abcdefgh"}}
+    after = {"properties": {**before["properties"], "d": {"type": "integer"}}, "type": "object"}  # type: ignore[dict-item]
+
+    (passage,) = help_diff.diff_fields({"parameters_schema": (before, after)})
+
+    assert passage.is_json
+    assert passage.words == (
+        help_diff.LEFT_OUT,
+        DiffPiece("both", '    },\n    "d": {\n'),
+        DiffPiece("before", '      "type": "string"\n'),
+        DiffPiece("after", '      "type": "integer"\n'),
+        DiffPiece("both", '    },\n    "e": {\n'),
+        help_diff.LEFT_OUT,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pieces"),
+    [
+        (None, ["a"], (DiffPiece("after", '[\n  "a"\n]\n'),)),
+        ({"a": 1}, {}, (DiffPiece("before", '{\n  "a": 1\n}\n'),)),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, ()),  # the order of members means nothing
+    ],
+)
+def test_json_that_is_added_removed_or_the_same(before: Any, after: Any, pieces: tuple[DiffPiece, ...]) -> None:
+    assert help_diff.diff_fields({"request": (before, after)})[0].words == pieces
+
+
 def test_op_is_compared_as_a_model_reads_it() -> None:
     before = build_op_entry(
         "a.b", summary="Add a task", parameters_schema=build_schema(("title",), title={"type": "string"})

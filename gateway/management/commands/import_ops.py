@@ -1,24 +1,28 @@
 import json
 from argparse import ArgumentParser
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import IntegrityError
+from django.urls import reverse
 from django.utils import timezone
 
+from gateway.admin.connections import missing_settings
 from registry.drafts import history
 from registry.imports import document_source, functions, import_document, import_report, openai, run_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
 from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.import_source import ImportSource
 from registry.imports.run_import import ImportResult
-from registry.models import Connection
+from registry.models import Connection, Release
 from registry.releases import publishing
 from registry.text.cleanup import escape_for_terminal
 
 OPENAPI = "openapi"
+REVIEW_PAGE = "admin:registry_release_review"
 EXIT_INCOMPLETE = 3  # exit code if some functions or operations were left out and the rest imported
 EXIT_NOT_PUBLISHED = 4  # exit code if they were imported and the draft cannot be published
 
@@ -46,10 +50,12 @@ class Command(BaseCommand):
         show_all = options["verbosity"] > 1
         source_name, group = escape_for_terminal(Path(options["source"]).name), options["group"]
         note = f"Import of {source_name} into {group}"
-        result, source = self._import(options, note)
+        result, source, missing = self._import(options, note)
         self.stdout.write(import_report.format_report(result, source, show_all=show_all))
         if options["format"] == OPENAPI and not options["publish"]:
-            self.stdout.write("They are in the draft. Enter the credentials of their connection, then publish.")
+            self.stdout.write(f"They are in the draft. Review and publish them on {reverse(REVIEW_PAGE)}.")
+        if missing:
+            self.stdout.write(missing)
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
@@ -61,7 +67,7 @@ class Command(BaseCommand):
                 returncode=EXIT_INCOMPLETE,
             )
 
-    def _import(self, options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource]:
+    def _import(self, options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource, str]:
         try:
             return _import_openapi(options) if options["format"] == OPENAPI else _import_functions(options, note)
         except OSError as error:
@@ -95,19 +101,31 @@ class Command(BaseCommand):
             ) from None
         else:
             self.stdout.write(f"Release {release.version[:12]} with {release.op_count} ops is live.")
+            if release.accepted_warnings:
+                self.stdout.write(_describe_warnings(release))
 
 
-def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource]:
+def _describe_warnings(release: Release) -> str:
+    counts = Counter(warning["rule"] for warning in release.accepted_warnings).most_common()
+    rules = import_report.limit_names([f"{count} × {rule}" for rule, count in counts], show_all=False)
+    page = reverse("admin:registry_release_change", args=[release.version])
+    count = len(release.accepted_warnings)
+    found = "1 warning" if count == 1 else f"{count} warnings"
+    return f"The checks have {found}, accepted with the note of the import: {', '.join(rules)}. Read them on {page}."
+
+
+def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource, str]:
     content = Path(options["source"]).read_bytes()
     document = openai.parse_functions(content, openai.ProviderFormat(options["format"]))
     run_import.check_group(options["group"])
     source = functions.read_functions(document, options["group"])
     result = run_import.import_ops(source, group=options["group"])
     history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
-    return result, source
+    return result, source, ""
 
 
-def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource]:
+def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
+    """Import a document. Also return a sentence on what its connection lacks, "" if nothing."""
     run_import.check_group(options["group"])
     document = import_document.read_document(_read_files(options["source"]))
     connection = _get_connection(options, document)
@@ -116,9 +134,12 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
         tags = sorted({tag for operation in document.content.operations for tag in operation.tags})
         known = f" Its tags are {', '.join(map(escape_for_terminal, tags[:20]))}." if tags else ""
         raise CommandError(f"No operation of the document matches.{known} Nothing was imported.")
-    return import_document.import_document(
+    result, source = import_document.import_document(
         document, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
     )
+    asked = import_document.describe_connection(document.content)["auth"]
+    missing = missing_settings.describe_missing(connection, needs_credentials=asked != Connection.Auth.NONE)
+    return result, source, missing
 
 
 def _read_files(source: str) -> DocumentFiles:
@@ -140,8 +161,15 @@ def _get_connection(options: dict[str, Any], document: ReadDocument) -> Connecti
     try:
         connection.full_clean(validate_unique=False)
     except ValidationError as error:
-        problems = " ".join(f"{field}: {' '.join(texts)}" for field, texts in error.message_dict.items())
-        hint = "Send the service's address with --base-url." if "base_url" in error.message_dict else problems
-        raise CommandError(f"The connection cannot be set up. {hint} Nothing was imported.") from None
+        wrong = {name: texts for name, texts in error.message_dict.items() if not _is_entered_later(connection, name)}
+        if wrong:
+            problems = " ".join(f"{field}: {' '.join(texts)}" for field, texts in wrong.items())
+            hint = "Send the service's address with --base-url." if "base_url" in wrong else problems
+            raise CommandError(f"The connection cannot be set up. {hint} Nothing was imported.") from None
     connection.save()
     return connection
+
+
+def _is_entered_later(connection: Connection, name: str) -> bool:
+    """Return whether a column is one that an admin enters with the credentials, and is still empty."""
+    return name in missing_settings.ENTERED_LATER and not getattr(connection, name)

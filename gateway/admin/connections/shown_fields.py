@@ -1,0 +1,44 @@
+"""Which settings of a connection its page shows for each choice. Without JavaScript the page shows all of them."""
+
+import json
+from typing import Any
+
+from gateway.credentials import connection_secrets
+from registry.models import Connection
+
+Auth, SubjectAs = Connection.Auth, Connection.SubjectAs
+
+HTTP_FIELDS = (
+    *("base_url", "headers", "auth", "subject_as", "max_in_flight", "max_response_kb", "idempotency_header"),
+    *("document_url", "check_every", "is_pinned"),
+    *("username", "key_in", "key_name", "token_url", "authorize_url", "client_id", "scopes", "subject_header"),
+)
+# By the column that chooses: the columns that each choice needs.
+NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "kind": {Connection.Kind.EMBEDDED: (), Connection.Kind.EXAMPLE: (), Connection.Kind.HTTP: HTTP_FIELDS},
+    "auth": {
+        Auth.NONE: (),
+        Auth.BEARER: (),
+        Auth.BASIC: ("username",),
+        Auth.API_KEY: ("key_in", "key_name"),
+        Auth.CLIENT_CREDENTIALS: ("token_url", "client_id", "scopes"),
+        Auth.USER_OAUTH: ("token_url", "authorize_url", "client_id", "scopes"),
+    },
+    "subject_as": {
+        SubjectAs.NONE: (),
+        SubjectAs.HEADER: ("subject_header",),
+        SubjectAs.SIGNED_TOKEN: ("subject_header",),
+    },
+}
+
+
+def build_attributes(column: str) -> dict[str, str]:
+    """Return the attributes of a select from which static/admin_ui/connection.js reads what to show."""
+    if column not in NEEDED_FIELDS:
+        return {}
+    secrets: dict[str, Any] = {}
+    if column == "auth":
+        secrets = {auth: connection_secrets.list_used(auth, SubjectAs.NONE) for auth in Auth}
+    if column == "subject_as":
+        secrets = {choice: connection_secrets.list_used(Auth.NONE, choice) for choice in SubjectAs}
+    return {"data-fields": json.dumps(NEEDED_FIELDS[column]), "data-secrets": json.dumps(secrets)}
