@@ -63,10 +63,9 @@
   }
 
   for (const select of selects) select.addEventListener("change", update);
-  document.addEventListener("formset:added", () => {
-    // An added row is wanted, also if every secret is set.
+  document.addEventListener("formset:added", (event) => {
     offerSecrets();
-    group.querySelector(".form-group:not(.original):not(.empty-form):last-of-type")?.removeAttribute("hidden");
+    event.target.closest(".form-group").hidden = false; // it is wanted, also if every secret is set
   });
   update();
 })();

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
-from registry.models import Connection
+from registry.models import Connection, Op
 from tests.support.browser_users import BrowserUser
 from tests.support.servers.processes import Server
 
@@ -41,8 +41,37 @@ def test_page_shows_the_fields_of_the_chosen_authentication(
     connection.refresh_from_db()
     assert (connection.auth, connection.key_name) == ("api_key", "X-Key")
     assert [row.name for row in connection.secrets.all()] == ["key"]
+    page.goto(f"/admin/registry/connection/{connection.pk}/change/")
+    expect(secret).to_have_count(1)
+    page.get_by_text("Add another Secret").click()
+    expect(secret.nth(1)).to_be_visible()
     page.goto("/admin/registry/connection/add/")
     expect(page.locator("#id_base_url")).to_be_hidden()
     page.locator("#id_kind").select_option("http")
     expect(page.locator("#id_base_url")).to_be_visible()
     expect(page.locator("#id_key_name")).to_be_hidden()
+
+
+def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
+    connection = Connection.objects.create(name="billing", kind="http", base_url="https://billing.example.com")
+    page = log_in("admin").page
+    page.goto(f"/admin/registry/connection/{connection.pk}/add-op/")
+    for label, text in (("Path", "billing.invoice.list"), ("Summary", "List invoices"), ("Address", "/invoices")):
+        page.get_by_label(label, exact=False).first.fill(text)
+    page.locator("#id_argument-0-name").fill("wrong")
+    page.locator("#id_argument-1-name").fill("limit")
+
+    page.locator("tbody:has(#id_argument-0-name)").get_by_role("button", name="Remove").click()
+    page.get_by_role("button", name="Add another argument").click()
+    page.locator("#id_argument-3-name").fill("page")
+    page.locator("#id_argument-3-type").select_option("integer")
+    page.locator("#id_argument-3-value").fill("two")
+    page.get_by_role("button", name="Add to the draft and try").click()
+
+    # Of limit, an empty row and page, the last one is the third.
+    expect(page.locator("#content-main")).to_contain_text("Argument 3, Example: This is no integer.")
+    expect(page.locator("#id_argument-0-name")).to_be_hidden()
+    page.locator("#id_argument-3-value").fill("2")
+    page.get_by_role("button", name="Add to the draft and try").click()
+    page.wait_for_url("**/try/")
+    assert list(Op.objects.get(op="billing.invoice.list").parameters_schema["properties"]) == ["limit", "page"]

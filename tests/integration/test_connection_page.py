@@ -464,9 +464,17 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         ({"op": f"{READ}.more"}, f"{READ} is an op, so nothing can be below it."),
         ({"address": "https://other.example/x"}, "Send only the path below the base URL"),
         ({"method": "DELETE", "kind": "read"}, "DELETE changes something. Choose write."),
-        ({"address": "/a/{unknown}"}, "The path has {unknown}, but no parameter with this name."),
-        ({"argument-1-value": "much"}, "This is no number."),
-        ({"argument-2-name": "Host"}, "Host is no header that an argument may set."),
+        ({"address": "/a/{unknown}"}, "No argument is named unknown. Add it below, or remove the braces."),
+        ({"address": "/a/{invoice_id}/.."}, "The path has a segment of one or two dots."),
+        ({"argument-1-value": "much"}, "Argument 2, Example: This is no number."),
+        ({"argument-1-value": ""}, "Argument 2, Example: Enter one: a test call needs all required arguments."),
+        ({"argument-1-name": ""}, "Argument 2, Name: Enter a name, or remove the row."),
+        ({"argument-1-name": "invoice_id"}, "Argument 2, Name: Argument 1 has this name. Choose another one."),
+        ({"argument-1-place": "path"}, "Argument 2, Goes into: The address has no {amount}."),
+        ({"argument-2-name": "Host"}, "Argument 3, Name: No argument may set the header Host."),
+        # Rows that were removed are not numbered.
+        ({"argument-1-DELETE": "on", "argument-2-name": "Host"}, "Argument 2, Name: No argument may set the header"),
+        ({"op": "shop_order.get"}, "The tool name shop_order_get belongs to shop.order.get. Choose another path."),
     ],
 )
 def test_op_that_could_not_run_is_not_added(
@@ -476,6 +484,20 @@ def test_op_that_could_not_run_is_not_added(
 
     assert problem in read(admin_client.post(url_of("add_op"), BY_HAND | fields))
     assert Op.objects.count() == count
+
+
+def test_rows_that_are_empty_or_removed_are_no_arguments(shop: HttpUpstream, admin_client: HttpClient) -> None:
+    page: Any = admin_client.get(url_of("add_op"))
+    assert "Add another argument</button>" in read(page)
+    blank = {
+        f"argument-{number}-{name}": value
+        for number in (3, 4)
+        for name, value in {"name": "", "place": "query", "type": "string", "description": "", "value": ""}.items()
+    }
+
+    admin_client.post(url_of("add_op"), BY_HAND | blank | {"argument-TOTAL_FORMS": "5", "argument-2-DELETE": "on"})
+
+    assert list(Op.objects.get(op="shop.invoice.pay").parameters_schema["properties"]) == ["invoice_id", "amount"]
 
 
 def try_op(client: HttpClient, path: str, args: Any, **data: str) -> HttpResponse:

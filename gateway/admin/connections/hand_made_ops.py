@@ -1,5 +1,6 @@
 """Build an op from what an admin fills in: a method, an address and arguments."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,7 @@ from registry.snapshot.diff import Action, CopyChange
 
 ARGUMENT_TYPES = ("string", "integer", "number", "boolean", "array", "object")
 BODY = "body"
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 PLACES = [(name, name) for name in ("query", "path", BODY, "header", "cookie")]
 
 
@@ -67,8 +69,17 @@ class HandMadeOp:
         schema: dict[str, Any] = {"type": "object", "properties": properties}
         return schema | ({"required": required} if required else {}) | {"additionalProperties": False}
 
+    def list_placeholders(self) -> frozenset[str]:
+        """Return the names in braces in the path of the address."""
+        return frozenset(_PLACEHOLDER.findall(self.address.partition("?")[0]))
+
     def _find_place(self, argument: HandMadeArgument) -> str:
-        return "path" if f"{{{argument.name}}}" in self.address.partition("?")[0] else argument.place
+        return "path" if argument.name in self.list_placeholders() else argument.place
+
+
+def choose_tool_name(path: str) -> str:
+    """Return the tool name of an op with this path."""
+    return path.replace(".", "_")
 
 
 @transaction.atomic
@@ -77,7 +88,7 @@ def add(made: HandMadeOp, connection: Connection, *, by: str, at: datetime) -> O
     changes = [_add_group(path) for path in _list_missing_groups(made.op)]
     op = Op(
         op=made.op,
-        tool_name=made.op.replace(".", "_"),
+        tool_name=choose_tool_name(made.op),
         kind=Op.Kind.WRITE if made.is_write else Op.Kind.READ,
         entity=made.op.split(".")[-2] if "." in made.op else "",
         action=made.op.rpartition(".")[2],

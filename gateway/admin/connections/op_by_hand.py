@@ -1,6 +1,5 @@
 """The page that adds one op for one function of a service, as in an API client: address, arguments, test call."""
 
-import json
 from typing import Any
 
 from django import forms
@@ -15,18 +14,24 @@ from unfold.widgets import (
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
-    UnfoldBooleanWidget,
 )
 
-from core import strict_json
 from core.admin import base
 from gateway.admin.connections import hand_made_ops
-from gateway.admin.connections.hand_made_ops import ARGUMENT_TYPES, PLACES, HandMadeArgument, HandMadeOp
+from gateway.admin.connections.argument_rows import ArgumentFormSet, BaseArgumentFormSet
+from gateway.admin.connections.hand_made_ops import HandMadeOp
 from registry import request_mapping
 from registry.admin import diff_page
 from registry.models import Connection, Op, path_validator
 
-ROWS = 8  # arguments that the page has room for; the op's page takes more
+# Which input of the page sets a column of the op. Errors of other columns stand above the form.
+INPUT_BY_COLUMN = {
+    "op": "op",
+    "tool_name": "op",
+    "summary": "summary",
+    "description": "description",
+    "request": "address",
+}
 
 
 class OpByHandForm(forms.Form):
@@ -58,6 +63,16 @@ class OpByHandForm(forms.Form):
         help_text="GET reads, other methods write. Choose read for a POST that only searches.",
     )
 
+    def clean_op(self) -> str:
+        """Refuse a path that is taken, also as a tool name: the op's is its path with underscores."""
+        path: str = self.cleaned_data["op"]
+        if Op.objects.filter(op=path).exists():
+            raise forms.ValidationError("An op with this path already exists. Choose another path.")
+        tool_name = hand_made_ops.choose_tool_name(path)
+        if other := Op.objects.filter(tool_name=tool_name).first():
+            raise forms.ValidationError(f"The tool name {tool_name} belongs to {other}. Choose another path.")
+        return path
+
     def clean_address(self) -> str:
         """Refuse a whole address: the connection says where the service is."""
         address: str = self.cleaned_data["address"]
@@ -76,50 +91,6 @@ class OpByHandForm(forms.Form):
         """Return whether the op writes."""
         kind: str = self.cleaned_data["kind"]
         return kind == Op.Kind.WRITE if kind else self.cleaned_data["method"] not in request_mapping.READ_METHODS
-
-
-class ArgumentForm(forms.Form):
-    """One argument: its name, where it goes, its type and a value for the test call."""
-
-    name = forms.RegexField(
-        r"\A[A-Za-z0-9_.-]{1,64}\Z",
-        required=False,
-        error_messages={"invalid": "Letters, digits, dots, dashes and underscores."},
-        widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Name"}),
-    )
-    place = forms.ChoiceField(
-        choices=PLACES, required=False, widget=UnfoldAdminSelectWidget(attrs={"aria-label": "Place"})
-    )
-    type = forms.ChoiceField(
-        choices=[(name, name) for name in ARGUMENT_TYPES],
-        required=False,
-        widget=UnfoldAdminSelectWidget(attrs={"aria-label": "Type"}),
-    )
-    is_required = forms.BooleanField(
-        required=False, label="Required", widget=UnfoldBooleanWidget(attrs={"aria-label": "Required"})
-    )
-    description = forms.CharField(
-        required=False, max_length=300, widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Description"})
-    )
-    value = forms.CharField(
-        label="Example",
-        required=False,
-        max_length=2000,
-        widget=UnfoldAdminTextInputWidget(attrs={"aria-label": "Example"}),
-    )
-
-    def clean(self) -> dict[str, Any]:
-        """Read the example value as the type says."""
-        cleaned = super().clean() or {}
-        if cleaned.get("name") and cleaned.get("value") and cleaned.get("type"):
-            try:
-                cleaned["parsed"] = _parse_value(cleaned["value"], cleaned["type"])
-            except ValueError:
-                self.add_error("value", f"This is no {cleaned['type']}.")
-        return cleaned
-
-
-ArgumentFormSet = forms.formset_factory(ArgumentForm, extra=ROWS, max_num=ROWS)
 
 
 class OpByHandMixin(base.ModelAdmin[Connection]):
@@ -144,6 +115,7 @@ class OpByHandMixin(base.ModelAdmin[Connection]):
             "title": f"Add an op of {connection}",
             "form": form,
             "arguments": arguments,
+            "errors": [*form.non_field_errors(), *arguments.list_errors()],
             "connection": connection,
         }
         return TemplateResponse(
@@ -151,10 +123,11 @@ class OpByHandMixin(base.ModelAdmin[Connection]):
         )
 
 
-def _add_op(request: HttpRequest, connection: Connection, form: OpByHandForm, arguments: Any) -> Op | None:
+def _add_op(
+    request: HttpRequest, connection: Connection, form: OpByHandForm, arguments: BaseArgumentFormSet
+) -> Op | None:
     """Add the op; return None, with errors in the form, if it would be invalid."""
     data = form.cleaned_data
-    rows = [row.cleaned_data for row in arguments if row.cleaned_data.get("name")]
     op = HandMadeOp(
         op=data["op"],
         summary=data["summary"],
@@ -162,25 +135,16 @@ def _add_op(request: HttpRequest, connection: Connection, form: OpByHandForm, ar
         method=data["method"],
         address=data["address"],
         is_write=form.is_write(),
-        arguments=[
-            HandMadeArgument(
-                row["name"], row["place"], row["type"], row["is_required"], row["description"], row.get("parsed")
-            )
-            for row in rows
-        ],
+        arguments=[row.build_argument() for row in arguments.list_rows()],
     )
+    names = {argument.name for argument in op.arguments}
+    if missing := sorted(op.list_placeholders() - names):
+        form.add_error("address", f"No argument is named {', '.join(missing)}. Add it below, or remove the braces.")
+    if not arguments.check_with_address(op.list_placeholders()) or missing:
+        return None
     try:
         return hand_made_ops.add(op, connection, by=request.user.get_username(), at=timezone.now())
     except ValidationError as error:
-        form.add_error(None, [text for texts in error.message_dict.values() for text in texts])
+        for column, texts in error.message_dict.items():
+            form.add_error(INPUT_BY_COLUMN.get(column), texts)
     return None
-
-
-def _parse_value(text: str, type: str) -> Any:
-    if type == "string":
-        return text
-    value = strict_json.loads(text.encode())
-    kinds: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
-    if not isinstance(value, kinds[type]) or (isinstance(value, bool) and type != "boolean"):
-        raise ValueError(json.dumps(value)[:20])
-    return value

@@ -40,3 +40,8 @@ def _check(name: str) -> None:
     row = Connection.objects.filter(name=name).first()
     if row is not None:
         drift.check_connection(row.pk)
+
+
+def clear() -> None:
+    """Forget when connections were checked, as in a new process."""
+    _checked_at.clear()
