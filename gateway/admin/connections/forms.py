@@ -1,6 +1,6 @@
 """Forms of the pages that import a document or the tools of an MCP server."""
 
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.conf import settings
@@ -15,7 +15,7 @@ from unfold.widgets import (
 
 from registry.admin.forms import MultipleFileField, MultipleFileInput
 from registry.imports import import_document, mcp_import, run_import
-from registry.imports.document_source import MAX_BYTES
+from registry.imports.document_source import MAX_BYTES, UnreadableDocument
 from registry.imports.import_document import Selection
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, DocumentImport, name_validator
@@ -103,18 +103,19 @@ class ServerForm(forms.Form):
             del self.fields["program"]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse anything but one of the three."""
+        """Refuse anything but one of the three, and add `server`: the connection to it, not saved if it is new."""
         cleaned = super().clean() or {}
-        if sum(bool(cleaned.get(name)) for name in ("connection", "url", "program")) != 1 and not self.errors:
+        connection, url, program = (cleaned.get(name) for name in ("connection", "url", "program"))
+        if self.errors:
+            return cleaned
+        if sum(map(bool, (connection, url, program))) != 1:
             raise forms.ValidationError("Choose a connection, or send an address or a program: one of the three.")
+        try:
+            address = url or f"{mcp_import.PROGRAM_PREFIX}{program}"
+            cleaned["server"] = connection or mcp_import.build_connection(address)
+        except UnreadableDocument as error:
+            self.add_error("url", str(error))
         return cleaned
-
-    def get_connection(self) -> Connection:
-        """Return the connection to the server: the chosen one, or a new one that is not saved."""
-        data = self.cleaned_data
-        if connection := data["connection"]:
-            return cast("Connection", connection)
-        return mcp_import.build_connection(data["url"] or f"{mcp_import.PROGRAM_PREFIX}{data['program']}")
 
 
 class GroupFormMixin(forms.Form):

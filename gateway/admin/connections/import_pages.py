@@ -53,9 +53,9 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
         """Show the form for an MCP server, and the latest imports. A POST starts to ask the server for its tools."""
         self._require_permission(request)
         initial = {name: request.GET.get(name, "") for name in ("connection", "url", "program")}
-        form = ServerForm(request.POST or None, initial=initial)
+        form = ServerForm(request.POST if request.method == "POST" else None, initial=initial)
         if request.method == "POST" and form.is_valid():
-            row = import_job.start_reading_server(form.get_connection(), by=request.user.get_username())
+            row = import_job.start_reading_server(form.cleaned_data["server"], by=request.user.get_username())
             return redirect("admin:registry_documentimport", row.pk)
         context = {"title": "Import an MCP server", "form": form, "recent": _list_recent()}
         return self._render(request, "gateway/connections/choose_server.html", context)
