@@ -34,6 +34,7 @@ pytest_plugins = [
     "tests.support.fake_llm",
     "tests.support.chat",
     "tests.support.http_upstream",
+    "tests.support.mcp_listing",
     "tests.support.mcp_upstream",
 ]
 

@@ -29,7 +29,7 @@ from gateway.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
-from registry.models import Connection, Op
+from registry.models import Op
 from workspace.demo import DEMO_SUBJECTS
 
 DEMO_NAMES = " or ".join(sorted(DEMO_SUBJECTS))
@@ -125,7 +125,7 @@ def page(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _is_remote(op: Op) -> bool:
-    return op.connection is not None and op.connection.kind == Connection.Kind.HTTP
+    return op.connection is not None and op.connection.is_remote
 
 
 def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:

@@ -24,7 +24,7 @@ from gateway.credentials.token_endpoint import TokenRefused, TokenResponse
 from gateway.models import ConnectionSecret, SignIn
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
-from registry.models import Connection
+from registry.models import REMOTE_KINDS, Connection
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def _build_authorize_url(config: ConnectionConfig, sign_in: SignIn, verifier: st
 
 def _get_config(name: str) -> ConnectionConfig:
     config = connections.get_connections().by_name.get(name)
-    if config is None or config.kind != Connection.Kind.HTTP or config.auth != Connection.Auth.USER_OAUTH:
+    if config is None or config.kind not in REMOTE_KINDS or config.auth != Connection.Auth.USER_OAUTH:
         raise SignInFailed("Nobody signs in to this service any more.")
     return config
 

@@ -77,11 +77,19 @@ class Connections:
             return f'the connection "{target.connection}" does not exist'
         if self.is_held(target):
             return "its definition changed upstream, and the change is not approved"
-        return _check_upstream(self.by_name[target.connection], target)
+        config = self.by_name[target.connection]
+        if config.kind == Connection.Kind.MCP and _get_key(target) not in self.approved:
+            return "no definition of its tool is approved: import it from its server"
+        return _check_upstream(config, target)
 
     def is_held(self, target: UpstreamTarget) -> bool:
         """Return whether the op's operation changed upstream and waits for approval."""
-        return (target.connection, target.upstream_name or target.tool_name) in self.held
+        return _get_key(target) in self.held
+
+
+def _get_key(target: UpstreamTarget) -> tuple[str, str]:
+    """Return what identifies an op's operation: its connection, and its name there."""
+    return target.connection, target.upstream_name or target.tool_name
 
 
 def set_upstream_check(check: UpstreamCheck) -> None:
@@ -124,6 +132,7 @@ _query = PolledQuery(lambda: Connection.objects.order_by("name").values_list(*_F
 _held_query = PolledQuery(
     lambda: (
         UpstreamDefinition.objects.filter(Q(connection__is_pinned=True) | Q(connection__kind=Connection.Kind.MCP))
+        .exclude(approved_digest="")
         .exclude(seen_digest=F("approved_digest"))
         .order_by("pk")
         .values_list("connection__name", "upstream_name")
@@ -132,6 +141,7 @@ _held_query = PolledQuery(
 _approved_query = PolledQuery(
     lambda: (
         UpstreamDefinition.objects.filter(connection__kind=Connection.Kind.MCP)
+        .exclude(approved_digest="")
         .order_by("pk")
         .values_list("connection__name", "upstream_name", "approved_digest")
     )

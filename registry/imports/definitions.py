@@ -21,7 +21,7 @@ from registry.models import Connection, Op, UpstreamDefinition
 
 @dataclass(frozen=True, slots=True)
 class SeenChanges:
-    """How many operations differ from what was approved, are gone, and are new."""
+    """How many operations differ from what was approved, are gone, and were never imported."""
 
     changed: int
     gone: int
@@ -40,44 +40,57 @@ def approve_imported(connection: Connection, ops: Sequence[SourceOp], *, at: dat
             approved_digest=(digest := op.compute_digest()),
             seen_digest=digest,
             seen_at=at,
+            approved_definition=op.definition,
         )
         for op in ops
     ]
-    _upsert(rows, ("approved_digest", "seen_digest", "seen", "seen_at"))
+    _upsert(rows, ("approved_digest", "approved_definition", *_SEEN_COLUMNS))
 
 
 def record_seen(connection: Connection, ops: Sequence[SourceOp], *, at: datetime) -> SeenChanges:
-    """Compare the operations of a document with the approved ones, and store what differs."""
-    known = {row.upstream_name: row for row in UpstreamDefinition.objects.filter(connection=connection)}
-    changed, updated, names = 0, [], set()
+    """Compare the operations of an upstream with the approved ones, and store what differs and what is new."""
+    known = {row.upstream_name: row for row in connection.definitions.all()}
+    changed, new, updated, names = 0, 0, [], set()
     for op in ops:
         names.add(op.name)
-        if (row := known.get(op.name)) is None:
-            continue
+        row = known.get(op.name) or UpstreamDefinition(connection=connection, upstream_name=op.name)
         digest = op.compute_digest()
         is_changed = digest != row.approved_digest
-        changed += is_changed
+        if row.approved_digest:
+            changed += is_changed
+        else:
+            new += 1
         if digest != row.seen_digest:
-            row.seen_digest, row.seen, row.seen_at = digest, op.fields if is_changed else None, at
+            row.seen_digest, row.seen_at = digest, at
+            row.seen = _build_seen_fields(op) if is_changed else None
+            row.seen_definition = op.definition if is_changed else None
             updated.append(row)
     gone = [row for name, row in known.items() if name not in names and row.approved_digest]
     for row in gone:
         if row.seen_digest:
-            row.seen_digest, row.seen, row.seen_at = "", None, at
+            row.seen_digest, row.seen, row.seen_definition, row.seen_at = "", None, None, at
             updated.append(row)
-    _upsert(updated, ("seen_digest", "seen", "seen_at"))
-    return SeenChanges(changed, len(gone), len(names - known.keys()))
+    _upsert(updated, _SEEN_COLUMNS)
+    withdrawn = [row.pk for name, row in known.items() if name not in names and not row.approved_digest]
+    UpstreamDefinition.objects.filter(pk__in=withdrawn).delete()
+    return SeenChanges(changed, len(gone), new)
 
 
 def clear_seen(connection: Connection) -> None:
     """Forget the changes that were seen: the document is again what was imported."""
+    connection.definitions.filter(approved_digest="").delete()
     waiting = connection.definitions.exclude(seen_digest=F("approved_digest"))
-    waiting.update(seen_digest=F("approved_digest"), seen=None)
+    waiting.update(seen_digest=F("approved_digest"), seen=None, seen_definition=None)
 
 
 def list_changed(connection: Connection) -> list[UpstreamDefinition]:
     """Return the definitions that wait for approval."""
-    return list(connection.definitions.exclude(seen_digest=F("approved_digest")))
+    return list(connection.definitions.exclude(approved_digest="").exclude(seen_digest=F("approved_digest")))
+
+
+def list_new(connection: Connection) -> list[UpstreamDefinition]:
+    """Return the definitions of operations that came after the import. They are imported only if an admin does it."""
+    return list(connection.definitions.filter(approved_digest=""))
 
 
 @transaction.atomic
@@ -89,9 +102,11 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
     entries = [_build_approved_entry(rows[name], definition) for name, definition in waiting.items() if name in rows]
     merge_ops(entries, source=connection.import_group, report=report)
     for definition in waiting.values():
-        definition.approved_digest, definition.seen, definition.seen_at = definition.seen_digest, None, at
+        definition.approved_digest, definition.approved_definition = definition.seen_digest, definition.seen_definition
+        definition.seen, definition.seen_definition, definition.seen_at = None, None, at
     gone = [definition.pk for definition in waiting.values() if not definition.seen_digest]
-    _upsert([each for each in waiting.values() if each.seen_digest], ("approved_digest", "seen", "seen_at"))
+    columns = ("approved_digest", "approved_definition", "seen", "seen_definition", "seen_at")
+    _upsert([each for each in waiting.values() if each.seen_digest], columns)
     UpstreamDefinition.objects.filter(pk__in=gone).delete()
     # What is approved is no longer the document that was imported, so the next check compares.
     Connection.objects.filter(pk=connection.pk).update(document_digest="")
@@ -101,10 +116,15 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
 def _build_approved_entry(op: Op, definition: UpstreamDefinition) -> dict[str, Any]:
     """Return the entry of an op with the definition as last seen."""
     shipped: dict[str, Any] = op.shipped or {}
-    chosen = {name: shipped[name] for name in _CHOSEN_FIELDS if name in shipped}
+    chosen = {name: shipped[name] for name in CHOSEN_FIELDS if name in shipped}
     if definition.seen is None:
         return {**shipped, "op": op.op, "status": Op.Status.RETIRED}
     return {**definition.seen, **chosen, "op": op.op}
+
+
+def _build_seen_fields(op: SourceOp) -> dict[str, Any]:
+    """Return the fields of an op as last seen. A tool that has become destructive asks the end user first."""
+    return op.fields | {"confirm": True} if op.confirm and op.definition is not None else op.fields
 
 
 def _upsert(rows: list[UpstreamDefinition], fields: Sequence[str]) -> None:
@@ -118,4 +138,5 @@ def _upsert(rows: list[UpstreamDefinition], fields: Sequence[str]) -> None:
 
 
 # The fields of an entry that the import chose: they stay.
-_CHOSEN_FIELDS = ("tool_name", "upstream_name", "keywords", "connection", "confirm")
+CHOSEN_FIELDS = ("tool_name", "upstream_name", "keywords", "connection", "confirm")
+_SEEN_COLUMNS = ("seen_digest", "seen", "seen_definition", "seen_at")

@@ -29,10 +29,16 @@ def read_functions(document: FunctionList, group: str) -> ImportSource:
 def _build_op(
     function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any], repairs: list[str]
 ) -> SourceOp:
-    remarks = [*repairs, *cleanup.find_remarks([function.name, function.description, function.parameters])]
+    remarks = [*repairs, *find_remarks(function)]
+    return SourceOp(function.name, parsed, function.name, build_fields(function, parsed, schema), remarks)
+
+
+def find_remarks(function: FunctionDefinition) -> list[str]:
+    """Return what an admin should review in a function, one sentence each."""
+    remarks = cleanup.find_remarks([function.name, function.description, function.parameters])
     if len(function.description.strip()) > cleanup.MAX_DESCRIPTION:
         remarks.append(f"Its description was cut to {cleanup.MAX_DESCRIPTION} characters.")
-    return SourceOp(function.name, parsed, function.name, build_fields(function, parsed, schema), remarks)
+    return remarks
 
 
 def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Import an OpenAPI document: read it, pick operations, make ops of them, and set up their connection."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from registry.drafts import history
 from registry.imports import definitions, openapi_source, run_import
@@ -28,6 +28,27 @@ class Selection:
         return {name: value for name, value in asdict(self).items() if value not in ((), [], "", True)}
 
 
+class ImportableDocument(Protocol):
+    """What an upstream offers, once it was read: a document, or the list of an MCP server."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def document_url(self) -> str:
+        """Where it can be fetched again; empty if it has no address of its own."""
+
+    def pick(self, selection: Selection, group: str, *, keep: Iterable[str] = ()) -> ImportSource:
+        """Return what is picked as ops of a group, and what is in `keep`, by its name upstream."""
+
+    def count(self, selection: Selection) -> int:
+        """Return how much is picked."""
+
+    def compute_digest(self) -> str:
+        """Return the hash of all of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
     """A document that was read: what it holds, and its files."""
@@ -35,10 +56,30 @@ class ReadDocument:
     files: DocumentFiles
     content: OpenApiDocument = field(repr=False)
 
-    def pick(self, selection: Selection) -> ImportSource:
-        """Return the picked operations as ops to import."""
-        picked = self.content.select(**asdict(selection))
+    @property
+    def title(self) -> str:
+        return self.content.title or self.files.url
+
+    @property
+    def version(self) -> str:
+        return self.content.version
+
+    @property
+    def document_url(self) -> str:
+        return self.files.url if self.files.url.startswith(("http://", "https://")) else ""
+
+    def pick(self, selection: Selection, group: str = "", *, keep: Iterable[str] = ()) -> ImportSource:
+        """Return the picked operations as ops, and those in `keep`. What they are does not depend on the group."""
+        picked = self.content.select(**asdict(selection), keep=keep)
         return openapi_source.build_source(picked, whole=self.content)
+
+    def count(self, selection: Selection) -> int:
+        """Return how many operations are picked."""
+        return len(self.content.select(**asdict(selection)).operations)
+
+    def compute_digest(self) -> str:
+        """Return the hash of the files."""
+        return self.files.compute_digest()
 
 
 def read_document(files: DocumentFiles) -> ReadDocument:
@@ -55,23 +96,23 @@ def read_selection(value: Mapping[str, Any]) -> Selection:
 
 
 def import_document(
-    document: ReadDocument, selection: Selection, *, group: str, connection: Connection, by: str, at: datetime
+    document: ImportableDocument, selection: Selection, *, group: str, connection: Connection, by: str, at: datetime
 ) -> tuple[ImportResult, ImportSource]:
-    """Import the picked operations into a group of the draft. They run through the connection.
+    """Import what is picked into a group of the draft. They run through the connection.
 
     Raises InvalidImportGroup, and IntegrityError if the draft was changed at the same time.
     """
-    source = document.pick(selection)
+    source = document.pick(selection, group)
     result = run_import.import_ops(source, group=group, connection=connection.name)
-    note = f"Import of {document.content.title or document.files.url} into {group}"
+    note = f"Import of {document.title or connection} into {group}"
     history.record_changes(result.merged.changes, by=by, at=at, note=note)
     imported = set(result.upstream_names.values())
     definitions.approve_imported(connection, [op for op in source.ops if op.name in imported], at=at)
     connection.import_group, connection.import_selection = group, selection.to_json()
     connection.imported_at = connection.checked_at = at
-    connection.check_error, connection.document_digest = "", document.files.compute_digest()
-    if document.files.url.startswith(("http://", "https://")):
-        connection.document_url = document.files.url[:500]
+    connection.check_error, connection.document_digest = "", document.compute_digest()
+    if document.document_url:
+        connection.document_url = document.document_url[:500]
     connection.save()
     return result, source
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -12,9 +11,10 @@ from django.utils import timezone
 
 from core import tokens
 from core.background import run_in_background
-from registry.imports import document_source, import_document, import_report
+from registry.imports import document_source, import_document, import_report, mcp_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
-from registry.imports.import_document import ReadDocument, Selection
+from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
+from registry.imports.mcp_import import ReadServer
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, DocumentImport
 
@@ -23,6 +23,7 @@ MAX_LISTED_REFUSALS = 200
 MAX_LISTED_TAGS = 300
 MAX_LISTED_OPERATIONS = 500
 STOPPED_AFTER = timedelta(minutes=10)  # without a sign of life
+TOOLS_FILE = "tools.json"  # where the tools of a server are stored until they are imported
 KEPT_FOR = timedelta(days=30)
 
 State = DocumentImport.State
@@ -42,19 +43,32 @@ def start_reading(*, url: str = "", files: Mapping[str, bytes] | None = None, by
     return row
 
 
+def start_reading_server(connection: Connection, *, by: str) -> DocumentImport:
+    """Start to ask an MCP server for its tools: that of a saved connection, with its credentials, or of a new one."""
+    row = DocumentImport.objects.create(
+        url=mcp_import.get_address(connection)[:500],
+        connection=None if connection._state.adding else connection,
+        found={"connection": mcp_import.describe_connection(connection)},
+        progress="Asking the server for its tools",
+        created_by=by,
+    )
+    run_in_background("import", partial(_run, row.pk, _read_tools))
+    return row
+
+
 def start_importing(row: DocumentImport, selection: Selection, *, group: str, connection: Connection) -> None:
-    """Start to import the picked operations. Saves a new connection. Raises ImportRefused.
+    """Start to import what was picked. Saves a new connection. Raises ImportRefused.
 
     One import takes a bounded number of operations, because its thread shares the process with those of calls.
     """
-    document = _read_stored(row)
-    count = len(document.content.select(**asdict(selection)).operations)
+    count = _read_stored(row).count(selection)
     if not count:
-        raise ImportRefused("No operation matches. Pick fewer conditions.")
+        raise ImportRefused(f"No {row.unit} matches. Pick fewer conditions.")
     if count > MAX_OPERATIONS:
+        ways = "words" if row.is_server else "tag, method or words"
         raise ImportRefused(
-            f"{count:,} operations are picked, and one import takes {MAX_OPERATIONS:,}. Pick some by tag, method or "
-            "words, or import all with manage.py import_ops."
+            f"{count:,} {row.unit}s are picked, and one import takes {MAX_OPERATIONS:,}. Pick some by {ways}, or "
+            "import all with manage.py import_ops."
         )
     if connection._state.adding:
         connection.save()
@@ -63,7 +77,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
         group=group,
         connection=connection,
         selection=selection.to_json(),
-        progress=f"Importing {count:,} operations",
+        progress=f"Importing {count:,} {row.unit}{'s' if count > 1 else ''}",
         updated_at=timezone.now(),
     )
     if claimed:
@@ -101,6 +115,14 @@ def _read(row: DocumentImport) -> None:
     document = import_document.read_document(files)
     row.document = files.to_archive()
     row.found = _describe(document)
+    row.state, row.progress = State.READY, ""
+
+
+def _read_tools(row: DocumentImport) -> None:
+    connection = row.connection or Connection(**row.found["connection"])
+    server = mcp_import.read_server(connection)
+    row.document = DocumentFiles(TOOLS_FILE, {TOOLS_FILE: server.to_bytes()}).to_archive()
+    row.found |= _describe_server(server)
     row.state, row.progress = State.READY, ""
 
 
@@ -144,14 +166,31 @@ def _describe(document: ReadDocument) -> dict[str, Any]:
     }
 
 
+def _describe_server(server: ReadServer) -> dict[str, Any]:
+    source = server.pick(Selection(), "")
+    listed = [[op.name, f"({op.fields['kind']}) {op.fields['summary']}"] for op in source.ops]
+    flagged = [[op.name, " ".join(op.remarks)] for op in source.ops if op.remarks]
+    return {
+        "title": server.title[:200],
+        "version": server.version[:60],
+        "operations": len(source.ops),
+        "listed": listed[:MAX_LISTED_OPERATIONS],
+        "flagged": flagged[:MAX_LISTED_REFUSALS],
+        "refused": len(source.refusals),
+        "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
+        "tokens_as_list": tokens.count(source.tools_text),
+    }
+
+
 def _load_files(row: DocumentImport) -> DocumentFiles:
     if row.document:
         return document_source.read_archive(bytes(row.document))
     return document_source.fetch_document(row.url)
 
 
-def _read_stored(row: DocumentImport) -> ReadDocument:
-    return import_document.read_document(document_source.read_archive(bytes(row.document)))
+def _read_stored(row: DocumentImport) -> ImportableDocument:
+    files = document_source.read_archive(bytes(row.document))
+    return ReadServer.from_bytes(files.document) if row.is_server else import_document.read_document(files)
 
 
 def _show_progress(row: DocumentImport, progress: str) -> None:

@@ -28,7 +28,7 @@ def format_report(result: ImportResult, source: ImportSource, *, show_all: bool 
         f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
         for refusal in result.refusals
     ]
-    lines += [f"Retired, no longer in the document: {path}." for path in limit_names(result.retired, show_all)]
+    lines += [f"Retired, no longer in {source.origin}: {path}." for path in limit_names(result.retired, show_all)]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
         names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all)))

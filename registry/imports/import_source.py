@@ -13,6 +13,7 @@ class SourceOp:
     """One op of a document. `fields` are those of its entry, except its path and its tool name.
 
     `confirm`: a new op asks the end user first. It is a default for admins, and no part of the definition.
+    `definition` is what the upstream says about it, if the fields do not have all of that, and `digest` its hash.
     """
 
     name: str  # what identifies it at its upstream
@@ -21,10 +22,12 @@ class SourceOp:
     fields: dict[str, Any]
     remarks: Sequence[str] = ()
     confirm: bool = False
+    definition: dict[str, Any] | None = None
+    digest: str = ""
 
     def compute_digest(self) -> str:
         """Return the hash of its definition."""
-        return canonical_json.digest(self.fields)
+        return self.digest or canonical_json.digest(self.fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """The ops of a document. `unit` is what the document calls them.
+    """The ops of a document. `unit` is what the document calls them, and `origin` what they are listed in.
 
     `other_names` are in the document, too, but were not picked. Their ops stay as they are.
     """
@@ -47,3 +50,4 @@ class ImportSource:
     other_names: frozenset[str] = frozenset()
     tools_text: str = field(default="", repr=False)  # all of it in compact JSON, as a model would get it
     unit: str = "functions"
+    origin: str = "the document"

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -60,22 +60,28 @@ def parse_functions(raw: bytes, form: ProviderFormat) -> FunctionList:
 
     Raises InvalidFunctionList. A problem with one function is returned as a refusal.
     """
-    items = _parse_items(raw)
+    parsed = collect_functions(_parse_items(raw), form)
+    if not parsed.functions:
+        first = parsed.refusals[0] if parsed.refusals else None
+        reason = f" {first.name}: {first.reason}" if first else ""
+        raise InvalidFunctionList(f"The file has no function in the {form} format.{reason}")
+    return parsed
+
+
+def collect_functions(items: Iterable[Any], form: ProviderFormat, *, unit: str = "function") -> FunctionList:
+    """Return the functions of a list, and a refusal for each with a problem. `unit` is what the list calls one."""
     functions: dict[str, FunctionDefinition] = {}
     refusals: list[RefusedFunction] = []
     accepted_items: list[Any] = []
     for number, item in enumerate(items, start=1):
-        parsed = _parse_function(item, form, f"function {number}")
+        parsed = _parse_function(item, form, f"{unit} {number}")
         if isinstance(parsed, FunctionDefinition) and parsed.name in functions:
-            parsed = RefusedFunction(parsed.name, "An earlier function in the file has the same name.")
+            parsed = RefusedFunction(parsed.name, f"An earlier {unit} has the same name.")
         if isinstance(parsed, RefusedFunction):
             refusals.append(parsed)
         else:
             functions[parsed.name] = parsed
             accepted_items.append(item)
-    if not functions:
-        reason = f" {refusals[0].name}: {refusals[0].reason}" if refusals else ""
-        raise InvalidFunctionList(f"The file has no function in the {form} format.{reason}")
     return FunctionList(
         list(functions.values()), refusals, json.dumps(accepted_items, ensure_ascii=False, separators=(",", ":"))
     )

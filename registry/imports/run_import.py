@@ -138,10 +138,13 @@ def _choose_tool_name(op: SourceOp, path: str, group: str, draft: _DraftState) -
 
 
 def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
-    """Return whether an op asks the end user first. One that was imported before stays as it was imported."""
+    """Return whether an op asks the end user first. One that was imported before stays as it was imported.
+
+    A tool of an MCP server also asks once its server says that it is destructive.
+    """
     if op.name in draft.rows:
         _, shipped = draft.rows[op.name]
-        return bool(shipped.get("confirm"))
+        return bool(shipped.get("confirm")) or (op.confirm and op.definition is not None)
     return op.confirm
 
 

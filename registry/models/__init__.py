@@ -4,7 +4,7 @@ Code that serves a model reads a release, never the draft's rows.
 """
 
 from registry.models.agent import Agent
-from registry.models.connection import Connection, DocumentImport, UpstreamDefinition
+from registry.models.connection import REMOTE_KINDS, Connection, DocumentImport, UpstreamDefinition
 from registry.models.fields import name_validator, path_validator, word_validator
 from registry.models.op import Group, Op, OpAlias
 from registry.models.op_copy import Example, PolicyRule
@@ -16,6 +16,7 @@ from registry.models.release import Activation, Release
 from registry.models.switch import Switch, SwitchQuerySet
 
 __all__ = [
+    "REMOTE_KINDS",
     "ROOT",
     "Activation",
     "Agent",

@@ -97,7 +97,7 @@ class Connection(models.Model):
         default=24,
         db_default=24,
         validators=[MaxValueValidator(24 * 30)],
-        help_text="How often the document is checked for changes. 0: never.",
+        help_text="How often the upstream is checked for changes. 0: never.",
     )
     is_pinned = models.BooleanField(
         "pinned",
@@ -128,11 +128,32 @@ class Connection(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether its ops are run by a service, or a program, that is not part of the gateway."""
+        return self.kind in REMOTE_KINDS
+
+    @property
+    def is_program(self) -> bool:
+        """Whether a program of this machine is started, to which no request is sent."""
+        return self.kind == self.Kind.MCP and self.transport == self.Transport.STDIO
+
+    @property
+    def holds_changes(self) -> bool:
+        """Whether an op whose definition changed waits for approval. Those of MCP servers always do."""
+        return self.is_pinned or self.kind == self.Kind.MCP
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether the upstream can be compared with what was imported from it."""
+        return bool(self.import_group and (self.document_url or self.kind == self.Kind.MCP))
+
     def clean(self) -> None:
         """Raise ValidationError with a message for each field that the kind of authentication lacks."""
         errors: dict[str, Any] = {}
-        if self.kind in (self.Kind.HTTP, self.Kind.MCP):
+        if self.is_remote:
             errors = {name: f"{label} needs this field." for name, label in self._iterate_missing()}
+            errors |= dict(self._iterate_unfit())
             for name in ("base_url", "token_url", "authorize_url", "document_url"):
                 if (problem := _find_url_problem(getattr(self, name))) and getattr(self, name):
                     errors[name] = problem
@@ -146,7 +167,7 @@ class Connection(models.Model):
             self.Auth.CLIENT_CREDENTIALS: ("token_url", "client_id"),
             self.Auth.USER_OAUTH: ("authorize_url", "token_url", "client_id"),
         }
-        if self.kind == self.Kind.MCP and self.transport == self.Transport.STDIO:
+        if self.is_program:
             if not self.command:
                 yield "command", "A program of this machine"
         elif not self.base_url:
@@ -156,6 +177,29 @@ class Connection(models.Model):
                 yield name, self.get_auth_display().capitalize()
         if self.subject_as != self.SubjectAs.NONE and not self.subject_header:
             yield "subject_header", "Sending the end user"
+
+    def _iterate_unfit(self) -> Iterator[tuple[str, str]]:
+        """Yield each column with a value that an MCP server has no use for, and what to choose instead."""
+        if self.is_program:
+            if self.auth != self.Auth.NONE:
+                yield "auth", "A program of this machine takes no credentials. Choose none."
+            if self.subject_as != self.SubjectAs.NONE:
+                yield "subject_as", "A program of this machine is not told the end user. Choose not sent."
+        elif self.kind == self.Kind.MCP:
+            if self.auth == self.Auth.API_KEY and self.key_in != self.KeyIn.HEADER:
+                yield "key_in", "An MCP server takes its key in a header. Choose header."
+            names = self.headers if isinstance(self.headers, dict) else ()
+            if name := next((name for name in names if name.lower() in _PROTOCOL_HEADERS), ""):
+                yield "headers", f"{name} belongs to the protocol, which sets it."
+
+
+# The kinds of connections that have settings.
+REMOTE_KINDS = (Connection.Kind.HTTP, Connection.Kind.MCP)
+
+# What a client of an MCP server sets by itself (MCP specification, streamable HTTP).
+_PROTOCOL_HEADERS = frozenset(
+    ("accept", "content-type", "last-event-id", "mcp-method", "mcp-name", "mcp-protocol-version", "mcp-session-id")
+)
 
 
 def _find_url_problem(url: str) -> str:
@@ -172,7 +216,10 @@ def _find_url_problem(url: str) -> str:
 
 
 class UpstreamDefinition(models.Model):
-    """One operation of an upstream, as approved and as last seen in the upstream's document."""
+    """One operation of an upstream, as approved and as last seen in the upstream's document.
+
+    One that was never approved is new: it was not there when the document was imported.
+    """
 
     connection = models.ForeignKey(Connection, on_delete=models.CASCADE, related_name="definitions")
     upstream_name = models.CharField(max_length=500, help_text="Such as GET /pets/{id}.")
@@ -180,6 +227,10 @@ class UpstreamDefinition(models.Model):
     seen_digest = models.CharField(max_length=64, blank=True, help_text="Empty: gone from the document.")
     seen = models.JSONField(null=True, blank=True, help_text="The op's entry as last seen, if it differs.")
     seen_at = models.DateTimeField()
+    # Of tools, whose ops do not have all of them: an output schema, annotations. Null for processes of the previous
+    # version, which insert rows without them.
+    approved_definition = models.JSONField(null=True, blank=True, help_text="What the upstream said, as approved.")
+    seen_definition = models.JSONField(null=True, blank=True, help_text="What it said last, if it differs.")
 
     class Meta:
         ordering = ["upstream_name"]
@@ -200,7 +251,7 @@ class UpstreamDefinition(models.Model):
 
 
 class DocumentImport(models.Model):
-    """One import of an OpenAPI document: the document, what was found in it, what was picked, and how it went."""
+    """One import of an OpenAPI document or an MCP server: what was found, what was picked, and how it went."""
 
     class State(models.TextChoices):
         READING = "reading", "reading the document"
@@ -229,3 +280,13 @@ class DocumentImport(models.Model):
 
     def __str__(self) -> str:
         return self.url or self.group or f"import {self.pk}"
+
+    @property
+    def is_server(self) -> bool:
+        """Whether tools of an MCP server are imported, and no document."""
+        return bool(self.found.get("connection", {}).get("kind") == Connection.Kind.MCP)
+
+    @property
+    def unit(self) -> str:
+        """What one of the things to import is called."""
+        return "tool" if self.is_server else "operation"

@@ -80,7 +80,7 @@ def clean_description(text: str) -> str:
 
 def find_remarks(value: Any) -> list[str]:
     """Return what an admin should review in the texts of a function, one sentence each. Changes nothing."""
-    texts = list(_iter_strings(value))
+    texts = list(iterate_strings(value))
     sentences = []
     if any(map(find_hidden_characters, texts)):
         sentences.append("It has control, direction or other invisible characters.")
@@ -145,7 +145,7 @@ def _shorten_sentence(text: str) -> str:
     return " ".join(kept_words)
 
 
-def _iter_strings(value: Any) -> Iterator[str]:
+def iterate_strings(value: Any) -> Iterator[str]:
     """Yield every string in a JSON value, including member names."""
     stack = [value]
     while stack:

@@ -19,8 +19,7 @@
       for (const field of new Set(Object.values(readMap(select, "fields")).flat())) {
         const line = form.querySelector(`.field-line.field-${field}`);
         if (!line) continue;
-        const isNeeded = selects.every((each) => !governs(each, field) || namesOf(each, "fields").includes(field));
-        line.hidden = !isNeeded && !line.classList.contains("errors");
+        line.hidden = !isNeeded(field) && !line.classList.contains("errors");
       }
     }
     for (const box of [...form.querySelectorAll(".form-row:has(> .field-line)"), ...form.querySelectorAll("fieldset")]) {
@@ -31,9 +30,15 @@
 
   const governs = (select, field) => Object.values(readMap(select, "fields")).some((names) => names.includes(field));
 
+  // A select that is itself not needed, such as the transport of an HTTP service, has no say.
+  const isNeeded = (field) =>
+    selects.every((each) => !governs(each, field) || !isNeeded(each.name) || namesOf(each, "fields").includes(field));
+
   function offerSecrets() {
     if (!group) return;
-    const needed = selects.flatMap((select) => namesOf(select, "secrets"));
+    const needed = selects
+      .filter((select) => isNeeded(select.name))
+      .flatMap((select) => namesOf(select, "secrets"));
     const rows = [...group.querySelectorAll(".form-group")];
     const stored = rows.filter((row) => row.classList.contains("original"));
     const taken = stored.map((row) => row.querySelector("select")?.value);

@@ -176,7 +176,7 @@ def test_page_offers_the_secrets_that_the_authentication_uses(
 
 
 def test_page_says_what_each_choice_shows() -> None:
-    fields = {name for _, options in connection_page.HTTP_FIELDSETS for name in flatten(options["fields"])}
+    fields = {name for _, options in connection_page.NEW_FIELDSETS for name in flatten(options["fields"])}
     shown = {name for needed in shown_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
 
     assert shown == fields

@@ -147,7 +147,7 @@ def test_tool_that_nobody_approved_is_not_called(api: Api, notes: McpUpstream) -
     UpstreamDefinition.objects.filter(upstream_name="read").delete()
     connections.clear_connections()
 
-    assert_refused(api.post("exec", {"op": READ}), 503, "upstream_changed")
+    assert_refused(api.post("exec", {"op": READ}), 503, "not_connected")
     assert notes.calls == []
 
 

@@ -27,30 +27,43 @@ from registry.models import Connection, Switch
 
 AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
 
-# The fields of an HTTP service. Those of other kinds have nothing to set.
-HTTP_FIELDSETS: list[Any] = [
-    ("Service", {"fields": ["base_url", "headers"]}),
-    (
-        "Authentication",
-        {
-            "fields": [
-                "auth",
-                ("key_in", "key_name"),
-                "username",
-                ("token_url", "authorize_url"),
-                ("client_id", "scopes"),
-            ]
-        },
-    ),
-    ("End users", {"fields": [("subject_as", "subject_header")]}),
-    ("Limits", {"fields": [("max_in_flight", "max_response_kb"), "idempotency_header"]}),
-    ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
+ALWAYS_PINNED = (
+    "A tool whose definition changes is neither shown nor run until somebody approves the change. "
+    "New tools of the server are listed here, and never imported by themselves."
+)
+_AUTHENTICATION = (
+    "Authentication",
+    {"fields": ["auth", ("key_in", "key_name"), "username", ("token_url", "authorize_url"), ("client_id", "scopes")]},
+)
+_END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
+
+# By kind, the settings of a connection. Connections of other kinds have none.
+FIELDSETS: dict[str, list[Any]] = {
+    Connection.Kind.HTTP: [
+        ("Service", {"fields": ["base_url", "headers"]}),
+        _AUTHENTICATION,
+        _END_USERS,
+        ("Limits", {"fields": [("max_in_flight", "max_response_kb"), "idempotency_header"]}),
+        ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
+    ],
+    Connection.Kind.MCP: [
+        ("Server", {"fields": ["transport", "command", "base_url", "headers"]}),
+        _AUTHENTICATION,
+        _END_USERS,
+        ("Limits", {"fields": [("max_in_flight", "max_response_kb")]}),
+        ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
+    ],
+}
+# A new connection may become one of either kind.
+NEW_FIELDSETS: list[Any] = [
+    ("Service", {"fields": ["transport", "command", "base_url", "headers"]}),
+    *FIELDSETS[Connection.Kind.HTTP][1:],
 ]
 
 
 @admin.register(Connection)
 class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandMixin):
-    empty = "Ops run through connections. Import an OpenAPI document, or load the shipped ops with load_catalog."
+    empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
@@ -74,9 +87,9 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return [*own, *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
-        """Return the settings of the connection's kind. A new one may be an HTTP service."""
+        """Return the settings of the connection's kind; for a new one, those of all kinds."""
         identity = (None, {"fields": ["name", "kind"]})
-        return [identity, *(HTTP_FIELDSETS if obj is None or obj.kind == Connection.Kind.HTTP else ())]
+        return [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
 
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
@@ -85,8 +98,8 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return field
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
-        """Return the secrets, for a saved HTTP service: they are bound to its address."""
-        return [ConnectionSecretInline] if obj is not None and obj.kind == Connection.Kind.HTTP else []
+        """Return the secrets, for a saved connection that sends requests: they are bound to its address."""
+        return [ConnectionSecretInline] if obj is not None and obj.is_remote and not obj.is_program else []
 
     def explain_off(self, row: Connection) -> str:
         reason = switches.get_switches().connections.get(row.name)
@@ -106,9 +119,8 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return upstream_changes.annotate_counts(super().get_queryset(request))
 
     def get_audit_values(self, row: Connection) -> dict[str, Any]:
-        """Return what the history records: for an HTTP service all settings, for others name and kind."""
-        is_http = row.kind == Connection.Kind.HTTP
-        return {name: getattr(row, name) for name in (AUDITED_FIELDS if is_http else ("name", "kind"))}
+        """Return what the history records: all settings if the connection has some, else name and kind."""
+        return {name: getattr(row, name) for name in (AUDITED_FIELDS if row.is_remote else ("name", "kind"))}
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
         """Save a connection. A new name changes the entries of its ops, so mark them as updated."""
@@ -125,6 +137,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
                 "connection": row,
                 "figures": figures.get_figures(row, at=timezone.now()),
                 "changed": definitions.list_changed(row),
+                "new": definitions.list_new(row),
                 "secrets": describe_secrets(row),
                 "circuit": circuit_breaker.get_state(row.name),
                 "may_import": self.has_import_permission(request),
@@ -133,7 +146,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return super().render_change_form(request, context, *args, **kwargs)
 
     def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Run one of the connection's reads and say how it went. Only POST."""
+        """Run one of the connection's reads, or ask its MCP server for its tools, and say how it went. Only POST."""
         connection = self._get_changeable(request, pk)
         if request.method == "POST":
             ok, message = run_test(connection, request)
@@ -141,12 +154,13 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return redirect("admin:registry_connection_change", pk)
 
     def check_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Check the upstream's document for changes now. Only POST."""
+        """Check the upstream for changes now. Only POST."""
         connection = self._get_changeable(request, pk)
-        if request.method == "POST" and connection.document_url:
+        if request.method == "POST" and (connection.document_url or connection.is_watched):
             error = drift.check_connection(connection.pk)
-            count = len(definitions.list_changed(connection))
+            count, new = len(definitions.list_changed(connection)), len(definitions.list_new(connection))
             found = f"{count} changed." if count else "Nothing has changed since the import."
+            found += f" {new} new." if new else ""
             self.message_user(request, error or found, messages.ERROR if error else messages.SUCCESS)
         return redirect("admin:registry_connection_change", pk)
 

@@ -1,9 +1,10 @@
-"""Test a connection: run one of its reads, as a client would, and say what to change if it fails.
+"""Test a connection: run one of its reads, as a client would, or list the tools of its MCP server.
 
 Errors of calls are written for models. The reader of this page is who can correct the connection.
 """
 
 import re
+import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -13,6 +14,8 @@ from gateway import request_context
 from gateway.contracts.envelopes import Trace
 from gateway.execution import try_op
 from registry.catalog import cache
+from registry.imports import mcp_import
+from registry.imports.document_source import UnreadableDocument
 from registry.models import Connection, Op
 
 MAX_FIELD_ERRORS = 3
@@ -55,6 +58,9 @@ FAILURES: Mapping[str, Failure] = {
     ),
     "upstream_broken": Failure("", "Check that the Base URL is that of the API, and not of a web page."),
     "upstream_busy": Failure("Too many calls are running.", "Raise Calls at a time, or test again later."),
+    "upstream_changed": Failure(
+        "The tool is not defined as it was approved.", "Check for changes, and approve what changed."
+    ),
     "upstream_circuit_open": Failure(
         "Most calls failed lately, so none is sent for some seconds.", "Correct what the failed calls say, then test."
     ),
@@ -69,6 +75,9 @@ FAILURES: Mapping[str, Failure] = {
     "upstream_invalid": Failure(
         "The service wants args that its document does not require.", "Try the op on its page, with args."
     ),
+    "upstream_needs_input": Failure(
+        "The tool wants to ask its user something, which the gateway does not support.", "Try another op on its page."
+    ),
     "upstream_not_found": Failure(
         "The service has nothing at this address.", "Check the Base URL: the path of the op is added to it."
     ),
@@ -77,6 +86,7 @@ FAILURES: Mapping[str, Failure] = {
         "The service redirects to another address, which is not followed.",
         "Set the Base URL to the address that it redirects to.",
     ),
+    "upstream_refused": Failure("The tool answered with an error.", "Try the op on its page, with args."),
     "upstream_status": Failure("The service failed.", "Check the Base URL, and the logs of the service."),
     "upstream_timeout": Failure(
         "The service did not answer in time.", "Check the Base URL, or raise the timeout of the op."
@@ -92,6 +102,32 @@ NO_AUTHENTICATION = Failure("The service denies the call.", "If it needs credent
 
 
 def run_test(connection: Connection, request: HttpRequest) -> ConnectionTest:
+    """Say how the upstream of a connection answers, and what to change if it does not."""
+    return _list_tools(connection) if connection.kind == Connection.Kind.MCP else _run_read(connection, request)
+
+
+def _list_tools(connection: Connection) -> ConnectionTest:
+    """Ask the MCP server of a connection for its tools. Nothing is called."""
+    started = time.monotonic()
+    try:
+        server = mcp_import.read_server(connection)
+    except UnreadableDocument as error:
+        return ConnectionTest(False, _FOR_MODELS.sub("", str(error)))
+    took = f"in {(time.monotonic() - started) * 1000:.0f} ms"
+    name = " ".join(filter(None, [server.title[:100] or str(connection), server.version[:40]]))
+    count = len(server.listing.tools)
+    tools = "1 tool" if count == 1 else f"{count:,} tools"
+    imported = connection.ops.filter(status=Op.Status.ACTIVE).count()
+    return ConnectionTest(True, f"{name} answered {took}: it has {tools}. {_describe_imported(imported)}")
+
+
+def _describe_imported(count: int) -> str:
+    if not count:
+        return "None is imported yet: choose Import tools."
+    return "1 is an op of this connection." if count == 1 else f"{count:,} are ops of this connection."
+
+
+def _run_read(connection: Connection, request: HttpRequest) -> ConnectionTest:
     """Run the first read that needs no args, with the draft's copy. Its event is recorded as an admin's."""
     op = next((op for op in connection.ops.filter(kind=Op.Kind.READ).order_by("op") if _needs_no_args(op)), None)
     if op is None:

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.models import OperationEvent
-from registry.models import Connection
+from registry.models import REMOTE_KINDS, Connection
 
 PERIOD = timedelta(hours=24)
 MAX_CALLS = 1_000  # the latest ones; more would not change the figures
@@ -62,7 +62,7 @@ class ThroughConnectionFilter(admin.SimpleListFilter):
     title, parameter_name = "connection", THROUGH_PARAMETER
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        names = Connection.objects.filter(kind=Connection.Kind.HTTP).order_by("name").values_list("name", flat=True)
+        names = Connection.objects.filter(kind__in=REMOTE_KINDS).order_by("name").values_list("name", flat=True)
         return [(name, name) for name in names]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:

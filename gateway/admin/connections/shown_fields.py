@@ -6,16 +6,25 @@ from typing import Any
 from gateway.credentials import connection_secrets
 from registry.models import Connection
 
-Auth, SubjectAs = Connection.Auth, Connection.SubjectAs
+Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
 
-HTTP_FIELDS = (
-    *("base_url", "headers", "auth", "subject_as", "max_in_flight", "max_response_kb", "idempotency_header"),
-    *("document_url", "check_every", "is_pinned"),
+# What is needed only if requests are sent.
+_REQUEST_FIELDS = (
+    *("base_url", "headers", "auth", "subject_as"),
     *("username", "key_in", "key_name", "token_url", "authorize_url", "client_id", "scopes", "subject_header"),
 )
+_LIMITS = ("max_in_flight", "max_response_kb", "check_every")
+HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "idempotency_header", "document_url", "is_pinned")
+MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command")
 # By the column that chooses: the columns that each choice needs.
 NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
-    "kind": {Connection.Kind.EMBEDDED: (), Connection.Kind.EXAMPLE: (), Connection.Kind.HTTP: HTTP_FIELDS},
+    "kind": {
+        Connection.Kind.EMBEDDED: (),
+        Connection.Kind.EXAMPLE: (),
+        Connection.Kind.HTTP: HTTP_FIELDS,
+        Connection.Kind.MCP: MCP_FIELDS,
+    },
+    "transport": {Transport.HTTP: _REQUEST_FIELDS, Transport.SSE: _REQUEST_FIELDS, Transport.STDIO: ("command",)},
     "auth": {
         Auth.NONE: (),
         Auth.BEARER: (),

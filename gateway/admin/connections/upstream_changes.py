@@ -11,19 +11,21 @@ from registry.drafts import history
 from registry.drafts.merge import MergeReport, iterate_ops_of_source
 from registry.imports import definitions
 from registry.imports.run_import import get_upstream_name
-from registry.models import Connection, Op
+from registry.models import Connection, Op, UpstreamDefinition
 from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
 
 MAX_SHOWN = 50  # changes on one page
 
 # The fields of an entry that the import chose, not the upstream.
-_OWN_FIELDS = {"op", "tool_name", "upstream_name", "connection", "status", "keywords", "confirm"}
+_OWN_FIELDS = {"op", "status", *definitions.CHOSEN_FIELDS}
+# The fields that are made of a tool's definition, which is shown itself.
+_FROM_DEFINITION = {"description", "parameters_schema"}
 
 
 @dataclass(frozen=True, slots=True)
 class DefinitionChange:
-    """One operation that changed: its op, and what differs in each field; `is_gone` from the document."""
+    """One operation that changed: its op, and what differs in each field; `is_gone` from its upstream."""
 
     upstream_name: str
     op: Op | None
@@ -33,7 +35,11 @@ class DefinitionChange:
 
 def annotate_counts(connections: QuerySet[Connection]) -> QuerySet[Connection]:
     """Add to connections how many ops run through each, and how many definitions changed."""
-    is_changed = ~Q(definitions__seen_digest=F("definitions__approved_digest")) & Q(definitions__isnull=False)
+    is_changed = (
+        ~Q(definitions__seen_digest=F("definitions__approved_digest"))
+        & ~Q(definitions__approved_digest="")
+        & Q(definitions__isnull=False)
+    )
     return connections.annotate(
         op_total=Count("ops", filter=Q(ops__status=Op.Status.ACTIVE), distinct=True),
         changed=Count("definitions", filter=is_changed, distinct=True),
@@ -49,7 +55,7 @@ def describe(connection: Connection) -> list[DefinitionChange]:
             row.upstream_name,
             op := ops.get(row.upstream_name),
             row.seen is None,
-            _diff((op and op.shipped) or {}, row.seen) if row.seen is not None else (),
+            _diff_definition(row, (op and op.shipped) or {}),
         )
         for row in waiting
     ]
@@ -64,7 +70,17 @@ def approve(connection: Connection, names: Sequence[str], *, by: str, at: dateti
     return report
 
 
-def _diff(before: dict[str, Any], after: dict[str, Any]) -> tuple[ChangedPassage, ...]:
-    names = sorted((after.keys() | before.keys()) - _OWN_FIELDS)
+def _diff_definition(row: UpstreamDefinition, shipped: dict[str, Any]) -> tuple[ChangedPassage, ...]:
+    """Return what differs: of a tool its definition first, then what else changes about its op."""
+    if row.seen is None:
+        return ()
+    if row.seen_definition is None:
+        return _diff(shipped, row.seen, _OWN_FIELDS)
+    of_op = _diff(shipped, row.seen, _OWN_FIELDS | _FROM_DEFINITION)
+    return _diff(row.approved_definition or {}, row.seen_definition, set()) + of_op
+
+
+def _diff(before: dict[str, Any], after: dict[str, Any], left_out: set[str]) -> tuple[ChangedPassage, ...]:
+    names = sorted((after.keys() | before.keys()) - left_out)
     pairs = {name: (before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)}
     return help_diff.diff_fields(pairs)

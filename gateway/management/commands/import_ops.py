@@ -12,7 +12,15 @@ from django.utils import timezone
 
 from gateway.admin.connections import missing_settings
 from registry.drafts import history
-from registry.imports import document_source, functions, import_document, import_report, openai, run_import
+from registry.imports import (
+    document_source,
+    functions,
+    import_document,
+    import_report,
+    mcp_import,
+    openai,
+    run_import,
+)
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
 from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.import_source import ImportSource
@@ -21,7 +29,7 @@ from registry.models import Connection, Release
 from registry.releases import publishing
 from registry.text.cleanup import escape_for_terminal
 
-OPENAPI = "openapi"
+OPENAPI, MCP = "openapi", "mcp"
 REVIEW_PAGE = "admin:registry_release_review"
 EXIT_INCOMPLETE = 3  # exit code if some functions or operations were left out and the rest imported
 EXIT_NOT_PUBLISHED = 4  # exit code if they were imported and the draft cannot be published
@@ -29,20 +37,22 @@ EXIT_NOT_PUBLISHED = 4  # exit code if they were imported and the draft cannot b
 
 class Command(BaseCommand):
     help = (
-        "Import an OpenAPI document, or a list of functions in a provider's format, into the draft. Never overwrites "
-        "an edit."
+        "Import an OpenAPI document, the tools of an MCP server, or a list of functions in a provider's format, into "
+        "the draft. Never overwrites an edit."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        formats = [OPENAPI, *openai.ProviderFormat]
-        parser.add_argument("source", help="a file; for openapi also an address")
+        formats = [OPENAPI, MCP, *openai.ProviderFormat]
+        parser.add_argument("source", help="a file; for openapi also an address; for mcp an address or program:NAME")
         parser.add_argument("--format", choices=formats, required=True, help="what the source is")
         parser.add_argument("--group", required=True, help="the group for the ops, such as crm")
-        parser.add_argument("--connection", default="", help="openapi: the connection; the group's name if left out")
+        parser.add_argument(
+            "--connection", default="", help="openapi, mcp: the connection; the group's name if left out"
+        )
         parser.add_argument("--base-url", default="", help="openapi: the service's address, if the document has none")
         parser.add_argument("--tag", action="append", default=[], help="openapi: only operations with this tag")
         parser.add_argument("--method", action="append", default=[], help="openapi: only operations with this method")
-        parser.add_argument("--search", default="", help="openapi: only operations whose texts have these words")
+        parser.add_argument("--search", default="", help="openapi, mcp: only what has these words in its texts")
         parser.add_argument("--map", type=Path, help="write {op path: upstream name} to this JSON file")
         parser.add_argument("--publish", action="store_true", help="publish the whole draft after the import")
 
@@ -52,7 +62,7 @@ class Command(BaseCommand):
         note = f"Import of {source_name} into {group}"
         result, source, missing = self._import(options, note)
         self.stdout.write(import_report.format_report(result, source, show_all=show_all))
-        if options["format"] == OPENAPI and not options["publish"]:
+        if options["format"] in (OPENAPI, MCP) and not options["publish"]:
             self.stdout.write(f"They are in the draft. Review and publish them on {reverse(REVIEW_PAGE)}.")
         if missing:
             self.stdout.write(missing)
@@ -69,6 +79,8 @@ class Command(BaseCommand):
 
     def _import(self, options: dict[str, Any], note: str) -> tuple[ImportResult, ImportSource, str]:
         try:
+            if options["format"] == MCP:
+                return _import_tools(options)
             return _import_openapi(options) if options["format"] == OPENAPI else _import_functions(options, note)
         except OSError as error:
             name = escape_for_terminal(options["source"])
@@ -140,6 +152,53 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
     asked = import_document.describe_connection(document.content)["auth"]
     missing = missing_settings.describe_missing(connection, needs_credentials=asked != Connection.Auth.NONE)
     return result, source, missing
+
+
+def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
+    """Import the tools of an MCP server. What its connection lacks would have kept it from listing them."""
+    if unfit := [name for name in ("base_url", "tag", "method") if options[name]]:
+        raise CommandError(f"--{unfit[0].replace('_', '-')} is not for MCP servers. Nothing was imported.")
+    run_import.check_group(options["group"])
+    connection = _get_server_connection(options)
+    server = mcp_import.read_server(connection)
+    selection = Selection(search=options["search"])
+    if not (picked := server.pick(selection, options["group"])).ops:
+        raise CommandError(f"{_explain_nothing(picked)} Nothing was imported.")
+    connection.save()
+    result, source = import_document.import_document(
+        server, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
+    )
+    return result, source, ""
+
+
+def _get_server_connection(options: dict[str, Any]) -> Connection:
+    """Return the connection to a server, with its credentials if there is one. A new one is not saved yet."""
+    new = mcp_import.build_connection(options["source"])
+    new.name = options["connection"] or options["group"].replace(".", "_")
+    connection = Connection.objects.filter(name=new.name).first() or new
+    if connection.kind != Connection.Kind.MCP:
+        raise CommandError(f"The connection {connection} is no MCP server. Choose another name with --connection.")
+    if (address := mcp_import.get_address(connection)) != options["source"]:
+        raise CommandError(
+            f"The connection {connection} is to {escape_for_terminal(address)}. Import from there, or choose another "
+            "name with --connection."
+        )
+    try:
+        connection.full_clean(validate_unique=False)
+    except ValidationError as error:
+        raise CommandError(
+            f"The connection cannot be set up. {' '.join(error.messages)} Nothing was imported."
+        ) from None
+    return connection
+
+
+def _explain_nothing(source: ImportSource) -> str:
+    """Return why no tool of a server can be imported."""
+    if source.other_names:
+        names = import_report.limit_names(sorted(source.other_names), show_all=False)
+        return f"No tool of the server matches. It has {', '.join(map(escape_for_terminal, names))}."
+    reasons = [f"{escape_for_terminal(each.name)}: {escape_for_terminal(each.reason)}" for each in source.refusals[:10]]
+    return " ".join(["None of its tools can be imported.", *reasons] if reasons else ["The server has no tools."])
 
 
 def _read_files(source: str) -> DocumentFiles:

@@ -70,20 +70,25 @@ class OpenApiDocument:
         search: str = "",
         *,
         include_deprecated: bool = True,
+        keep: Iterable[str] = (),
     ) -> "OpenApiDocument":
         """Return the document with only the operations that have one of the tags and methods, and all of the words.
 
-        No tags, methods or words let everything pass. The tag "" stands for operations without a tag.
+        No tags, methods or words let everything pass. The tag "" stands for operations without a tag. Operations whose
+        names are in `keep` stay, too.
         """
         wanted_tags, wanted_methods = set(tags), {method.upper() for method in methods}
-        words = search.casefold().split()
+        words, always = search.casefold().split(), frozenset(keep)
         picked = tuple(
             each
             for each in self.operations
-            if (not wanted_tags or wanted_tags.intersection(each.tags or ("",)))
-            and (not wanted_methods or each.method in wanted_methods)
-            and (include_deprecated or not each.is_deprecated)
-            and each.matches(words)
+            if each.name in always
+            or (
+                (not wanted_tags or wanted_tags.intersection(each.tags or ("",)))
+                and (not wanted_methods or each.method in wanted_methods)
+                and (include_deprecated or not each.is_deprecated)
+                and each.matches(words)
+            )
         )
         return replace(self, operations=picked)
 

@@ -45,6 +45,7 @@ VIOLATIONS: dict[str, Any] = {
     "pin_surface_known": lambda: pin(surface="gateway"),
     "pin_budget_in_range": lambda: pin(max_tokens=49),
     "connection_http_has_base_url": lambda: Connection.objects.create(name="shop", kind="http"),
+    "connection_mcp_has_server": lambda: Connection.objects.create(name="notes", kind="mcp"),
     "connection_has_a_place": lambda: Connection.objects.create(name="shop", max_in_flight=0),
     "upstream_definition_once": lambda: [definition(), definition()],
     "activation_one_live": lambda: [activation("a"), activation("b")],

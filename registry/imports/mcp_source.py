@@ -1,0 +1,158 @@
+"""Tools of an MCP server as ops."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from registry.imports import functions, op_paths, openai, schema_repair
+from registry.imports.import_source import ImportSource, Refusal, SourceOp
+from registry.imports.mcp_server import digest_tool
+from registry.imports.op_paths import ParsedToolName
+from registry.imports.openai import FunctionDefinition, ProviderFormat
+from registry.models import Op
+from registry.text import cleanup
+
+READ_ONLY_UNLIKE_NAME = "Its server says that it only reads, but its name says that it writes. Check its kind."
+DELETES_UNLIKE_HINT = "Its server says that it only reads, but its name says that it deletes: it is a write."
+FEW_WORDS = 3  # a description with fewer says less than a title
+
+# The members of a tool (mcp: Tool) that an admin sees and approves.
+_DEFINITION = ("title", "description", "inputSchema", "outputSchema", "annotations")
+
+
+def build_source(
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    group: str,
+    needs_subject: bool,
+    search: str = "",
+    keep: Iterable[str] = (),
+) -> ImportSource:
+    """Return the tools that have all words of `search` as ops; also those in `keep`. No words pick every tool.
+
+    All tools take part in finding paths, so that these do not depend on what is picked.
+    """
+    usable, refusals = _split_tools(tools)
+    schemas: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name, (_, function) in usable.items():
+        try:
+            schemas[name] = schema_repair.repair_parameters(function.parameters)
+        except schema_repair.UnusableParameters as error:
+            refusals.append(Refusal(name, str(error)))
+    parsed_names = op_paths.parse_tool_names([usable[name][1] for name in schemas], group)
+    words, always = search.casefold().split(), set(keep)
+    picked = [name for name in schemas if name in always or _matches(usable[name][0], words)]
+    return ImportSource(
+        [_build_op(*usable[name], parsed_names[name], *schemas[name], needs_subject=needs_subject) for name in picked],
+        refusals,
+        other_names=frozenset(schemas.keys() - set(picked)),
+        tools_text=_write_tools(usable[name][1] for name in picked),
+        unit="tools",
+        origin="the server's list",
+    )
+
+
+def _split_tools(
+    tools: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, tuple[dict[str, Any], FunctionDefinition]], list[Refusal]]:
+    """Return the tools by name, each also as a function, and those that cannot be read."""
+    refusals: list[Refusal] = []
+    readable: list[dict[str, Any]] = []
+    for tool in map(dict, tools):
+        if problem := _find_unstorable(tool):
+            refusals.append(Refusal(cleanup.strip_hidden_characters(str(tool.get("name") or "a tool"))[:80], problem))
+        else:
+            readable.append(tool)
+    items = [
+        {"name": tool.get("name"), "description": _describe(tool), "input_schema": tool.get("inputSchema")}
+        for tool in readable
+    ]
+    parsed = openai.collect_functions(items, ProviderFormat.ANTHROPIC, unit="tool")
+    refusals += [Refusal(each.name, each.reason) for each in parsed.refusals]
+    by_name = {tool["name"]: tool for tool in reversed(readable) if isinstance(tool.get("name"), str)}
+    return {each.name: (by_name[each.name], each) for each in parsed.functions}, refusals
+
+
+def _find_unstorable(tool: dict[str, Any]) -> str:
+    """Return why a definition cannot be stored, "" if it can: all of it is kept, for the diff of a later change."""
+    definition = _get_definition(tool)
+    try:
+        json.dumps(definition, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return "Its definition has half a surrogate pair, a number that JSON cannot have, or too many levels."
+    has_nul = any("\x00" in text for text in cleanup.iterate_strings(definition))
+    return "Its definition has a NUL character." if has_nul else ""
+
+
+def _build_op(
+    tool: dict[str, Any],
+    function: FunctionDefinition,
+    parsed: ParsedToolName,
+    schema: dict[str, Any],
+    repairs: list[str],
+    *,
+    needs_subject: bool,
+) -> SourceOp:
+    is_write, remarks = _is_write(tool, parsed)
+    fields = functions.build_fields(function, parsed, schema)
+    fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
+    definition = _get_definition(tool)
+    found = [*repairs, *remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]
+    is_destructive = _get_annotations(tool).get("destructiveHint") is True or _deletes(parsed)
+    return SourceOp(
+        function.name,
+        parsed,
+        function.name,
+        fields,
+        list(dict.fromkeys(found)),
+        confirm=is_write and is_destructive,
+        definition=definition,
+        digest=digest_tool(tool),
+    )
+
+
+def _is_write(tool: dict[str, Any], parsed: ParsedToolName) -> tuple[bool, list[str]]:
+    """Return whether a tool writes, as its server says or else its name, and remarks on what does not fit.
+
+    The server's word is not enough for a tool that deletes by its name: reads are sent again, and tried for real.
+    """
+    hint = _get_annotations(tool).get("readOnlyHint")
+    if hint is not True:
+        return hint is False or parsed.is_write, []
+    if _deletes(parsed):
+        return True, [DELETES_UNLIKE_HINT]
+    return False, [READ_ONLY_UNLIKE_NAME] if parsed.is_write and parsed.has_verb else []
+
+
+def _get_definition(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tool[name] for name in _DEFINITION if tool.get(name) is not None}
+
+
+def _deletes(parsed: ParsedToolName) -> bool:
+    return parsed.action == "delete"
+
+
+def _get_annotations(tool: Mapping[str, Any]) -> dict[str, Any]:
+    annotations = tool.get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _describe(tool: Mapping[str, Any]) -> str:
+    """Return the description of a tool, after its title if the description alone says little."""
+    description, title = (str(tool.get(name) or "").strip() for name in ("description", "title"))
+    title = title or str(_get_annotations(tool).get("title") or "").strip()
+    if not title or len(description.split()) >= FEW_WORDS:
+        return description
+    is_repeated = description.casefold() in (title.casefold(), str(tool.get("name")).casefold())
+    return title if not description or is_repeated else f"{title.rstrip('.')}. {description}"
+
+
+def _matches(tool: Mapping[str, Any], words: list[str]) -> bool:
+    text = " ".join(str(tool.get(name) or "") for name in ("name", "title", "description")).casefold()
+    return all(word in text for word in words)
+
+
+def _write_tools(tools: Iterable[FunctionDefinition]) -> str:
+    """Return the tools as a model would get them without a gateway: a list in compact JSON."""
+    listed = [{"name": each.name, "description": each.description, "input_schema": each.parameters} for each in tools]
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
