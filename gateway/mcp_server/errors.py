@@ -15,8 +15,8 @@ def to_mcp_error(error: Exception, *, trace_id: str) -> MCPError:
     return MCPError(get_code(api_error), str(api_error), data=api_error.as_dict())
 
 
-def build_unknown_error(kind: str, name: str, close_names: list[str]) -> MCPError:
-    """Return the error for a name that the server does not know, with close ones."""
+def build_unknown_error(kind: str, name: str, close_names: list[str], *, field: str = "name") -> MCPError:
+    """Return the error for a name that the server does not know, with close ones. `field` of its data has the name."""
     hint = f" Did you mean {', '.join(close_names)}?" if close_names else f" List the {kind}s."
-    data = {"name": name[:200], "did_you_mean": close_names}
+    data = {field: name[:200], "did_you_mean": close_names}
     return MCPError(INVALID_PARAMS, f"There is no such {kind}.{hint}", data=data)

@@ -1,5 +1,6 @@
 """One HTTP request through the SDK's transport, which speaks both generations of the protocol."""
 
+import asyncio
 from collections.abc import MutableMapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any
@@ -54,7 +55,10 @@ class _Exchange:
         self._sent: list[MutableMapping[str, Any]] = []
 
     async def receive(self) -> Message:
-        return self._messages.pop() if self._messages else {"type": "http.disconnect"}
+        """Return the body, then wait until cancelled: after a disconnect the SDK would not answer."""
+        if not self._messages:
+            await asyncio.Event().wait()
+        return self._messages.pop()
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
         self._sent.append(message)

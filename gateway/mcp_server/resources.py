@@ -58,17 +58,16 @@ def read_resource(call: McpCall, uri: str) -> ReadResourceResult:
     """Return the help on a path. Raises MCPError for one that does not exist or that the caller may not see."""
     require_scope(call, Scope.HELP)
     if not uri.startswith(PREFIX):
-        raise build_unknown_error("resource", uri, [])
+        raise _build_unknown_resource_error(uri, [])
     try:
         answer = service.answer_help(body={"path": uri.removeprefix(PREFIX)}, caller=call.caller, trace=call.trace)
     except GatewayError as error:
         if error.code != ErrorCode.NOT_FOUND:
             raise
-        raise _build_unknown_resource_error(uri, error) from None
+        raise _build_unknown_resource_error(uri, error.details.get("did_you_mean", [])) from None
     contents = TextResourceContents(uri=uri, mime_type=JSON_TYPE, text=answer.body.decode())
     return ReadResourceResult(contents=[contents], ttl_ms=TTL_MS, cache_scope="private")
 
 
-def _build_unknown_resource_error(uri: str, error: GatewayError) -> MCPError:
-    close_paths = error.details.get("did_you_mean", [])
-    return build_unknown_error("resource", uri, [f"{PREFIX}{path}" for path in close_paths])
+def _build_unknown_resource_error(uri: str, close_paths: list[str]) -> MCPError:
+    return build_unknown_error("resource", uri, [f"{PREFIX}{path}" for path in close_paths], field="uri")

@@ -298,6 +298,7 @@ def test_unknown_resource_names_close_ones(mcp: McpClient) -> None:
     error = mcp.send("resources/read", {"uri": "gateway://help/onto.tsk"}).json()["error"]
 
     assert error["code"] == jsonrpc.INVALID_PARAMS
+    assert error["data"]["uri"] == "gateway://help/onto.tsk"
     assert "gateway://help/onto.task" in error["data"]["did_you_mean"]
     assert mcp.send("resources/read", {"uri": "file:///etc/passwd"}).json()["error"]["code"] == jsonrpc.INVALID_PARAMS
 
@@ -412,6 +413,12 @@ def test_malformed_messages_get_an_error_of_the_protocol(mcp: McpClient, body: b
 
     assert response.json()["error"]["code"] == code
     assert response.status_code < 500
+
+
+def test_client_that_wants_to_listen_for_changes_reads_that_it_cannot(mcp: McpClient) -> None:
+    response = mcp.send("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+
+    assert (response.status_code, response.json()["error"]["code"]) == (404, jsonrpc.METHOD_NOT_FOUND)
 
 
 def test_body_that_is_too_large_is_refused(mcp: McpClient, settings: Any) -> None:

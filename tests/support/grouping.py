@@ -9,6 +9,7 @@ from xdist.scheduler import LoadScopeScheduling
 GROUPS = {
     "tests/browser/": "browser",
     "tests/services/test_batches.py": "brokers",
+    "tests/services/test_mcp_clients.py": "server of MCP",
     "tests/services/test_start.py": "started checkout",
     **dict.fromkeys(
         (
