@@ -26,11 +26,13 @@ from gateway.executors.http import stored_files
 from gateway.executors.http.answer import DONE, clean_value, wrap_value
 from registry.text import cleanup
 
+FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`
+
 
 def read_result(result: CallToolResult, work: UpstreamCall) -> dict[str, Any]:
     """Return the result of a tool that succeeded. Raises InternalError (upstream_broken)."""
     if result.structured_content is not None:
-        value = wrap_value(clean_value(_check(result.structured_content)))
+        value = wrap_value(clean_value(_store_contents(_check(result.structured_content), work)))
         files = _read_files(result.content, work)
         return value | ({"files": files} if files and "files" not in value else {})
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
@@ -66,6 +68,20 @@ def _check(value: Any) -> Any:
         return strict_json.loads(json.dumps(value, ensure_ascii=False).encode(), strict_json.ANSWER_LIMITS)
     except (NotStrictJSON, UnicodeEncodeError, RecursionError):
         raise _build_broken_error() from None
+
+
+def _store_contents(value: Any, work: UpstreamCall) -> Any:
+    """Return structured content with stored files instead of the blocks of MCP that hold files as base64."""
+    if isinstance(value, list):
+        return [_store_contents(each, work) for each in value]
+    if not isinstance(value, dict):
+        return value
+    content_type = value.get("mimeType")
+    data = value.get("blob") if "uri" in value else value.get("data") if value.get("type") in FILE_TYPES else None
+    if isinstance(data, str) and isinstance(content_type, str):
+        name = str(value.get("uri") or value["type"]).rpartition("/")[2]
+        return {"file": stored_files.store_file(work, name or "file", content_type, _decode(data))}
+    return {name: _store_contents(each, work) for name, each in value.items()}
 
 
 def _read_files(content: Sequence[ContentBlock], work: UpstreamCall) -> list[dict[str, Any]]:
