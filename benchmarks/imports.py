@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 from django.utils import timezone
 
-from benchmarks import rows
+from benchmarks import notes_server, rows
 from benchmarks.orders_document import READ_PATH, build_document
-from registry.imports import document_source, import_document, openapi_source
+from registry.imports import document_source, import_document, mcp_import, openapi_source
 from registry.imports.document_source import DocumentFiles
 from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.run_import import ImportResult
@@ -22,10 +22,23 @@ URL = "http://127.0.0.1:9/openapi.json"  # nothing is fetched from it
 def connect_service(url: str) -> str:
     """Import the document at an address, publish its ops, and return the path of the op that the figures call."""
     result = _import(import_document.read_document(document_source.fetch_document(url)))
-    rows.publish_draft()
-    while token_count_job.count_batch():  # otherwise the servers would count tokens during the measurement
-        pass
+    _publish()
     return next(path for path, name in result.upstream_names.items() if name == f"GET {READ_PATH}")
+
+
+def connect_mcp_server(url: str) -> str:
+    """Import the tools of the server at an address, publish them, and return the path of the op."""
+    connection = Connection.objects.create(name=GROUP, kind=Connection.Kind.MCP, base_url=url)
+    result, _ = import_document.import_document(
+        mcp_import.read_server(connection),
+        Selection(),
+        group=GROUP,
+        connection=connection,
+        by=rows.ACTOR,
+        at=timezone.now(),
+    )
+    _publish()
+    return next(path for path, name in result.upstream_names.items() if name == notes_server.TOOL)
 
 
 def measure_import(operations: int) -> dict[str, Any]:
@@ -38,6 +51,12 @@ def measure_import(operations: int) -> dict[str, Any]:
     imported = len(_import(document).upstream_names)
     ended = time.perf_counter()
     return {"mapped": mapped, "imported": imported, "map_s": read - started, "import_s": ended - read}
+
+
+def _publish() -> None:
+    rows.publish_draft()
+    while token_count_job.count_batch():  # otherwise the servers would count tokens during the measurement
+        pass
 
 
 def _import(document: ReadDocument) -> ImportResult:
