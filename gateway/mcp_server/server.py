@@ -46,7 +46,7 @@ Context = ServerRequestContext[Any, Any]
 def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]:
     """Return a server for the messages of one source. It is made for each request, which takes 20 µs."""
     handlers = _Handlers(source)
-    return Server(
+    server: Server[Any] = Server(
         NAME,
         version=VERSION,
         title=TITLE,
@@ -61,6 +61,8 @@ def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]
         on_get_prompt=handlers.get_prompt,
         on_completion=handlers.complete,
     )
+    server.middleware.clear()  # it makes spans for an exporter of OpenTelemetry, which there is not
+    return server
 
 
 def build_instructions(call: McpCall) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -57,8 +57,10 @@ class McpUpstream:
         self.handlers: dict[str, Handler] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
         self.headers: list[dict[str, str]] = []
+        self.on_call: Callable[[Context], Awaitable[None]] | None = None  # is called before the handler
         self.status = 0  # answered to every request instead of what the protocol says
         self.port = port or free_port()
+        self.has_sessions = not stateless  # which the protocol has up to 2025-11-25
         handlers: dict[str, Any] = {"on_list_tools": self._list_tools, "on_call_tool": self._call_tool}
         if resources is not None:
             handlers |= {"on_list_resources": self._list_resources, "on_read_resource": self._read_resource}
@@ -98,8 +100,9 @@ class McpUpstream:
     async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
             self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
-            if self.status:
-                await send({"type": "http.response.start", "status": self.status, "headers": []})
+            is_unknown = self.has_sessions and self.headers[-1].get("mcp-protocol-version", "") >= "2026"
+            if status := self.status or (400 if is_unknown else 0):
+                await send({"type": "http.response.start", "status": status, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
                 return
         await self.app(scope, receive, send)
@@ -118,8 +121,10 @@ class McpUpstream:
         contents = TextResourceContents(uri=params.uri, text=self.resources[params.uri])
         return ReadResourceResult(contents=[contents])
 
-    async def _call_tool(self, _: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         self.calls.append((params.name, params.arguments or {}))
+        if self.on_call is not None:
+            await self.on_call(context)
         result = await asyncio.to_thread(self.handlers[params.name], params.arguments or {})
         assert isinstance(result, CallToolResult)
         return result

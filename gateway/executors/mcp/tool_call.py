@@ -21,6 +21,7 @@ from registry.catalog.connections import ConnectionConfig
 log = logging.getLogger(__name__)
 
 # Codes of JSON-RPC that say what is wrong with the call; after all others the server failed, or its session is gone.
+NOT_CALLED_STATUSES = frozenset({401, 404})  # other credentials are needed; the session is unknown
 CALLERS_CODES = frozenset({mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND})
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
@@ -41,8 +42,9 @@ class ToolCall:
 
     @property
     def was_sent(self) -> bool:
-        """Whether the server may have got the call."""
-        return self.was_opened and self.exchange.is_sent and not self.is_changed
+        """Whether a tool may have got the call."""
+        is_refused = self.exchange.status in NOT_CALLED_STATUSES
+        return self.was_opened and self.exchange.is_sent and not self.is_changed and not is_refused
 
     @property
     def is_failure(self) -> bool | None:
@@ -63,7 +65,7 @@ class ToolCall:
         """Return whether to send the call again: it did not reach a tool, or a session that was lost held a read."""
         if self.is_changed or self.is_late or self.needs_input or self.is_callers:
             return False
-        if self.exchange.status == 401:
+        if self.exchange.status in NOT_CALLED_STATUSES:
             return True
         if isinstance(self.exchange.error, (AddressRefused, TooLarge)) or isinstance(self.error, UnknownProgram):
             return False
