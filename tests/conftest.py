@@ -34,6 +34,7 @@ pytest_plugins = [
     "tests.support.fake_llm",
     "tests.support.chat",
     "tests.support.http_upstream",
+    "tests.support.warm_extractor",
 ]
 
 # Property tests have no deadline, because a busy machine is not a failure. tests.support.cpu_budget.examples scales the
