@@ -29,6 +29,8 @@ from tests.support.hostile_pages import BIG, ODD_PATHS, assert_status, choose_in
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Document
 
+pytestmark = pytest.mark.usefixtures("short_sidebar")
+
 ODD_IDS = ["abc", "zz", "\x00", "zz\x00", BIG, "9" * 5_000, "-1", "é", "{}", "[]", "' OR 1=1 --"]
 ODD_JSON = [
     *('"\\ud800"', '{"a": "\\ud800"}', "NaN", '{"a": 1e999}', '"\\u0000"', '["\\u0000"]', "[" * 2_000 + "]" * 2_000),

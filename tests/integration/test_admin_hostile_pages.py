@@ -27,6 +27,8 @@ from tests.support import role_matrix
 from tests.support.hostile_pages import BIG, ODD_PATHS, assert_status, choose_in_turn, dump_rows
 from tests.support.role_matrix import ROLES_BY_LETTER, get_page_url
 
+pytestmark = pytest.mark.usefixtures("short_sidebar")
+
 OTHER_PAGES = sorted(set(role_matrix.ADMIN_NAMES) - set(role_matrix.MODEL_PAGES))  # pages that belong to no model
 FORM_PAGES = sorted(
     name

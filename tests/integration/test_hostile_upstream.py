@@ -31,7 +31,7 @@ from tests.support.loops import for_each
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 CLOSE = b"\r\nConnection: close\r\n"
 METADATA = "http://169.254.169.254/latest/meta-data/"
-TIMEOUT_MS = 1_500  # of the calls that are never answered; the others have 30 seconds
+TIMEOUT_MS = 300  # of the calls that are never answered; the others have 30 seconds
 _keys = count()
 
 

@@ -42,6 +42,8 @@ from tests.support.role_matrix import (
     get_page_url,
 )
 
+pytestmark = pytest.mark.usefixtures("short_sidebar")
+
 # All actions except delete_selected, which needs the delete permission.
 ACTIONS = {
     **{(f"registry.{name}", act): "A" for name in ("Op", "Group", "Connection") for act in ("switch_off", "switch_on")},

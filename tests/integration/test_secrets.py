@@ -7,6 +7,7 @@ that people can correct a misspelt one. Events record session, turn and subject.
 
 import json
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -38,6 +39,7 @@ from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 MIN_SECRETS_IN_ARGS = 200
+CANARY = re.compile(r"canary\d{4,}x9f3ac71e5d")
 
 
 class Canaries:
@@ -52,7 +54,8 @@ class Canaries:
         return self.planted[-1]
 
     def find_in(self, text: str) -> list[str]:
-        return [canary for canary in self.planted if canary in text]
+        found = set(CANARY.findall(text))  # once through the text, which has megabytes, and not once for each secret
+        return [canary for canary in self.planted if canary in found]
 
 
 @pytest.fixture
@@ -66,10 +69,14 @@ class LogCapture(logging.Handler):
     def __init__(self) -> None:
         super().__init__(logging.NOTSET)
         self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
-        self.text = ""
+        self.lines: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.text += f"{self.format(record)}\n{record.args!r}\n"
+        self.lines += [self.format(record), repr(record.args)]
 
 
 @pytest.fixture
@@ -95,7 +102,7 @@ def production_logs(captured_logs: LogCapture) -> LogCapture:
     captured_logs.setFormatter(logs.formatter(as_json=True))
 
     def emit(record: logging.LogRecord) -> None:
-        captured_logs.text += f"{captured_logs.format(record)}\n"
+        captured_logs.lines.append(captured_logs.format(record))
 
     captured_logs.emit = emit  # type: ignore
     return captured_logs

@@ -92,7 +92,7 @@ class FakeInternet:
 
 
 @pytest.fixture
-def fake_internet(monkeypatch: pytest.MonkeyPatch, settings: Any) -> Iterator[FakeInternet]:
+def fake_internet(monkeypatch: pytest.MonkeyPatch, settings: Any, warm_extractor: None) -> Iterator[FakeInternet]:
     """Return a fake internet that web visits and upstream calls may reach."""
     settings.GATEWAY_OUTGOING_ALLOW = settings.WEB_VISIT_ALLOW = LOOPBACK
     settings.GATEWAY_OUTGOING_PORTS = [80, 443]

@@ -3,6 +3,8 @@
 pytest-xdist has a mark for it (xdist_group), which its version 3.8 does not find with pytest 9.2.
 """
 
+from typing import Any
+
 from xdist.scheduler import LoadScopeScheduling
 
 # The group of a test, by the start of its node id. All other tests go to any free worker.
@@ -32,3 +34,10 @@ class GroupScheduling(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         return next((group for beginning, group in GROUPS.items() if nodeid.startswith(beginning)), nodeid)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Forget a group that is finished: xdist counts the tests of all groups of a worker after each test."""
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        super().mark_test_complete(node, item_index, duration)
+        if all(self.assigned_work[node][scope].values()):
+            del self.assigned_work[node][scope]

@@ -32,14 +32,14 @@ def test_reader_extracts_main_text_title_and_date() -> None:
     assert text.length == len(text.content)
 
 
-def test_reader_returns_links_and_format_as_requested() -> None:
+def test_reader_returns_links_and_format_as_requested(warm_extractor: None) -> None:
     assert "[more about it](https://example.com/more)" in read_page(ARTICLE, links=True).content
     text_only = read_page(ARTICLE, markdown=False).content
     assert "#" not in text_only
     assert "more about it" in text_only
 
 
-def test_reader_parts_join_to_the_full_text() -> None:
+def test_reader_parts_join_to_the_full_text(warm_extractor: None) -> None:
     full_text = read_page(ARTICLE).content
 
     parts = [read_page(ARTICLE, offset=offset, max_chars=70) for offset in range(0, len(full_text), 70)]
@@ -49,12 +49,12 @@ def test_reader_parts_join_to_the_full_text() -> None:
     assert read_page(ARTICLE, offset=len(full_text) + 1).content == ""
 
 
-def test_reader_leaves_other_text_unchanged() -> None:
+def test_reader_leaves_other_text_unchanged(warm_extractor: None) -> None:
     assert read_page('{"a": "<p>x</p>"}\n', is_html=False).content == '{"a": "<p>x</p>"}'
     assert read_page("Größe".encode("latin-1"), is_html=False, charset="latin-1").content == "Größe"
 
 
-def test_reader_ignores_a_date_in_the_text() -> None:
+def test_reader_ignores_a_date_in_the_text(warm_extractor: None) -> None:
     assert (
         read_page(f"<html><body><article><p>On 3 February 2020 it rained. {SENTENCE * 9}</p></article>").published == ""
     )
@@ -72,7 +72,7 @@ def test_reader_ignores_a_date_in_the_text() -> None:
         ("\x00\x01\x02", "\ufffd", ""),
     ],
 )
-def test_reader_accepts_incomplete_html(html: str, content: str, title: str) -> None:
+def test_reader_accepts_incomplete_html(warm_extractor: None, html: str, content: str, title: str) -> None:
     text = read_page(html)
 
     assert (text.content, text.title) == (content, title)
@@ -91,7 +91,7 @@ def test_reader_accepts_incomplete_html(html: str, content: str, title: str) -> 
     ],
     ids=["depth", "inline", "tables", "colspan", "json", "entities", "dtd"],
 )
-def test_reader_handles_hostile_html_in_time(html: str) -> None:
+def test_reader_handles_hostile_html_in_time(warm_extractor: None, html: str) -> None:
     start = time.monotonic()
 
     text = read_page(html)
