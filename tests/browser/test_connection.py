@@ -75,3 +75,26 @@ def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str],
     page.get_by_role("button", name="Add to the draft and try").click()
     page.wait_for_url("**/try/")
     assert list(Op.objects.get(op="billing.invoice.list").parameters_schema["properties"]) == ["limit", "page"]
+
+
+def test_page_shows_the_fields_of_the_chosen_transport(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
+    page = log_in("admin").page
+    page.goto("/admin/registry/connection/add/?kind=mcp&base_url=https://notes.example.com/mcp")
+    url, command, auth = (page.locator(f"#id_{name}") for name in ("base_url", "command", "auth"))
+
+    expect(url).to_have_value("https://notes.example.com/mcp")
+    expect(auth).to_be_visible()
+    for hidden in (command, page.locator("#id_document_url"), page.locator("#id_idempotency_header")):
+        expect(hidden).to_be_hidden()
+
+    auth.select_option("api_key")
+    page.locator("#id_transport").select_option("stdio")
+    expect(command).to_be_visible()
+    for hidden in (url, auth, page.locator("#id_key_name")):
+        expect(hidden).to_be_hidden()
+
+    page.locator("#id_kind").select_option("http")  # its transport is not asked for, and has no say
+    expect(url).to_be_visible()
+    expect(page.locator("#id_key_name")).to_be_visible()
+    expect(page.locator("#id_transport")).to_be_hidden()
+    expect(command).to_be_hidden()

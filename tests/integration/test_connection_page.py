@@ -24,7 +24,7 @@ from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
 from registry.models import Connection, Op, UpstreamDefinition
 from registry.releases import publishing
-from tests.support.admin_pages import read_form
+from tests.support.admin_pages import approve_changes, read_form
 from tests.support.api import Api
 from tests.support.http_upstream import NAME, READ, HttpUpstream, build_json, build_read, build_write, publish_ops
 from tests.support.openapi_documents import build_document
@@ -322,7 +322,7 @@ def test_changed_definition_is_shown_and_approved(
     changes = read(admin_client.get(url_of("changes", pets)))
     assert "<ins>" in changes
     assert "It is no longer in the document. Approving retires the op." in changes
-    admin_client.post(url_of("changes", pets), {"name": ["GET /pets", "GET /toys"]})
+    approve_changes(admin_client, url_of("changes", pets), "GET /pets", "GET /toys")
 
     assert Op.objects.get(op="pets.pet.list").parameters_schema["properties"] == {"limit": {"type": "integer"}}
     assert Op.objects.get(op="pets.toy.list").status == "retired"
@@ -362,7 +362,7 @@ def test_pinned_op_is_neither_shown_nor_run_until_its_change_is_approved(
     assert refused["error"]["details"]["reason"] == "not_connected"
     assert "its definition changed upstream, and the change is not approved" in refused["error"]["message"]
     assert [item["path"] for item in api.help("pets")["items"]] == ["pets.toy"]
-    admin_client.post(url_of("changes", pets), {"name": ["GET /pets"]})
+    approve_changes(admin_client, url_of("changes", pets), "GET /pets")
     connections.refresh_connections()
     assert api.exec("pets.pet.list")["ok"] is True
 

@@ -20,7 +20,7 @@ from registry.catalog.connections import ConnectionConfig
 from registry.imports import drift, mcp_server
 from registry.models import Connection, DocumentImport, Op, UpstreamDefinition
 from registry.releases import publishing
-from tests.support.admin_pages import read_form
+from tests.support.admin_pages import approve_changes, read_form
 from tests.support.api import Api
 from tests.support.mcp_listing import URL, FakeListing, build_tool
 from tests.support.mcp_upstream import McpUpstream, build_text
@@ -336,7 +336,7 @@ def test_changes_are_shown_approved_and_merged(admin_client: HttpClient, notes: 
     assert "The server no longer has it, or it can no longer be imported. Approving retires the op." in changes
     assert "list_notes" not in changes
 
-    admin_client.post(url_of("changes"), {"name": ["get_note", "create_note", "delete_note"]})
+    approve_changes(admin_client, url_of("changes"), "get_note", "create_note", "delete_note")
 
     rows = dict(Op.objects.values_list("op", "kind"))
     assert rows == {GET: "read", CREATE: "read", DELETE: "write"}
@@ -345,6 +345,24 @@ def test_changes_are_shown_approved_and_merged(admin_client: HttpClient, notes: 
         UpstreamDefinition.objects.exclude(approved_digest="").values_list("upstream_name", "approved_digest")
     )
     assert digests == {tool["name"]: mcp_server.digest_tool(tool) for tool in notes.tools[:2]}
+
+
+def test_what_changed_again_since_it_was_shown_is_not_approved(admin_client: HttpClient, notes: FakeListing) -> None:
+    connection = Connection.objects.get()
+    notes.tools[0] |= {"description": "Get a note."}
+    drift.check_connection(connection.pk)
+    page: Any = admin_client.get(url_of("changes"))
+    shown = [change.seen_digest for change in page.context["changes"]]
+    assert f'name="seen" value="{shown[0]}"' in read(page)
+    notes.tools[0] |= {"description": "Send all notes away."}
+    drift.check_connection(connection.pk)
+
+    again = read(admin_client.post(url_of("changes"), {"name": ["get_note"], "seen": shown}, follow=True))
+
+    assert "get_note changed again meanwhile. Nothing was approved: see what it says now." in again
+    assert Op.objects.get(op=GET).summary == "Get one note"
+    approve_changes(admin_client, url_of("changes"), "get_note")
+    assert Op.objects.get(op=GET).summary == "Send all notes away"
 
 
 def test_servers_are_checked_when_they_are_due(notes: FakeListing) -> None:
@@ -491,7 +509,7 @@ def test_imported_tools_of_a_real_server_run_until_they_change(
     refused = api.exec(GET, {"text": "7"})
     assert "its definition changed upstream, and the change is not approved" in refused["error"]["message"]
     assert GET not in json.dumps(api.help("notes.note"))
-    admin_client.post(url_of("changes"), {"name": ["get_note"]})
+    approve_changes(admin_client, url_of("changes"), "get_note")
     connections.refresh_connections()
     drift.check_connection(Connection.objects.get(name="notes").pk)
     assert not UpstreamDefinition.objects.exclude(seen=None).exists()

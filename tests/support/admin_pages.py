@@ -37,3 +37,10 @@ def read_form(response: HttpResponse) -> dict[str, str]:
 
 def save_row(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
     return client.post(get_registry_url(type(row), "change", row.pk), sent)
+
+
+def approve_changes(client: Client, url: str, *names: str) -> HttpResponse:
+    """Open the page with the changes of a connection, approve some of them, and return the page that follows."""
+    page: Any = client.get(url)
+    seen = [change.seen_digest for change in page.context["changes"]]
+    return client.post(url, {"name": names, "seen": seen}, follow=True)

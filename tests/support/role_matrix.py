@@ -114,6 +114,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "registry_connection_import": ("A", "A"),
+    "registry_connection_import_server": ("A", "A"),
     "registry_documentimport": ("A", "A"),
     "registry_connection_changes": ("A", "A"),
     **{f"registry_connection_{name}": ("A", "A") for name in ("test", "check")},

@@ -168,9 +168,12 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         """Show what changed upstream, definition by definition. A POST approves the chosen ones."""
         connection = self._get_changeable(request, pk)
         if request.method == "POST":
-            report = upstream_changes.approve(
-                connection, request.POST.getlist("name"), by=request.user.get_username(), at=timezone.now()
-            )
+            names, shown = request.POST.getlist("name"), request.POST.getlist("seen")
+            if again := upstream_changes.find_changed_again(connection, names, shown):
+                message = f"{', '.join(again)} changed again meanwhile. Nothing was approved: see what it says now."
+                self.message_user(request, message, messages.WARNING)
+                return redirect("admin:registry_connection_changes", pk)
+            report = upstream_changes.approve(connection, names, by=request.user.get_username(), at=timezone.now())
             if report is None:
                 self.message_user(request, "Choose what to approve.", messages.WARNING)
                 return redirect("admin:registry_connection_changes", pk)

@@ -28,6 +28,7 @@ class DefinitionChange:
     """One operation that changed: its op, and what differs in each field; `is_gone` from its upstream."""
 
     upstream_name: str
+    seen_digest: str
     op: Op | None
     is_gone: bool
     passages: tuple[ChangedPassage, ...]
@@ -53,12 +54,19 @@ def describe(connection: Connection) -> list[DefinitionChange]:
     return [
         DefinitionChange(
             row.upstream_name,
+            row.seen_digest,
             op := ops.get(row.upstream_name),
             row.seen is None,
             _diff_definition(row, (op and op.shipped) or {}),
         )
         for row in waiting
     ]
+
+
+def find_changed_again(connection: Connection, names: Sequence[str], shown: Sequence[str]) -> list[str]:
+    """Return the names whose definition is no longer one that was shown, by its digest: it changed meanwhile."""
+    rows = connection.definitions.filter(upstream_name__in=names).exclude(seen_digest__in=shown)
+    return list(rows.values_list("upstream_name", flat=True))
 
 
 def approve(connection: Connection, names: Sequence[str], *, by: str, at: datetime) -> MergeReport | None:

@@ -49,5 +49,5 @@ def test_switched_off_op_need_not_run() -> None:
 def test_connections_are_read_once_for_all_ops(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     switches.get_switches()
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         assert len(checks.find_unrunnable_ops(build_op_entry(f"a.b{number}") for number in range(50))) == 50
