@@ -17,7 +17,7 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test test-all check fix bench bench-search soak lock clean clean-data
+.PHONY: help run test test-all chaos conformance check fix bench bench-search soak lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -29,11 +29,14 @@ run: .venv/.base ## Install what is missing and serve on PORT (8000); Ctrl-C sto
 test: .venv/.suite ## Run the suite on SQLite and the marked tests on PostgreSQL; ARGS go to pytest
 	@exec $(IN_VENV) -m tools.run_tests $(ARGS)
 
-test-all: .venv/.suite ## Run all tests on both databases, chaos and changing releases; nightly and before a release
+test-all: .venv/.suite ## Run all tests on both databases, chaos, changing releases and conformance; nightly and before a release
 	@exec $(IN_VENV) -m tools.run_tests --all $(ARGS)
 
 chaos: .venv/.dev ## Kill processes during 100,000 keyed writes; ARGS="--seed 7 --points 40 --writes 2500"
 	@exec $(IN_VENV) -m tools.chaos $(ARGS)
+
+conformance: .venv/.dev ## Run the official conformance suite of MCP against a gateway; needs npm
+	@exec $(IN_VENV) -m tools.conformance
 
 check: .venv/.dev ## Check lint, types, imports and generated files, as CI does; changes nothing
 	@exec $(IN_VENV) -m tools.check

@@ -4,9 +4,14 @@ The official Python client always runs, in both generations of the protocol. Old
 installed in make test-all.
 """
 
+import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -32,6 +37,7 @@ from gateway.contracts import tool_definitions
 from gateway.demo import rollout
 from gateway.mcp_server.server import VERSION
 from tests.support.coroutines import run_coroutine
+from tests.support.cpu_budget import is_thorough
 from tests.support.mcp_client import LEGACY, MODERN
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
@@ -46,6 +52,8 @@ VERSIONS = {"auto": MODERN, "legacy": LEGACY}  # by the mode of the client
 MODES = pytest.mark.parametrize("mode", list(VERSIONS))
 GATEWAY_TOOLS = [tool["name"] for tool in tool_definitions.GATEWAY_TOOLS]
 ANSWERS_WITHIN = 60.0  # seconds
+CLIENTS = Path(__file__).parent / "mcp_clients"
+PYTHON_1 = "mcp==1.30.0"
 
 Use = Callable[[Client], Awaitable[Any]]
 
@@ -264,3 +272,81 @@ def test_client_starts_the_gateway_reads_and_asks_its_user(gateway: Gateway, mod
     assert seen["resources"][0].uri == "gateway://help/root"
     assert seen["error"].is_error is True
     check_declined_then_accepted(asked, seen["declined"], seen["accepted"], task)
+
+
+# --- clients that make test-all installs ------------------------------------------------------------------------------
+
+THOROUGH = pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all installs other clients of MCP")
+
+
+def run(*command: str, folder: Path, **variables: str) -> str:
+    """Run a command in a folder and return its output. Fails if the command fails."""
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the clients of npm, and the Node.js that they need."""
+    if shutil.which("npm") is None:
+        pytest.skip("npm is needed to install the clients")
+    folder = tmp_path_factory.mktemp("clients") / "mcp"
+    shutil.copytree(CLIENTS, folder, ignore=shutil.ignore_patterns("node_modules"))
+    run("npm", "ci", "--ignore-scripts", "--silent", folder=folder)
+    run("npm", "rebuild", "--silent", "node", folder=folder)  # its script fetches the program
+    return folder
+
+
+def build_variables(gateway: Gateway, task: Task) -> dict[str, str]:
+    """Return the variables that the programs of mcp_clients/ read."""
+    ids = {"PROJECT_ID": DEMO_PROJECT_ID, "TASK_ID": str(task.pk)}
+    return {"MCP_URL": gateway.url, "GATEWAY_API_KEY": gateway.server.key, **ids}
+
+
+@THOROUGH
+def test_older_python_client_reads_writes_and_fails(gateway: Gateway, task: Task, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", "client", folder=tmp_path)
+    python = str(tmp_path / "client" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", PYTHON_1, folder=tmp_path)
+
+    output = run(python, str(CLIENTS / "python_1.py"), folder=tmp_path, **build_variables(gateway, task))
+
+    assert output == "ok\n"
+    assert is_there(task)
+
+
+@THOROUGH
+@pytest.mark.parametrize(("program", "deletes"), [("typescript-1.mjs", False), ("typescript-2.mjs", True)])
+def test_typescript_client_reads_writes_and_fails(
+    gateway: Gateway, task: Task, node_folder: Path, program: str, deletes: bool
+) -> None:
+    output = run("npx", "node", program, folder=node_folder, **build_variables(gateway, task))
+
+    assert output == "ok\n"
+    assert is_there(task) is not deletes
+
+
+@THOROUGH
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_inspector_lists_and_calls_tools(gateway: Gateway, node_folder: Path, era: str) -> None:
+    def inspect(method: str, *arguments: str) -> dict[str, Any]:
+        program = ["npx", "node", "node_modules/.bin/mcp-inspector", "--cli", "--quiet", "--format", "json"]
+        server = ["--server-url", gateway.url, "--transport", "http", "--protocol-era", era]
+        header = ["--header", f"Authorization: Bearer {gateway.server.key}"]
+        home = {"HOME": str(node_folder)}  # it writes settings there
+        output = run(*program, *server, *header, "--method", method, *arguments, folder=node_folder, **home)
+        result: dict[str, Any] = json.loads(output)["result"]
+        return result
+
+    tools = inspect("tools/list", "--strict")
+    called = inspect("tools/call", "--tool-name", "tool_help", "--tool-arg", "path=onto.task")
+    resource = inspect("resources/read", "--uri", "gateway://help/onto.task")
+    prompts = inspect("prompts/list")
+
+    assert [tool["name"] for tool in tools["tools"]] == GATEWAY_TOOLS
+    assert called["structuredContent"]["path"] == "onto.task"
+    assert json.loads(resource["contents"][0]["text"])["path"] == "onto.task"
+    assert prompts["prompts"][0]["name"] == "how_to_use_the_tools"
