@@ -51,7 +51,7 @@ SECONDS_KEY = "gateway/seconds"  # key of the tests' durations in pytest's cache
 LONG_TEST_SECONDS = 1.0  # durations of longer tests are stored
 SPREAD_UNTIL = 0.8  # share of the run in which tests that wait for processes begin
 
-COLLECT_AFTER = (10_000, 10, 20)  # new objects, and collections of each generation before one of the next
+COLLECT_AFTER = (5_000, 10, 10)  # new objects, and collections of each generation before one of the next
 
 _numbers = count(1)
 _seconds: Counter[str] = Counter()
@@ -89,7 +89,7 @@ def _spread(few: list[pytest.Item], many: list[pytest.Item]) -> list[pytest.Item
 def pytest_collection_finish() -> None:
     """Turn the garbage collector on, without the objects that stay.
 
-    It comes less often than by default, which takes a tenth of the time of tests that render pages.
+    It comes less often than by default, which takes 5 to 10% of the time of tests that render pages.
     """
     gc.freeze()
     gc.set_threshold(*COLLECT_AFTER)
