@@ -61,6 +61,11 @@ class ReadServer:
 
 def read_server(connection: Connection) -> ReadServer:
     """Ask the server of a connection, which need not be saved. Raises UnreadableDocument."""
+    if connection.auth == Connection.Auth.USER_OAUTH and not connection.is_program:
+        raise UnreadableDocument(
+            "Each end user signs in to this server, so it cannot be asked for its tools without one. Choose a bearer "
+            "token while you import."
+        )
     return ReadServer(mcp_server.list_server(connection), sends_end_user(connection))
 
 

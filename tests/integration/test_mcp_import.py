@@ -480,6 +480,15 @@ def test_test_says_what_the_server_has(
     assert message in page.replace(" </", "</")
 
 
+def test_server_to_which_each_user_signs_in_says_how_to_import(admin_client: HttpClient, notes: FakeListing) -> None:
+    Connection.objects.update(auth="user_oauth")
+
+    page = read(admin_client.post(url_of("test"), follow=True))
+
+    assert "Each end user signs in to this server, so it cannot be asked for its tools without one." in page
+    assert len(notes.connections) == 1
+
+
 # A real server
 
 
