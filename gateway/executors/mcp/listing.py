@@ -10,6 +10,7 @@ from gateway.executors.http import credentials
 from gateway.executors.http.built_request import BuiltRequest
 from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.session import MAX_TOOLS, TooManyTools
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.mcp_server import McpListing
@@ -42,6 +43,8 @@ def list_server(connection: Connection) -> McpListing:
         raise UnreadableDocument(
             f'The program "{config.command}" is not one of GATEWAY_MCP_COMMANDS. Add it to this setting.'
         ) from None
+    except TooManyTools:
+        raise UnreadableDocument(f"The server lists more than {MAX_TOOLS:,} tools.") from None
     except Exception as error:
         raise UnreadableDocument(_explain(config, call, error)) from None
 

@@ -37,6 +37,10 @@ MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 
 
+class TooManyTools(Exception):
+    """The server lists more tools than anybody could use, or its list does not end."""
+
+
 class McpSession:
     """One session. Its methods run on the event loop."""
 
@@ -87,17 +91,18 @@ class McpSession:
         return self._digests.get(tool, "")
 
     async def list_tools(self) -> list[dict[str, Any]]:
-        """Return the definitions of all tools, as the server sends them."""
+        """Return the definitions of all tools, as the server sends them. Raises TooManyTools."""
         tools: list[dict[str, Any]] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
             tools += [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in page.tools]
-            cursor = page.next_cursor
-            if not cursor or len(tools) > MAX_TOOLS:
+            if not (cursor := page.next_cursor):
+                self._own_tools = frozenset(tool["name"] for tool in tools)
+                return resource_tools.add_definitions(self.client, tools)
+            if len(tools) > MAX_TOOLS:
                 break
-        self._own_tools = frozenset(tool["name"] for tool in tools)
-        return resource_tools.add_definitions(self.client, tools[:MAX_TOOLS])
+        raise TooManyTools  # a part of the list would look as if the server had dropped the rest
 
     def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
         """Return what runs a tool that is not the server's own; None for one that is."""
