@@ -139,7 +139,7 @@ def _import(row: DocumentImport) -> None:
         at=timezone.now(),
     )
     row.report = {
-        "text": import_report.format_report(result, source),
+        "text": import_report.format_report(result, source, hint=""),
         "added": len([path for path in result.merged.added if path in result.upstream_names]),
         "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
         "tokens_as_list": tokens.count(source.tools_text),
@@ -169,13 +169,16 @@ def _describe(document: ReadDocument) -> dict[str, Any]:
 def _describe_server(server: ReadServer) -> dict[str, Any]:
     source = server.pick(Selection(), "")
     listed = [[op.name, f"({op.fields['kind']}) {op.fields['summary']}"] for op in source.ops]
-    flagged = [[op.name, " ".join(op.remarks)] for op in source.ops if op.remarks]
+    flagged: dict[str, list[str]] = {}
+    for op in source.ops:
+        for remark in op.remarks:
+            flagged.setdefault(remark, []).append(op.name)
     return {
         "title": server.title[:200],
         "version": server.version[:60],
         "operations": len(source.ops),
         "listed": listed[:MAX_LISTED_OPERATIONS],
-        "flagged": flagged[:MAX_LISTED_REFUSALS],
+        "flagged": sorted(flagged.items())[:MAX_LISTED_REFUSALS],
         "refused": len(source.refusals),
         "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
         "tokens_as_list": tokens.count(source.tools_text),

@@ -11,10 +11,16 @@ from registry.imports.run_import import ImportResult
 from registry.text.cleanup import escape_for_terminal
 
 MAX_LISTED = 10  # names after a remark, unless all are requested
+VERBOSITY_HINT = " (--verbosity 2 lists all)"  # for the command
 
 
-def format_report(result: ImportResult, source: ImportSource, *, show_all: bool = False) -> str:
-    """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal."""
+def format_report(
+    result: ImportResult, source: ImportSource, *, show_all: bool = False, hint: str = VERBOSITY_HINT
+) -> str:
+    """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal.
+
+    `hint` says how to see the names that were left out.
+    """
     merged = result.merged
     added = [path for path in merged.added if path in result.upstream_names]
     updated = set(merged.updated) - set(result.retired)
@@ -28,19 +34,19 @@ def format_report(result: ImportResult, source: ImportSource, *, show_all: bool 
         f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
         for refusal in result.refusals
     ]
-    lines += [f"Retired, no longer in {source.origin}: {path}." for path in limit_names(result.retired, show_all)]
+    lines += [f"Retired, no longer in {source.origin}: {path}." for path in limit_names(result.retired, show_all, hint)]
     lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
     for sentence, names in sorted(result.remarks.items()):
-        names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all)))
+        names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all, hint)))
         lines.append(f"{len(names)} × {escape_for_terminal(sentence)} {names_text}")
     return "\n".join([*lines, _format_tokens(result, source)])
 
 
-def limit_names(names: list[str], show_all: bool) -> list[str]:
+def limit_names(names: list[str], show_all: bool, hint: str = VERBOSITY_HINT) -> list[str]:
     """Return the first names, and how many more there are, unless all are requested."""
     if show_all or len(names) <= MAX_LISTED:
         return names
-    return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more (--verbosity 2 lists all)"]
+    return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more{hint}"]
 
 
 def _format_tokens(result: ImportResult, source: ImportSource) -> str:

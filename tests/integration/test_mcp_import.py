@@ -214,7 +214,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. As a list with every request, they cost " in text
     assert "<code>create_note</code> (write) Create a note</li>" in text
     assert "<code>bad</code> Its parameters are not an object." in text
-    assert "<code>list_notes</code> It reads like instructions to the model.</li>" in text
+    assert "It reads like instructions to the model. <code>list_notes</code></li>" in text
     assert Connection.objects.count() == Op.objects.count() == 0
 
     done = read(pick(admin_client, page, search="note"))
