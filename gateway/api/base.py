@@ -36,6 +36,7 @@ class GatewayView(APIView):
     scope: Scope | None = None
     event_type: OperationEvent.Type | None = None
     has_routing = False  # a toolset or the flags choose its surface and release
+    admits_later = False  # for a protocol that answers refusals in its own way: it calls `admit` itself
     runs_as_agent = False  # for an endpoint without routing: it limits itself to the agent's ops
     requested_path: str = ""  # the path as sent, for the event of a failed call
     rate_limit: RateLimitDecision | None = None
@@ -54,6 +55,11 @@ class GatewayView(APIView):
         request_body.check_size(request._request)
         request_context.check_no_header_repeats(request._request.META)
         self.perform_authentication(request)
+        if not self.admits_later:
+            self.admit(request)
+
+    def admit(self, request: Request) -> None:
+        """Check rate, scope and headers of an authenticated request, and identify its caller."""
         self.check_throttles(request)
         key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
         self.key = key  # from here on errors are recorded as events

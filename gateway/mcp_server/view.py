@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import orjson
 from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core import strict_json
 from core.strict_json import NotStrictJSON
-from gateway import request_context
-from gateway.api import request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import InvalidRequestError
 from gateway.mcp_server import json_rpc, origin
 from gateway.mcp_server.caller_source import SOURCE, McpCall
@@ -33,23 +33,19 @@ class McpView(GatewayView):
 
     http_method_names = ["post"]
     has_routing = True
+    admits_later = True
 
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         wrapped = super().initialize_request(request, *args, **kwargs)
         self.trace.source = SOURCE
         return wrapped
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        request_body.check_size(request._request)
-        request_context.check_no_header_repeats(request._request.META)
-        origin.check_origin(request._request)
-        self.perform_authentication(request)
-        self.key = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
-
+    @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
         from gateway.mcp_server import http_exchange, server
 
+        origin.check_origin(request._request)
         method = _read_method(request._request)
         bridge = SyncBridge()
         source = _RequestSource(self, request, bridge)
@@ -63,15 +59,14 @@ class McpView(GatewayView):
     def open_call(self, request: Request) -> McpCall:
         """Do what the API does before a call: check the rate and the headers, and find surface and release."""
         if self.caller is None:
-            super().initial(request)
+            self.admit(request)
         has_toolset = "HTTP_GATEWAY_TOOLSET" in request._request.META
         return McpCall(self.require_caller(), self.trace, in_cohorts=not has_toolset)
 
-    def open_unchecked(self) -> McpCall:
+    def open_unchecked(self, request: Request) -> McpCall:
         """Return the call of a request that was refused."""
-        if self.key is None:
-            raise RuntimeError("A view answered before its key was known.")
-        return McpCall(self.caller or Caller(self.key), self.trace, in_cohorts=False)
+        key: VerifiedKey = request.auth  # type: ignore[assignment]  # DRF's stubs know only its own Token
+        return McpCall(self.caller or Caller(key), self.trace, in_cohorts=False)
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # rendered by us
         error = self.to_api_error(exc)
@@ -93,7 +88,7 @@ class _RequestSource:
         return self._view.open_call(self._request)
 
     def open_unchecked(self) -> McpCall:
-        return self._view.open_unchecked()
+        return self._view.open_unchecked(self._request)
 
     def check_arguments(self, _: dict[str, Any]) -> None:
         return None  # the whole body was checked

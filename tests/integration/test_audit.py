@@ -30,7 +30,14 @@ def read_entries() -> list[tuple[str, str, str, Any]]:
 
 
 # The fields of a connection's form that need a value.
-CONNECTION = {"kind": "embedded", "headers": "{}", "auth": "none", "key_in": "header", "subject_as": "none"}
+CONNECTION = {
+    "kind": "embedded",
+    "transport": "http",
+    "headers": "{}",
+    "auth": "none",
+    "key_in": "header",
+    "subject_as": "none",
+}
 CONNECTION |= {"max_in_flight": "10", "max_response_kb": "1000", "check_every": "24"}
 
 

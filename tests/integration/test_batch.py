@@ -391,7 +391,7 @@ def test_batch_keeps_its_release_when_another_is_published(
 def test_batch_that_times_out_can_be_polled(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
-    settings.GATEWAY_BATCH_SECONDS = 2
+    settings.GATEWAY_BATCH_SECONDS = 5  # in which the worker begins the entry
     monkeypatch.setattr(service, "WORKER_HEAD_START", 60.0)  # the held entry must not be run by the waiting request
     after = {"type": "help", "path": "onto", "depends_on": [0]}
 

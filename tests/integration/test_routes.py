@@ -51,6 +51,7 @@ OWN_PROTECTION = {"metrics": "GATEWAY_METRICS_TOKEN, else not found (tests/integ
 PROTOCOLS = {
     "ofrep/v1/evaluate/flags": "tests/integration/test_ofrep.py",
     "ofrep/v1/evaluate/flags/<str:key>": "tests/integration/test_ofrep.py",
+    "mcp": "tests/integration/test_mcp.py",
 }
 
 # Routes of pages, which have their own protection.
@@ -137,6 +138,7 @@ def test_routes_accept_exactly_these_methods() -> None:
         "api/v1/releases/<slug:version>": ["GET"],
         "ofrep/v1/evaluate/flags": ["POST"],
         "ofrep/v1/evaluate/flags/<str:key>": ["POST"],
+        "mcp": ["POST"],
         "api/schema": ["GET"],
         "api/docs": ["GET"],
         "healthz": ["GET"],

@@ -30,6 +30,10 @@ URLS = (
 DATABASE = f"is not a valid URL of PostgreSQL or SQLite; set it to {URLS}"
 BROKER = "is not a valid URL of Redis or RabbitMQ; set it to redis://host:6379/0 or amqp://user:password@host:5672/."
 NETWORKS = "set it to networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
+COMMANDS = (
+    "is no JSON object of command lines; set it to a JSON object with a command line for each name, such as "
+    '{"files": "mcp-server-filesystem /srv/files"}.'
+)
 PORTS = "set it to ports separated by commas, such as 80,443."
 SEARCH = (
     "is not a full URL; set it to one that begins with http:// or https://, such as https://search.acme.com/search."
@@ -116,6 +120,8 @@ INVALID = [
     ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),
     ("GATEWAY_OUTGOING_ALLOW", "0.0.0.0/0", f"contains '0.0.0.0/0', which is every address; {NETWORKS}."),
     ("GATEWAY_RESULT_TOKENS", "10", "is '10'; set it to a whole number from 50 to 100000, such as 4000."),
+    ("GATEWAY_MCP_COMMANDS", "npx server", COMMANDS),
+    ("GATEWAY_MCP_COMMANDS", '{"files": ""}', COMMANDS),
     ("GATEWAY_UPSTREAM_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "intranet", f"contains 'intranet'; {NETWORKS}."),
     ("WEB_VISIT_ALLOW", "::/0", f"contains '::/0', which is every address; {NETWORKS}."),
@@ -215,6 +221,12 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
         {"GATEWAY_OUTGOING_ALLOW": [ip_network("10.0.0.0/8"), ip_network("fd00:1::/64"), ip_network("127.0.0.1")]},
     ),
     ("GATEWAY_UPSTREAM_ALLOW", "10.1.0.0/16", {"GATEWAY_UPSTREAM_ALLOW": [ip_network("10.1.0.0/16")]}),
+    ("GATEWAY_MCP_COMMANDS", "", {"GATEWAY_MCP_COMMANDS": {}}),
+    (
+        "GATEWAY_MCP_COMMANDS",
+        '{"files": "server --folder \'my files\'"}',
+        {"GATEWAY_MCP_COMMANDS": {"files": ["server", "--folder", "my files"]}},
+    ),
     ("GATEWAY_UPSTREAM_ALLOW", "", {"GATEWAY_UPSTREAM_ALLOW": []}),
     ("GATEWAY_OUTGOING_PORTS", "80, 8443", {"GATEWAY_OUTGOING_PORTS": [80, 8443]}),
     ("GATEWAY_OUTGOING_PORTS", "", {"GATEWAY_OUTGOING_PORTS": []}),
