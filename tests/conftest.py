@@ -19,7 +19,8 @@ from analytics.rollout import exposures, last_seen, rollout_cache
 from core import logs, write_behind
 from gateway.clients import api_keys, key_verification
 from gateway.credentials import client_credentials
-from gateway.executors.http import circuit_breaker, retry_budget
+from gateway.executors.http import retry_budget
+from gateway.executors.remote import circuit_breaker
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches

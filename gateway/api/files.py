@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from gateway.api.base import GatewayView
 from gateway.api.openapi.files import file_download
 from gateway.contracts.errors import NotFoundError
-from gateway.executors.http import stored_files
+from gateway.executors.remote import stored_files
 from gateway.models import Scope
 
 

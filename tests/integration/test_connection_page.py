@@ -16,7 +16,7 @@ from analytics.events import event_log
 from analytics.models import AuditEntry
 from gateway.admin.connections import connection_page, connection_test, figures, shown_fields, upstream_changes
 from gateway.credentials import connection_secrets
-from gateway.executors.http import transport_errors
+from gateway.executors.remote import transport_errors
 from gateway.executors.upstream_errors import API_ERRORS
 from gateway.management.commands.docs import _build_errors_page
 from gateway.models import ConnectionSecret

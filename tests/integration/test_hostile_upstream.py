@@ -10,7 +10,8 @@ import pytest
 
 from gateway.credentials.connection_secrets import encode_secret
 from gateway.credentials.origins import list_origins
-from gateway.executors.http import circuit_breaker, retry_budget, sending
+from gateway.executors.http import retry_budget, sending
+from gateway.executors.remote import circuit_breaker
 from gateway.models import ConnectionSecret
 from registry.models import Connection
 from tests.support.api import SECRET, Api, assert_refused

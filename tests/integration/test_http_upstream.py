@@ -6,7 +6,8 @@ import pytest
 from django.test import override_settings
 
 from core.http.ssrf import get_upstream_networks, is_allowed
-from gateway.executors.http import circuit_breaker, sending
+from gateway.executors.http import sending
+from gateway.executors.remote import circuit_breaker
 from registry.releases import publishing
 from tests.support.api import Api, assert_refused
 from tests.support.http_servers import build_redirect
@@ -240,7 +241,7 @@ def test_op_without_a_request_cannot_be_published(live_catalog: object, http_ups
 
 def test_credentials_in_an_answer_are_removed(api: Api, shop: HttpUpstream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "gateway.executors.http.credentials.apply_credentials",
+        "gateway.executors.remote.credentials.apply_credentials",
         lambda request, *_: request.with_headers({"Authorization": "Bearer hunter2-token"}),
     )
     shop.answer = lambda request: build_json({"you_sent": request.decode()})

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from gateway.contracts.errors import NotFoundError
-from gateway.executors.http.stored_files import clean_name, load_file, store_file
+from gateway.executors.remote.stored_files import clean_name, load_file, store_file
 from gateway.jobs import retention
 from gateway.models import ApiKey, StoredFile
 from tests.support.api import Api, assert_refused

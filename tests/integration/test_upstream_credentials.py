@@ -22,9 +22,9 @@ from gateway.admin.connections.secrets import ConnectionSecretForm, describe_sec
 from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError, UpstreamUnreachableError
 from gateway.credentials import client_credentials, connection_secrets, grant_storage
 from gateway.credentials.token_endpoint import TokenResponse
-from gateway.executors.http import credentials
-from gateway.executors.http.credentials import apply_credentials
 from gateway.executors.http.request_builder import BuiltRequest
+from gateway.executors.remote import credentials
+from gateway.executors.remote.credentials import apply_credentials
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection

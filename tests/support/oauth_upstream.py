@@ -12,8 +12,8 @@ from django.utils import timezone
 from core import http
 from core.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http.credentials import apply_credentials
 from gateway.executors.http.request_builder import BuiltRequest
+from gateway.executors.remote.credentials import apply_credentials
 from registry.catalog import builder, connections
 from registry.catalog.connections import ConnectionConfig
 from registry.catalog.model import FULL_VISIBILITY

@@ -18,7 +18,7 @@ from gateway.admin.connections.connection_test import run_test
 from gateway.admin.connections.import_pages import ImportPagesMixin
 from gateway.admin.connections.op_by_hand import OpByHandMixin
 from gateway.admin.connections.secrets import ConnectionSecretInline, describe_secrets
-from gateway.executors.http import circuit_breaker
+from gateway.executors.remote import circuit_breaker
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig

@@ -7,11 +7,11 @@ from core import http, strict_json
 from core.strict_json import NotStrictJSON
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http import stored_files
 from gateway.executors.http.request_body import get_base_type, is_json_type
+from gateway.executors.remote import stored_files
+from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
 from registry.text import cleanup
 
-DONE = {"message": "Done."}
 EMPTY_STATUSES = frozenset({204, 205})
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"application/xml", "application/yaml", "application/x-yaml", "application/x-ndjson"})
@@ -76,24 +76,6 @@ def decode_text(body: bytes, content_type: str) -> str:
         return body.decode(charset if charset in CHARSETS else "utf-8")
     except UnicodeDecodeError:
         raise _build_broken_error(f"it is not {charset.upper() if charset in CHARSETS else 'UTF-8'}") from None
-
-
-def wrap_value(value: Any) -> dict[str, Any]:
-    """Return a JSON value as a result, which is an object."""
-    if isinstance(value, dict):
-        return value
-    return {"items": value} if isinstance(value, list) else {"value": value}
-
-
-def clean_value(value: Any) -> Any:
-    """Return a JSON value without invisible characters in its strings and member names."""
-    if isinstance(value, str):
-        return cleanup.strip_hidden_characters(value)
-    if isinstance(value, list):
-        return [clean_value(item) for item in value]
-    if isinstance(value, dict):
-        return {cleanup.strip_hidden_characters(name): clean_value(item) for name, item in value.items()}
-    return value
 
 
 def _looks_like_json(body: bytes, base: str) -> bool:

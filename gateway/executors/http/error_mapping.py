@@ -15,22 +15,19 @@ from gateway.contracts.errors import (
     InternalError,
     InvalidRequestError,
     NotFoundError,
-    PermissionDeniedError,
     build_outcome_unknown_error,
 )
 from gateway.executors.http.argument_errors import build_pointer
 from gateway.executors.http.error_body import FieldProblem, parse_error_body
-from gateway.executors.http.not_applied_errors import build_refused_for_now_error
 from gateway.executors.http.sending import get_retry_after
+from gateway.executors.remote.denied_errors import SAID, USERS_OWN_CREDENTIALS, build_denied_error
+from gateway.executors.remote.not_applied_errors import build_refused_for_now_error
 from registry.catalog.connections import ConnectionConfig
-from registry.models import Connection
 from registry.request_mapping import RequestMapping
 
-SAID = "details.upstream has what it said."
 # After these answers a write may have taken effect: the server, or a proxy before it, failed while it ran. 302 and 303
 # often mean that it did, and point to a page that says so.
 UNKNOWN_OUTCOME_STATUSES = frozenset({302, 303, 500, 502, 504})
-USERS_OWN_CREDENTIALS = frozenset({Connection.Auth.NONE, Connection.Auth.USER_OAUTH})
 TEMPORARY_READ_STATUSES = frozenset({408, 425, 500, 502, 504})
 MAX_RETRY_AFTER = 86_400
 
@@ -70,7 +67,7 @@ def _build_other_error(
     status: int, config: ConnectionConfig, details: dict[str, Any], *, is_write: bool
 ) -> GatewayError:
     if status in (401, 403):
-        return _build_denied_error(status, config, details)
+        return build_denied_error(status, config, details)
     if status in (404, 410):
         return NotFoundError(f"The service has nothing there. {SAID}", reason="upstream_not_found", details=details)
     if status in (409, 412, 423):
@@ -93,23 +90,6 @@ def _build_other_error(
         retryable=is_temporary,
         details=details,
     )
-
-
-def _build_denied_error(status: int, config: ConnectionConfig, details: dict[str, Any]) -> GatewayError:
-    error: GatewayError
-    if status == 401 and config.auth not in USERS_OWN_CREDENTIALS:
-        error = InternalError(
-            "The service does not accept the gateway's credentials. Nothing was done; tell the administrator.",
-            status=502,
-            reason="upstream_credentials",
-            details=details,
-        )
-    else:
-        error = PermissionDeniedError(
-            f"The service denies this call to this user. {SAID}", reason="upstream_denied", details=details
-        )
-    error.is_final = status != 401  # other credentials may be accepted
-    return error
 
 
 def _describe_upstream(response: http.Response, config: ConnectionConfig) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from gateway.contracts.errors import InvalidRequestError
 from gateway.executors.http import parameter_styles
 from gateway.executors.http.argument_errors import UnsendableArgument
 from gateway.executors.http.multipart import Part, build_multipart
-from gateway.executors.http.stored_files import FileContent
+from gateway.executors.remote.stored_files import FileContent
 from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE, Body, BodyProperty
 
 LoadFile = Callable[[str], FileContent]

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gateway.executors.http import parameter_styles, path_template, request_body
 from gateway.executors.http.argument_errors import UnsendableArgument, build_invalid_args_error
-from gateway.executors.http.built_request import BuiltRequest
 from gateway.executors.http.request_body import LoadFile
+from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import Parameter, RequestMapping
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from urllib.parse import parse_qsl, urlsplit
 
 from core import http
-from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.remote.built_request import BuiltRequest
 
 MIN_LENGTH = 6  # shorter texts would also be found where they are no secret
 REPLACEMENT = b"***"

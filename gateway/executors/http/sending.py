@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from core import http
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
-from gateway.executors.http import circuit_breaker, retry_budget
-from gateway.executors.http.built_request import BuiltRequest
-from gateway.executors.http.call_limits import limit_calls
+from gateway.executors.http import retry_budget
+from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.call_limits import limit_calls
 from registry.catalog.connections import ConnectionConfig
 
 MAX_RETRIES = 2

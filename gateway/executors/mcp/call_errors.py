@@ -15,15 +15,14 @@ from gateway.contracts.errors import (
     InternalError,
     InvalidRequestError,
     NotFoundError,
-    PermissionDeniedError,
     UpstreamUnreachableError,
     build_outcome_unknown_error,
 )
-from gateway.executors.http import transport_errors
-from gateway.executors.http.error_mapping import SAID, USERS_OWN_CREDENTIALS
-from gateway.executors.http.not_applied_errors import build_refused_for_now_error
 from gateway.executors.mcp.program import UnknownProgram
 from gateway.executors.mcp.tool_call import ToolCall
+from gateway.executors.remote import transport_errors
+from gateway.executors.remote.denied_errors import SAID, build_denied_error
+from gateway.executors.remote.not_applied_errors import build_refused_for_now_error
 from registry.catalog.connections import ConnectionConfig
 from registry.text import cleanup
 
@@ -88,17 +87,7 @@ def _build_status_error(call: ToolCall, config: ConnectionConfig, *, is_write: b
         return build_refused_for_now_error(is_rate_limit=status == 429, retry_after=retry_after, details={})
     if status == 503:
         return build_outcome_unknown_error()
-    error: GatewayError
-    if status == 401 and config.auth not in USERS_OWN_CREDENTIALS:
-        error = InternalError(
-            f"The server does not accept the gateway's credentials. {NOTHING_DONE}",
-            status=502,
-            reason="upstream_credentials",
-        )
-    else:
-        error = PermissionDeniedError("The server denies this call to this user.", reason="upstream_denied")
-    error.is_final = status != 401  # other credentials may be accepted
-    return error
+    return build_denied_error(status, config, {})
 
 
 def _build_failure(call: ToolCall, *, is_write: bool) -> GatewayError:

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.executors.http import credentials, upstream_headers
-from gateway.executors.http.built_request import BuiltRequest
 from gateway.executors.mcp import definition_check
 from gateway.executors.mcp.prepared_tool import PreparedTool
+from gateway.executors.remote import credentials, upstream_headers
+from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.models import Connection

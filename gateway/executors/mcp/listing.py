@@ -6,11 +6,11 @@ from core import event_loop
 from core.deadlines import Deadline
 from core.http.async_client import AsyncCall
 from gateway.contracts.errors import GatewayError
-from gateway.executors.http import credentials
-from gateway.executors.http.built_request import BuiltRequest
 from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.program import UnknownProgram
 from gateway.executors.mcp.session import MAX_TOOLS, TooManyTools
+from gateway.executors.remote import credentials
+from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.mcp_server import McpListing

@@ -22,8 +22,8 @@ from core import strict_json
 from core.strict_json import NotStrictJSON
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http import stored_files
-from gateway.executors.http.answer import DONE, clean_value, wrap_value
+from gateway.executors.remote import stored_files
+from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
 from registry.text import cleanup
 
 FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`

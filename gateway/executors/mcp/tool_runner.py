@@ -12,11 +12,11 @@ from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError, build_outcome_unknown_error
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http import circuit_breaker, credentials
-from gateway.executors.http.call_limits import limit_calls
 from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import ToolCall
+from gateway.executors.remote import circuit_breaker, credentials
+from gateway.executors.remote.call_limits import limit_calls
 
 
 def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[[], PreparedTool]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from gateway.credentials.connection_secrets import InvalidSecret, check_secret, 
 from gateway.credentials.origins import get_origin, list_origins
 from gateway.credentials.subject_token import sign_subject
 from gateway.credentials.token_endpoint import _parse_lifetime
-from gateway.executors.http.credentials import set_cookie, set_header, set_query_parameter
 from gateway.executors.http.request_builder import BuiltRequest
+from gateway.executors.remote.credentials import set_cookie, set_header, set_query_parameter
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 

@@ -7,9 +7,10 @@ import pytest
 from core import http
 from core.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
-from gateway.executors.http import circuit_breaker, retry_budget, sending
-from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.http import retry_budget, sending
 from gateway.executors.http.sending import SendingRules
+from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from tests.support.loops import for_each
 

@@ -6,8 +6,8 @@ import pytest
 
 from core.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
-from gateway.executors.http.call_limits import InFlightCalls, limit_calls
 from gateway.executors.http.retry_budget import RetryBudget
+from gateway.executors.remote.call_limits import InFlightCalls, limit_calls
 from registry.catalog.connections import ConnectionConfig
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from gateway.contracts.errors import UpstreamBusyError
-from gateway.executors.http import circuit_breaker
-from gateway.executors.http.circuit_breaker import CircuitBreaker, CircuitState
+from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote.circuit_breaker import CircuitBreaker, CircuitState
 
 
 class Clock:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from threading import Lock
 
-from gateway.executors.http.not_applied_errors import build_circuit_open_error
+from gateway.executors.remote.not_applied_errors import build_circuit_open_error
 
 WINDOW_SECONDS = 30
 MIN_CALLS = 20

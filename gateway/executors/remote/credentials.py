@@ -12,7 +12,7 @@ from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 from core.deadlines import Deadline
 from gateway.credentials import client_credentials, connection_secrets, subject_token, token_endpoint, user_grants
 from gateway.credentials.origins import get_origin
-from gateway.executors.http.built_request import BuiltRequest
+from gateway.executors.remote.built_request import BuiltRequest
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection

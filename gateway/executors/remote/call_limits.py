@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from threading import Condition
 
 from core.deadlines import Deadline
-from gateway.executors.http.not_applied_errors import build_busy_error
+from gateway.executors.remote.not_applied_errors import build_busy_error
 from registry.catalog.connections import ConnectionConfig
 
 WAIT_SECONDS = 0.5
