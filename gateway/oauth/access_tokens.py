@@ -23,7 +23,7 @@ def generate_token(_: Any) -> str:
 def verify(token: str, *, at: datetime) -> VerifiedKey | None:
     """Return the key whose rights an access token has, or None if the token is not valid. At most three queries.
 
-    Guessing costs no queries. Nothing is remembered, so a token that is revoked ends at once.
+    Guessing costs no queries. Tokens are not remembered, so one that is revoked, or whose key is, ends at once.
     """
     if len(token) > MAX_LENGTH or not token.isprintable() or not key_verification.is_ours(token):
         return None
@@ -32,7 +32,9 @@ def verify(token: str, *, at: datetime) -> VerifiedKey | None:
     ).first()
     if row is None or row.resource != [resource.get_identifier()]:
         return None
-    links = SignedInApplication.objects.filter(application_id=row.application_id, user_id=row.user_id)
+    links = SignedInApplication.objects.filter(
+        application_id=row.application_id, user_id=row.user_id, key__revoked_at=None, key__client__is_active=True
+    )
     key_id = links.values_list("key_id", flat=True).first()
     key = key_verification.get_by_id(key_id) if key_id is not None else None
     if key is not None:
