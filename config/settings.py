@@ -243,6 +243,10 @@ GATEWAY_OAUTH = env.read_boolean("GATEWAY_OAUTH", default=False)
 GATEWAY_URL = env.read_url(
     "GATEWAY_URL", example="https://gateway.acme.com", required_for="GATEWAY_OAUTH" if GATEWAY_OAUTH else ""
 ).rstrip("/")
+if GATEWAY_OAUTH and urlsplit(GATEWAY_URL).path:  # its metadata would be at another address (RFC 8414, RFC 9728)
+    raise env.InvalidSetting(
+        "GATEWAY_URL", "has a path, but GATEWAY_OAUTH is on", "one such as https://gateway.acme.com"
+    )
 OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth2_provider.Application"  # the default, which migrations read here
 OAUTH2_PROVIDER = {
     "OAUTH2_SERVER_CLASS": "oauthlib.oauth2.WebApplicationServer",  # no other grants

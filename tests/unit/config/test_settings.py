@@ -294,6 +294,9 @@ def test_sign_in_needs_the_address_of_the_gateway() -> None:
     sentence = "is not set, but GATEWAY_OAUTH is on; set it to a full URL, such as https://gateway.acme.com."
     assert str(error.value) == f"GATEWAY_URL {sentence}"
 
+    with pytest.raises(InvalidSetting, match="GATEWAY_URL has a path, but GATEWAY_OAUTH is on;"):
+        read_settings(PRODUCTION | {"GATEWAY_OAUTH": "on", "GATEWAY_URL": "https://acme.com/gateway"})
+
 
 def test_every_variable_has_an_invalid_value_in_this_test() -> None:
     assert {name for name, _, _ in INVALID} == find_variables_in_settings()
