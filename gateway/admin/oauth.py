@@ -23,7 +23,13 @@ Application._meta.verbose_name, Application._meta.verbose_name_plural = "OAuth a
 
 
 class ApplicationForm(forms.ModelForm[Application]):
-    """Checks the redirect URIs."""
+    """Requires a name and redirect URIs, without which nobody can sign in."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name in ("name", "redirect_uris"):
+            if name in self.fields:  # who may only look has no fields
+                self.fields[name].required = True
 
     def clean_redirect_uris(self) -> str:
         """Return the URIs, one a line. Raises ValidationError for one to which no browser may be sent."""
@@ -35,10 +41,7 @@ class ApplicationForm(forms.ModelForm[Application]):
 
 @admin.register(Application)
 class ApplicationAdmin(base.ModelAdmin[Application]):
-    empty = (
-        "No application is known. Most describe themselves when a user first signs in. Add one that cannot, and give "
-        "it the client ID."
-    )
+    empty = "Most applications describe themselves when a user lets them in. Add one that cannot."
     form = ApplicationForm
     list_display = ["name", "client_id", "registration_source", "created"]
     list_filter = ["registration_source"]

@@ -602,6 +602,8 @@ def test_admin_registers_an_application(oauth: None, user: User, admin_client: H
     url = "/admin/oauth2_provider/application/add/"
     refused = admin_client.post(url, {"name": "Desk", "redirect_uris": "http://desk.example.com/callback"})
     assert "must begin with https://" in refused.content.decode()
+    admin_client.post(url, {"name": "", "redirect_uris": ""})
+    assert not Application.objects.exists()
 
     admin_client.post(url, {"name": "Desk", "redirect_uris": f"{REDIRECT_URI}\nhttp://localhost:1/callback"})
 
