@@ -24,6 +24,7 @@ POLICIES = {
     "/api/v1/files/": f"{DENY_ALL}; sandbox",
     "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
+    "/oauth/": f"{SAME_HOST}; form-action 'self'",
     "/chat/api/": DENY_ALL,
     "/chat/": f"{CHAT} 'none'",
 }
@@ -32,14 +33,15 @@ POLICIES = {
 def content_security(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Add the Content-Security-Policy header to every response."""
+    """Add the Content-Security-Policy header to every response, unless its view has set one."""
     panel = f"{CHAT} {' '.join(settings.CHAT_FRAME_ANCESTORS or [SELF])}"
     pages = ((CHAT_PANEL, panel), *POLICIES.items())
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
         path = request.path_info
-        response.headers[HEADER] = next((policy for start, policy in pages if path.startswith(start)), DENY_ALL)
+        policy = next((policy for start, policy in pages if path.startswith(start)), DENY_ALL)
+        response.headers.setdefault(HEADER, policy)
         return response
 
     return middleware

@@ -223,9 +223,14 @@ def read_ports(name: str, *, default: str) -> list[int]:
     return [int(port) for port in ports]
 
 
-def read_url(name: str, *, example: str) -> str:
-    """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key."""
+def read_url(name: str, *, example: str, required_for: str = "") -> str:
+    """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key.
+
+    `required_for` says what cannot be used without it.
+    """
     url = _read_text(name)
+    if required_for and not url:
+        raise InvalidSetting(name, f"is not set, but {required_for} is on", f"a full URL, such as {example}")
     parts = split_url(url)
     if url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
         raise InvalidSetting(name, "is not a full URL", f"one that begins with http:// or https://, such as {example}")

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
+    "oauth2_provider",  # its endpoints exist only if GATEWAY_OAUTH is on
     "axes",  # before the last app with models, after which the roles get their permissions (gateway/apps.py)
     "django.contrib.sessions",
     "django.contrib.messages",
@@ -193,6 +194,8 @@ LOGGING = {
         "django.request": {"level": "ERROR"},  # every 4xx has an envelope and an event already
         "psycopg.pool": {"level": "ERROR"},  # at WARNING it logs two lines per second while the database is away
         "axes": {"level": "CRITICAL"},  # gateway/sign_in logs failed sign-ins
+        "oauth2_provider": {"level": "WARNING"},  # at DEBUG it logs authorization codes
+        "oauthlib": {"level": "WARNING"},  # at DEBUG it logs tokens
         "mcp": {"level": "WARNING"},  # at INFO it logs four lines per request
         "httpx2": {"level": "WARNING"},  # at INFO it logs URLs with their query strings
         "celery.app.trace": {"level": "WARNING"},  # at INFO it logs two lines per message
@@ -229,7 +232,50 @@ AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # else somebody could loc
 AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ADMIN = False  # gateway/admin/failed_sign_ins.py has the list
 AXES_VERBOSE = False
-SILENCED_SYSTEM_CHECKS = ["axes.W002"]  # it asks for AxesMiddleware; RefusalMiddleware takes its place
+SILENCED_SYSTEM_CHECKS = [
+    "axes.W002",  # it asks for AxesMiddleware; RefusalMiddleware takes its place
+    "oauth2_provider.W008",  # it refuses every http:// redirect; programs on the user's machine need http://127.0.0.1
+]
+
+# Sign-in of MCP clients (gateway/oauth): authorization code with PKCE, refresh tokens with rotation, public clients.
+GATEWAY_OAUTH = env.read_boolean("GATEWAY_OAUTH", default=False)
+# Where browsers find the gateway: end users sign in to upstreams there, and stored files have their address there.
+GATEWAY_URL = env.read_url(
+    "GATEWAY_URL", example="https://gateway.acme.com", required_for="GATEWAY_OAUTH" if GATEWAY_OAUTH else ""
+).rstrip("/")
+if GATEWAY_OAUTH and urlsplit(GATEWAY_URL).path:  # its metadata would be at another address (RFC 8414, RFC 9728)
+    raise env.InvalidSetting(
+        "GATEWAY_URL", "has a path, but GATEWAY_OAUTH is on", "one such as https://gateway.acme.com"
+    )
+OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth2_provider.Application"  # the default, which migrations read here
+OAUTH2_PROVIDER = {
+    "OAUTH2_SERVER_CLASS": "oauthlib.oauth2.WebApplicationServer",  # no other grants
+    "OAUTH2_VALIDATOR_CLASS": "gateway.oauth.validator.PublicClientValidator",
+    "ACCESS_TOKEN_GENERATOR": "gateway.oauth.access_tokens.generate_token",  # refresh tokens, too
+    "SCOPES": {"mcp": "Use the tools"},
+    "DEFAULT_SCOPES": ["mcp"],
+    "OIDC_ISS_ENDPOINT": GATEWAY_URL,
+    "OAUTH2_RESPONSE_TYPES_SUPPORTED": ["code"],
+    "OAUTH2_GRANT_TYPES_SUPPORTED": ["authorization_code", "refresh_token"],
+    "OAUTH2_TOKEN_ENDPOINT_AUTH_METHODS_SUPPORTED": ["none"],
+    "AUTHORIZATION_CODE_EXPIRE_SECONDS": 60,
+    "ACCESS_TOKEN_EXPIRE_SECONDS": 3600,
+    "REFRESH_TOKEN_EXPIRE_SECONDS": 30 * 86_400,
+    "REFRESH_TOKEN_REUSE_PROTECTION": True,
+    "ALLOW_LOCALHOST_LOOPBACK": True,  # programs on the user's machine register localhost and listen on any port
+    "CIMD_ENABLED": True,
+    "CIMD_METADATA_FETCHER": "gateway.oauth.client_documents.GuardedFetcher",
+    "CIMD_REGISTRATION_PERMISSION_CLASSES": ["gateway.oauth.client_documents.OnlyForSignedInUsers"],
+    "COMPLIANT_BCP_RFC9700_IMPLICIT_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PASSWORD_GRANT": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_METHOD": True,
+    "COMPLIANT_BCP_RFC9700_ACCESS_TOKEN_TRANSPORT": True,
+    "COMPLIANT_BCP_RFC9700_AUTHZ_RESPONSE_ISS": True,
+    "COMPLIANT_BCP_RFC9700_TOKEN_STORAGE": True,  # tokens are stored as hashes only
+    "COMPLIANT_BCP_RFC9700_REFRESH_TOKEN": True,
+    "COMPLIANT_BCP_RFC9700_REDIRECT_URI_MATCHING": True,
+    "COMPLIANT_BCP_RFC9700_PKCE_REQUIRED": True,
+}
 
 # Batches. If no broker is set, each web process has one in memory and a worker in threads (config/celery.py).
 EMBEDDED_BROKER = CELERY_BROKER_URL.startswith("memory:")
@@ -307,8 +353,8 @@ GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
 GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
-# Where browsers find the gateway: end users sign in to upstreams there, and stored files have their address there.
-GATEWAY_URL = env.read_url("GATEWAY_URL", example="https://gateway.acme.com").rstrip("/")
+# The API client whose keys the applications get that users let in (GATEWAY_OAUTH). Made when it is first needed.
+GATEWAY_OAUTH_CLIENT = env.read_name("GATEWAY_OAUTH_CLIENT", default="mcp")
 # Hours that files are stored which ops return or take.
 GATEWAY_FILE_HOURS = env.read_number("GATEWAY_FILE_HOURS", default=24, least=1, most=env.MAX_HOURS)
 

@@ -107,6 +107,8 @@ SECTIONS = [
         [
             SidebarList("Clients", "apps", "gateway.Client"),
             SidebarList("API keys", "key", "gateway.ApiKey"),
+            SidebarList("Signed-in applications", "devices", "gateway.SignedInApplication"),
+            SidebarList("OAuth applications", "extension", "oauth2_provider.Application"),
             SidebarList("Connections", "hub", "registry.Connection"),
             SidebarList("User grants", "how_to_reg", "gateway.UserGrant"),
             SidebarList("Switches", "toggle_off", "registry.Switch"),

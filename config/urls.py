@@ -24,6 +24,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("readyz", ReadyView.as_view(), name="readyz"),
     path("metrics", MetricsView.as_view(), name="metrics"),
 ]
+if settings.GATEWAY_OAUTH:  # otherwise nothing is advertised: clients that find a sign-in ignore a configured key
+    urlpatterns.append(path("", include("gateway.oauth.urls")))
 if settings.CHAT_URL:  # without it, a proxy sends /chat/ to the chat's process
     urlpatterns.append(path("chat/", RedirectView.as_view(url=settings.CHAT_URL), name="chat"))
 

@@ -4,10 +4,13 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
+from django.contrib.auth.models import User
+
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
 from chat.conversations import subject_rows as chat_subject_rows
+from chat.models import Profile as ChatProfile
 from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
@@ -24,6 +27,7 @@ from gateway.executors import embedded, example
 from gateway.executors.embedded import Handler
 from gateway.jobs import retention, runner, subject_data, write_check
 from gateway.jobs.runner import Job
+from gateway.oauth import sign_ins
 from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
@@ -64,6 +68,7 @@ PERIODIC_JOBS = (
     Job(retention.delete_sessions, timedelta(hours=1)),
     Job(retention.delete_sign_ins, timedelta(minutes=5)),
     Job(retention.delete_user_sign_ins, timedelta(minutes=5)),
+    Job(retention.delete_oauth_tokens, timedelta(hours=1)),
     Job(retention.delete_stored_files, timedelta(minutes=5)),
     Job(retention.delete_figures, timedelta(hours=1)),
     Job(retention.delete_events, timedelta(minutes=10)),
@@ -106,12 +111,19 @@ ADMIN_PAGES = (
 )
 
 
+def get_subject(user: User) -> str:
+    """Return the subject of a user: that of the chat profile, or the user name without one."""
+    subject = ChatProfile.objects.filter(user=user).values_list("subject", flat=True).first()
+    return subject or user.get_username()
+
+
 def connect() -> None:
     """Hand each table to the module that works on it."""
     poller.set_functions(POLLED_FUNCTIONS)
     cache.set_warmers(CATALOG_WARMERS)
     runner.set_jobs(PERIODIC_JOBS)
     site.set_pages(ADMIN_PAGES)
+    sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
     mcp_server.set_lister(executors.list_mcp_server)

@@ -19,12 +19,16 @@ class KeyAuthentication(BaseAuthentication):
         scheme, _, token = request._request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "bearer" or not token:
             raise _build_unauthenticated_error("Send an API key as Authorization: Bearer <key>.")
-        key = key_verification.verify(token.strip())
+        key = self.find_key(token.strip())
         if key is None:
             raise _build_unauthenticated_error(
                 "The API key is not valid: unknown, expired or revoked. Ask for a new one."
             )
         return None, key
+
+    def find_key(self, token: str) -> VerifiedKey | None:
+        """Return the key that a bearer token stands for, None if it is not valid."""
+        return key_verification.verify(token)
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"

@@ -81,6 +81,11 @@ def get_by_id(id: int) -> VerifiedKey | None:
     return verified_key
 
 
+def record_use(key: VerifiedKey) -> None:
+    """Note that a key was used now, for a request that did not send it. `refresh_verified_keys` saves it."""
+    _cache.last_used[key.id] = time.time()
+
+
 def refresh_verified_keys() -> None:
     """Drop verified keys that were changed or revoked, and save when keys were last used.
 
@@ -163,7 +168,8 @@ def build_plaintext(prefix: str, secret: str) -> str:
     return f"{prefix}_{secret}{_compute_check(f'{prefix}_{secret}')}"
 
 
-def _is_ours(plaintext: str) -> bool:
+def is_ours(plaintext: str) -> bool:
+    """Return whether a text was made by `build_plaintext`. Costs no query."""
     check = _compute_check(plaintext[:-CHECK_LENGTH])
     return hmac.compare_digest(check.encode(), plaintext[-CHECK_LENGTH:].encode())
 
@@ -173,7 +179,7 @@ def _compute_check(text: str) -> str:
 
 
 def _load_key(plaintext: str, token_hash: bytes) -> VerifiedKey | None:
-    if not _is_ours(plaintext) or time.monotonic() - _cache.misses.get(token_hash, 0.0) < MISS_CACHED_SECONDS:
+    if not is_ours(plaintext) or time.monotonic() - _cache.misses.get(token_hash, 0.0) < MISS_CACHED_SECONDS:
         return None
     row = ApiKey.objects.select_related("client").filter(prefix=plaintext[:PREFIX_LENGTH]).first()
     if (

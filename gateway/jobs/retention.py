@@ -8,6 +8,7 @@ from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
+from oauth2_provider.models import clear_expired
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
 from core.sign_in_throttle import KNOWN_ADDRESS_AGE
@@ -52,6 +53,12 @@ def delete_sign_ins(at: datetime) -> bool:
 def delete_user_sign_ins(at: datetime) -> bool:
     """Delete sign-ins of end users whose states have expired long ago."""
     return _delete_expired(SignIn.objects.filter(created_at__lt=at - USER_SIGN_INS_KEPT), oldest="created_at")
+
+
+def delete_oauth_tokens(_: datetime) -> bool:
+    """Delete expired access tokens, refresh tokens and authorization codes. Returns False: all of them at once."""
+    clear_expired()
+    return False
 
 
 def delete_stored_files(at: datetime) -> bool:

@@ -4,24 +4,38 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 import orjson
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core import strict_json
 from core.strict_json import NotStrictJSON
+from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import InvalidRequestError
 from gateway.mcp_server import json_rpc, origin
 from gateway.mcp_server.caller_source import SOURCE, McpCall
 from gateway.mcp_server.sync_bridge import SyncBridge
+from gateway.oauth import access_tokens, resource
 from gateway.request_context import Caller
 
 T = TypeVar("T")
 
 REALM = 'Bearer realm="Tool Gateway"'
 WITH_INSTRUCTIONS = frozenset({"initialize", "server/discover"})
+
+
+class McpAuthentication(KeyAuthentication):
+    """Authenticate Bearer keys, and access tokens if users may let in applications (GATEWAY_OAUTH)."""
+
+    def find_key(self, token: str) -> VerifiedKey | None:
+        """Return the key that a bearer token stands for, None if it is not valid."""
+        if settings.GATEWAY_OAUTH and token.startswith(access_tokens.PREFIX):
+            return access_tokens.verify(token, at=timezone.now())
+        return super().find_key(token)
 
 
 class McpView(GatewayView):
@@ -32,6 +46,7 @@ class McpView(GatewayView):
     """
 
     http_method_names = ["post"]
+    authentication_classes = [McpAuthentication]
     has_routing = True
     admits_later = True
 
@@ -72,10 +87,15 @@ class McpView(GatewayView):
         error = self.to_api_error(exc)
         headers = dict(error.headers)
         if error.status == 401:
-            headers["WWW-Authenticate"] = REALM
+            headers["WWW-Authenticate"] = build_challenge()
         status = 400 if error.status == 403 and error.reason != origin.REASON else error.status
         body = orjson.dumps(json_rpc.build_error_body(error))
         return HttpResponse(body, status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
+
+
+def build_challenge() -> str:
+    """Return the header WWW-Authenticate of a 401. It says where a client may sign in, if it may (RFC 9728)."""
+    return f'{REALM}, resource_metadata="{resource.get_metadata_url()}"' if settings.GATEWAY_OAUTH else REALM
 
 
 class _RequestSource:

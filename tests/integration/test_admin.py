@@ -38,7 +38,7 @@ READ_ONLY = {
         "registry.OpEmbedding",
     ),
     "axes.AccessAttempt",
-    "gateway.StoredFile",
+    *("gateway.StoredFile", "gateway.SignedInApplication"),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
 }
 

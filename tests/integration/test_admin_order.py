@@ -31,6 +31,7 @@ PROJECT_MODELS = [
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.
 OWNED_BY_SERVICES = [
     *("Release", "Activation", "IdempotencyRecord", "UsedConfirmation", "OperationEvent", "Edge", "StoredFile"),
+    "SignedInApplication",
 ]
 
 

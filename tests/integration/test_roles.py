@@ -52,6 +52,7 @@ ACTIONS = {
     ("registry.Op", "export_csv"): "AE",
     ("analytics.AuditEntry", "take_back"): "AE",
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
+    ("gateway.SignedInApplication", "revoke"): "A",
     **{
         (label, action): "A"
         for label in set(MODELS_BY_ROLES[OWNED]) - {"workspace.Membership"}
@@ -192,7 +193,8 @@ def test_every_model_belongs_to_one_area() -> None:
         model._meta.label_lower for app in PROJECT_APPS for model in apps.get_app_config(app).get_models()
     ]
 
-    assert sorted(listed_models) == sorted([*project_models, "auth.user", "auth.group", "axes.accessattempt"])
+    others = ["auth.user", "auth.group", "axes.accessattempt", "oauth2_provider.application"]
+    assert sorted(listed_models) == sorted([*project_models, *others])
 
 
 def test_every_role_has_a_group_with_its_permissions(db: None) -> None:

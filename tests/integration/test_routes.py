@@ -11,6 +11,7 @@ from django.test import Client as HttpClient
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import GatewayView, PublicView
 from gateway.models import Batch, Client, Scope, StoredFile
 from registry.models import Release
@@ -154,8 +155,9 @@ def test_every_view_keeps_the_shared_checks() -> None:
         assert issubclass(view, PublicView) != is_guarded, route
         if is_guarded:
             # A view that overrides one of these no longer has the shared checks.
-            for name in ("initial", "dispatch", "authentication_classes", "permission_classes", "throttle_classes"):
+            for name in ("initial", "dispatch", "permission_classes", "throttle_classes"):
                 assert name not in vars(view), (route, name)
+            assert all(issubclass(each, KeyAuthentication) for each in view.authentication_classes), route
 
 
 @pytest.mark.parametrize("route", GUARDED)

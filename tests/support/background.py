@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gateway.executors.mcp import definition_check
 from registry.imports import drift, import_job
 
 
@@ -14,5 +15,5 @@ def background_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(name: str, work: Callable[[], object]) -> None:
         work()
 
-    for module in (drift, import_job):
+    for module in (drift, import_job, definition_check):
         monkeypatch.setattr(module, "run_in_background", run)

@@ -60,6 +60,7 @@ MODELS_BY_ROLES = {
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     CALLS: [
         "gateway.StoredFile",
+        "gateway.SignedInApplication",
         "gateway.IdempotencyRecord",
         "gateway.UsedConfirmation",
         "gateway.Batch",
@@ -82,7 +83,10 @@ MODELS_BY_ROLES = {
         "workspace.ProjectCalendar",
         "workspace.Membership",
     ],
-    FULL: ["workspace.Profile", "chat.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"],
+    FULL: [
+        *("workspace.Profile", "chat.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"),
+        "oauth2_provider.Application",
+    ],
 }
 
 

@@ -61,6 +61,8 @@ INVALID = [
     ("GATEWAY_KEY_PEPPER", "hunter2", f"is too short; {SECRET}"),
     ("GATEWAY_ENCRYPTION_KEYS", "hunter2", f"has a value that is not a Fernet key; {ENCRYPTION_KEYS}"),
     ("GATEWAY_URL", "gateway.acme.com/?key=hunter2", GATEWAY),
+    ("GATEWAY_OAUTH", "maybe", "is 'maybe'; set it to true or false."),
+    ("GATEWAY_OAUTH_CLIENT", "my client", "is 'my client'; set it to a name without spaces, such as mcp."),
     ("GATEWAY_FILE_HOURS", "0", "is '0'; set it to a whole number from 1 to 876000, such as 24."),
     ("ALLOWED_HOSTS", "", f"is not set; {HOSTS}"),
     ("ALLOWED_HOSTS", " , ", f"is not set; {HOSTS}"),
@@ -295,6 +297,17 @@ def test_no_module_reads_variables_around_the_functions_that_check_them() -> Non
         "serve_shop.py: os.environ",  # likewise
         "addresses.py: import environ",  # its parser of database URLs
     }
+
+
+def test_sign_in_needs_the_address_of_the_gateway() -> None:
+    with pytest.raises(InvalidSetting) as error:
+        read_settings(PRODUCTION | {"GATEWAY_OAUTH": "on"})
+
+    sentence = "is not set, but GATEWAY_OAUTH is on; set it to a full URL, such as https://gateway.acme.com."
+    assert str(error.value) == f"GATEWAY_URL {sentence}"
+
+    with pytest.raises(InvalidSetting, match="GATEWAY_URL has a path, but GATEWAY_OAUTH is on;"):
+        read_settings(PRODUCTION | {"GATEWAY_OAUTH": "on", "GATEWAY_URL": "https://acme.com/gateway"})
 
 
 def test_every_variable_has_an_invalid_value_in_this_test() -> None:

@@ -1,0 +1,82 @@
+"""Applications that nobody registered: their id is the URL of a document about them (client ID metadata documents)."""
+
+import json
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.urls import reverse
+from oauth2_provider.cimd import CIMDError, _effective_max_age, _validate_client_id_url
+
+from core import http
+from core.deadlines import Deadline
+from gateway.oauth.redirect_uris import find_redirect_problem
+
+log = logging.getLogger(__name__)
+
+FETCH_MS = 5_000
+MAX_BYTES = 16_384
+MAX_REDIRECT_URIS = 50
+
+
+class OnlyForSignedInUsers:
+    """Fetch documents on the page that asks a user who is signed in. Nobody else can make the gateway fetch one."""
+
+    def has_permission(self, request: Any, client_id: str) -> bool:
+        """Return whether the request is for that page, which requires a sign-in before it reads the client's id."""
+        path: str = urlsplit(request.uri).path
+        return path == reverse("oauth2_provider:authorize")
+
+
+class GuardedFetcher:
+    """Fetches a document with our guarded HTTP: public addresses only, no redirects, a small body."""
+
+    def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
+        """Return the document, and the seconds for which it holds. Raises CIMDError."""
+        try:
+            return self._fetch(client_id)
+        except CIMDError as error:
+            log.warning("oauth.document_refused host=%s reason=%s", urlsplit(client_id).hostname, error)
+            raise
+
+    def _fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
+        _validate_client_id_url(client_id)
+        try:
+            response = http.request(
+                "GET",
+                client_id,
+                headers={"accept": "application/json, application/*+json"},
+                deadline=Deadline.after(milliseconds=FETCH_MS),
+                max_bytes=MAX_BYTES,
+                follow_redirects=False,  # the document would be that of another URL
+                allow=(),  # whoever asks for a sign-in chooses the URL
+            )
+        except http.OutgoingError as error:
+            raise CIMDError(f"{type(error).__name__}") from None
+        document = _parse_document(response)
+        _check_redirect_uris(document)
+        return document, _effective_max_age(response.headers.get("cache-control"))
+
+
+def _parse_document(response: http.Response) -> dict[str, Any]:
+    if response.status != 200:
+        raise CIMDError(f"status_{response.status}")
+    media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not media_type.startswith("application/") or not media_type.endswith(("/json", "+json")):
+        raise CIMDError("not_json")
+    try:
+        document = json.loads(response.body)
+    except (ValueError, RecursionError):
+        raise CIMDError("not_json") from None
+    if not isinstance(document, dict):
+        raise CIMDError("not_an_object")
+    return document
+
+
+def _check_redirect_uris(document: dict[str, Any]) -> None:
+    """Raise CIMDError for redirect URIs that are not registered in the admin either. The rest DOT checks."""
+    uris = document.get("redirect_uris")
+    if not isinstance(uris, list) or len(uris) > MAX_REDIRECT_URIS:
+        raise CIMDError("redirect_uris")
+    if any(not isinstance(uri, str) or find_redirect_problem(uri) for uri in uris):
+        raise CIMDError("redirect_uris")

@@ -1,0 +1,79 @@
+"""Letting an application in, and ending its access."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
+
+from gateway.clients import api_keys
+from gateway.models import ApiKey, Client, SignedInApplication
+
+log = logging.getLogger(__name__)
+
+KEY_NAME_LENGTH = 100
+
+
+def _get_username(user: User) -> str:
+    return user.get_username()
+
+
+_get_subject: Callable[[User], str] = _get_username
+
+
+def set_subject_finder(finder: Callable[[User], str]) -> None:
+    """Set the function that returns the subject of a user."""
+    global _get_subject
+    _get_subject = finder
+
+
+@transaction.atomic
+def let_in(application: Application, user: User, *, at: datetime) -> SignedInApplication:
+    """Give an application access for a user, with a key that is bound to the user's subject.
+
+    The key is that of the last time if it is still valid for the same subject. Otherwise the tokens of the last time
+    end and a new key is made. Raises SubjectNotAllowed if no key can be bound to the subject.
+    """
+    User.objects.select_for_update().get(pk=user.pk)  # a second click waits, and finds the row of the first one
+    client, _ = Client.objects.get_or_create(name=settings.GATEWAY_OAUTH_CLIENT, defaults={"confirms": True})
+    subject = _get_subject(user)
+    link = SignedInApplication.objects.select_related("key").filter(application=application, user=user).first()
+    if link is not None:
+        if _is_usable(link.key, client, subject, at):
+            return link
+        end_access(link, at=at)
+        link.delete()
+    key, _ = api_keys.issue(client=client, by=user.get_username(), name=_build_key_name(application), subject=subject)
+    log.info("oauth.let_in application=%s user=%s key=%s", application.pk, user.pk, key.prefix)
+    return SignedInApplication.objects.create(application=application, user=user, key=key)
+
+
+def may_continue(application: Application, user: User, *, at: datetime) -> bool:
+    """Return whether an application still has access for a user: both exist, and the key is valid."""
+    link = SignedInApplication.objects.select_related("key__client").filter(application=application, user=user).first()
+    return link is not None and user.is_active and link.key.client.is_active and _is_valid(link.key, at)
+
+
+@transaction.atomic
+def end_access(link: SignedInApplication, *, at: datetime) -> None:
+    """Delete the tokens of an application for a user, and revoke its key."""
+    for model in (RefreshToken, AccessToken, Grant):
+        model.objects.filter(application_id=link.application_id, user_id=link.user_id).delete()
+    api_keys.revoke(link.key, at=at)
+    log.info("oauth.ended application=%s user=%s key=%s", link.application_id, link.user_id, link.key.prefix)
+
+
+def _is_usable(key: ApiKey, client: Client, subject: str, at: datetime) -> bool:
+    return key.client_id == client.pk and key.subject == subject and _is_valid(key, at)
+
+
+def _is_valid(key: ApiKey, at: datetime) -> bool:
+    return key.revoked_at is None and (key.expires_at is None or key.expires_at > at)
+
+
+def _build_key_name(application: Application) -> str:
+    name = str(application)
+    return name if len(name) <= KEY_NAME_LENGTH else f"{name[: KEY_NAME_LENGTH - 1]}…"
