@@ -20,12 +20,13 @@ from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
 from gateway.demo import activity
 from gateway.jobs import runner
-from gateway.models import Client, StoredFile, UsedConfirmation, UserGrant
+from gateway.models import ApiKey, Client, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
 from registry.models import Connection, OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, role_matrix
 from tests.support.browser_users import BrowserUser
+from tests.support.oauth_client import register_application
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, run_server
@@ -135,7 +136,9 @@ def _rows(server: Server) -> dict[str, Any]:
     Assignment.objects.create(flag=flag.key, variant="gateway", cohort="pilot", subject="demo-user", time=at)
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.first(), op="onto.task.delete", used_at=at)
     create_remote_rows(at)
-    ChatProfile.objects.create(user=User.objects.order_by("pk")[0], subject="demo-user")
+    user, key = User.objects.order_by("pk")[0], ApiKey.objects.order_by("pk")[0]
+    ChatProfile.objects.create(user=user, subject="demo-user")
+    SignedInApplication.objects.create(application=register_application(), user=user, key=key)
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile
