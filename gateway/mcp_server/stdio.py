@@ -45,10 +45,11 @@ class _StdioSource:
 
     def __init__(self, plaintext: str, meta: dict[str, str]) -> None:
         self._plaintext, self._meta = plaintext, meta
+        self._key = self._verify_key()
         self._trace = _start_trace()
 
     def open_call(self) -> McpCall:
-        key = self._verify_key()
+        self._key = key = self._verify_key()
         self._trace = trace = _start_trace()
         logs.trace.set(trace.id)
         decision = rate_limit.take(key)
@@ -60,7 +61,7 @@ class _StdioSource:
         return McpCall(caller, trace)
 
     def open_unchecked(self) -> McpCall:
-        return McpCall(Caller(self._verify_key()), self._trace, in_cohorts=False)
+        return McpCall(Caller(self._key), self._trace, in_cohorts=False)  # the key may have been revoked
 
     def check_arguments(self, arguments: dict[str, Any]) -> None:
         try:
