@@ -9,6 +9,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, ImageContent, ResourceLink, TextContent
 
+from gateway.credentials import connection_secrets
 from gateway.executors.mcp import session
 from gateway.models import StoredFile
 from registry.catalog import connections
@@ -131,6 +132,26 @@ def test_resources_are_read_like_tools(live_catalog: object, api: Api) -> None:
 
     close_sessions()
     server.stop()
+
+
+def test_credentials_are_sent_and_never_repeated(api: Api, notes: McpUpstream) -> None:
+    Connection.objects.update_or_create(name="notes", defaults={"auth": "bearer"})
+    connection_secrets.set_secret(Connection.objects.get(name="notes"), "token", "canary-token-7f3a91c0")
+    connections.clear_connections()
+
+    def repeat(_: Any) -> CallToolResult:
+        sent = notes.headers[-1]["authorization"]
+        return CallToolResult(content=[TextContent(type="text", text=sent)], structured_content={"sent": sent})
+
+    def fail(_: Any) -> CallToolResult:
+        raise MCPError(INVALID_PARAMS, f"I was sent {notes.headers[-1]['authorization']}")
+
+    notes.handlers["read"] = repeat
+    assert api.exec(READ)["result"] == {"sent": "***"}
+    notes.handlers["read"] = fail
+    error = api.exec(READ)["error"]
+    assert error["details"]["upstream"]["message"] == "I was sent ***"
+    assert notes.headers[-1]["authorization"] == "Bearer canary-token-7f3a91c0"
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------

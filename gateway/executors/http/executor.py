@@ -7,9 +7,9 @@ from core.database_pool import return_connection
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError, build_outcome_unknown_error
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.executors.http import answer, error_mapping, request_builder, secret_redaction, sending
+from gateway.executors.http import answer, error_mapping, request_builder, sending
 from gateway.executors.http.sending import SendingRules
-from gateway.executors.remote import credentials, stored_files, transport_errors, upstream_headers
+from gateway.executors.remote import credentials, secret_redaction, stored_files, transport_errors, upstream_headers
 from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import definition_check
 from gateway.executors.mcp.prepared_tool import PreparedTool
-from gateway.executors.remote import credentials, upstream_headers
+from gateway.executors.remote import credentials, secret_redaction, upstream_headers
 from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
@@ -36,9 +36,11 @@ class McpExecutor:
         # Fetching a token reads and writes rows, so the thread keeps its place.
         if prepared.config.transport == Connection.Transport.STDIO:
             return prepared
-        request = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
-        request = request.with_headers(upstream_headers.build_headers(work, prepared.config))
-        return replace(prepared, headers=dict(credentials.apply_credentials(request, work, prepared.config).headers))
+        built = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
+        built = built.with_headers(upstream_headers.build_headers(work, prepared.config))
+        signed = credentials.apply_credentials(built, work, prepared.config)
+        secrets = tuple(secret_redaction.find_secrets(built, signed))
+        return replace(prepared, headers=dict(signed.headers), secrets=secrets)
 
     def apply(self, work: UpstreamCall, prepared: PreparedTool) -> UpstreamResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.

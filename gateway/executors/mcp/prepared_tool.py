@@ -19,3 +19,4 @@ class PreparedTool:
     is_write: bool
     session_of: str = ""
     headers: dict[str, str] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()  # in the headers, the longest first

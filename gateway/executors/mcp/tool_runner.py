@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from core import event_loop
@@ -15,7 +16,7 @@ from gateway.executors.base import UpstreamCall
 from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import ToolCall
-from gateway.executors.remote import circuit_breaker, credentials
+from gateway.executors.remote import circuit_breaker, credentials, secret_redaction
 from gateway.executors.remote.call_limits import limit_calls
 
 
@@ -46,8 +47,18 @@ def _call(work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], Pr
             prepared = authorize()
         call = _send(work, prepared)
     if call.result is not None:
-        return call.result
+        return _redact(call.result, prepared.secrets)
+    if isinstance(call.error, MCPError):
+        message = secret_redaction.redact_text(call.error.message, prepared.secrets)
+        call.error = MCPError(call.error.code, message)
     raise call_errors.to_api_error(call, prepared.config, is_write=prepared.is_write)
+
+
+def _redact(result: CallToolResult, secrets: tuple[str, ...]) -> CallToolResult:
+    """Return a result without the credentials that were sent, which debugging servers repeat."""
+    text = result.model_dump_json(by_alias=True)
+    redacted = secret_redaction.redact_text(text, secrets)
+    return result if redacted == text else CallToolResult.model_validate_json(redacted, by_name=False)
 
 
 def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:

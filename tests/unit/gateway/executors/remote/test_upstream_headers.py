@@ -10,8 +10,8 @@ from pytest_django.fixtures import Settings
 from core.deadlines import Deadline
 from core.http import Response
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http.secret_redaction import redact_response
 from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.secret_redaction import redact_response
 from gateway.executors.remote.upstream_headers import build_headers
 from registry.catalog.connections import ConnectionConfig
 from registry.catalog.model import FULL_VISIBILITY
