@@ -31,7 +31,6 @@ from tests.support.run_folder import get_run_folder
 
 pytest_plugins = [
     "tests.support.background",
-    "tests.support.coroutines",
     "tests.support.fake_internet",
     "tests.support.fake_llm",
     "tests.support.chat",

@@ -1,8 +1,8 @@
 """Servers with people of every role, and a browser for each person."""
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, nullcontext
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ from gateway.models import ApiKey, Client, SignedInApplication, StoredFile, Used
 from registry.drafts import switch_service
 from registry.models import Connection, OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
-from tests.support import browser_users, role_matrix
+from tests.support import browser_users, playwright_loop, role_matrix
 from tests.support.browser_users import BrowserUser
 from tests.support.oauth_client import register_application
 from tests.support.servers import stores
@@ -36,6 +36,13 @@ from workspace.demo import DEMO_PROJECT_ID
 __all__ = ["serve", "set_up_store", "store"]  # fixtures
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    """Show Playwright's loop only to tests with a browser."""
+    with playwright_loop.visible() if item.get_closest_marker("browser") else nullcontext():
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Debian's Chromium, without a window."""
@@ -44,10 +51,12 @@ def browser() -> Iterator[Browser]:
         pytest.skip("Chromium was not found: install Debian's package chromium, or name one in CHROMIUM")
     # Playwright runs a loop in this thread, and Django would take each query for one from inside of it.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=browser_users.FLAGS)
-        yield running
+    playwright = sync_playwright().start()
+    running = playwright.chromium.launch(executable_path=path, args=browser_users.FLAGS)
+    yield running
+    with playwright_loop.visible():  # this ends after the last test, which may be one without a browser
         running.close()
+        playwright.stop()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
 
 

@@ -23,7 +23,7 @@ from analytics.rollout.flags import FlagKey
 from chat.models import Conversation, Message, Profile
 from gateway.clients import api_keys
 from gateway.models import Client
-from tests.support import browser_users, http_servers
+from tests.support import browser_users, http_servers, playwright_loop
 from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
 from tests.support.http_servers import build_response
@@ -156,8 +156,9 @@ def browsers(browser: Browser) -> Iterator[dict[str, BrowserUser]]:
     """Browsers by the address that they were opened for. They stay open: a new one loads every file again."""
     users: dict[str, BrowserUser] = {}
     yield users
-    for user in users.values():
-        user.context.close()
+    with playwright_loop.visible():  # this may end in a test without a browser
+        for user in users.values():
+            user.context.close()
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests.support.mcp_client import ACCEPT, FORM_CAPABILITY, LEGACY, MODERN, Mc
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Task
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_running_loop")]
+pytestmark = pytest.mark.django_db
 
 OPS = loader.read_shipped_catalog()["ops"]
 EXAMPLES = [(op["op"], op["tool_name"], example["args"]) for op in OPS for example in op["examples"]]

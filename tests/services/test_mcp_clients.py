@@ -4,6 +4,7 @@ The official Python client always runs, in both generations of the protocol. Old
 installed in make test-all.
 """
 
+import asyncio
 import json
 import os
 import shutil
@@ -36,7 +37,6 @@ from analytics.models import OperationEvent
 from gateway.contracts import tool_definitions
 from gateway.demo import rollout
 from gateway.mcp_server.server import VERSION
-from tests.support.coroutines import run_coroutine
 from tests.support.cpu_budget import is_thorough
 from tests.support.mcp_client import LEGACY, MODERN
 from tests.support.servers import stores
@@ -79,7 +79,7 @@ class Gateway:
             async with httpx2.AsyncClient(headers=self.server.headers, timeout=ANSWERS_WITHIN, **PLAIN_HTTP) as http:
                 return await use_client(streamable_http_client(self.url, http_client=http), use, mode=mode, **options)
 
-        return run_coroutine(connect)
+        return asyncio.run(connect())
 
     def use_over_stdio(self, use: Use, *, mode: str, **options: Any) -> Any:
         """Let a client start the gateway as a process of its own, and return what a function does with it."""
@@ -89,7 +89,7 @@ class Gateway:
             env=self.environment | {"GATEWAY_API_KEY": self.server.key},
             cwd=project_settings.BASE_DIR,
         )
-        return run_coroutine(lambda: use_client(parameters, use, mode=mode, **options))
+        return asyncio.run(use_client(parameters, use, mode=mode, **options))
 
 
 async def use_client(transport: Any, use: Use, *, mode: str, **options: Any) -> Any:

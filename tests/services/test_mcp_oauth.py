@@ -1,5 +1,6 @@
 """The official Python client of MCP signs in over OAuth against a running gateway, with the browser of its user."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from html import unescape
@@ -19,7 +20,6 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 from chat.models import Profile as ChatProfile
 from gateway.clients import api_keys
 from gateway.models import ApiKey, SignedInApplication
-from tests.support.coroutines import run_coroutine
 from tests.support.oauth_client import register_application
 from tests.support.servers.processes import PLAIN_HTTP, Server, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
@@ -107,7 +107,7 @@ def use(server: Server, storage: Storage, browser: Browser) -> Any:
         ):
             return await client.call_tool("tool_exec", {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}})
 
-    return run_coroutine(connect)
+    return asyncio.run(connect())
 
 
 def refresh(server: Server, storage: Storage) -> httpx2.Response:

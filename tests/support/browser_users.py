@@ -14,6 +14,7 @@ from django.contrib.auth.models import Group, User
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 from gateway.roles import Role
+from tests.support import playwright_loop
 
 PASSWORD = "a password of the tests"
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -116,4 +117,5 @@ def open_browser(browser: Browser, url: str, **options: Any) -> Iterator[Browser
     try:
         yield person
     finally:
-        person.context.close()
+        with playwright_loop.visible():  # a fixture of the session may end in a test without a browser
+            person.context.close()

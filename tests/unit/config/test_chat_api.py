@@ -10,7 +10,6 @@ from django.urls import path
 
 from config import chat_api
 from config.chat_api import ChatApiHandler
-from tests.support.coroutines import run_coroutine
 
 pytestmark = pytest.mark.urls(__name__)
 
@@ -74,7 +73,7 @@ def send(address: str, *chunks: bytes, host: str = "localhost", goes_after: int 
         ended: list[bool] = []
         await ChatApiHandler()(scope, receive, collect)
 
-    run_coroutine(run)
+    asyncio.run(run())
     return sent
 
 

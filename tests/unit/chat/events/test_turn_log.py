@@ -7,7 +7,6 @@ import pytest
 
 from chat.events import sse
 from chat.events.turn_log import TurnLog
-from tests.support.coroutines import run_coroutine
 
 TURN = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 
@@ -44,11 +43,11 @@ def test_many_streams_get_all_events_of_a_thread() -> None:
         threading.Thread(target=write).start()
         return await asyncio.gather(*(read() for _ in range(20)))
 
-    assert run_coroutine(run) == [list(range(1, 501))] * 20
+    assert asyncio.run(run()) == [list(range(1, 501))] * 20
 
 
 def test_wait_ends_when_nothing_comes() -> None:
-    assert run_coroutine(lambda: TurnLog(TURN).wait_for_more(0, seconds=0.01)) is False
+    assert asyncio.run(TurnLog(TURN).wait_for_more(0, seconds=0.01)) is False
 
 
 @pytest.mark.parametrize(

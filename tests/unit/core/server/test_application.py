@@ -12,7 +12,6 @@ from core.server import request_body
 from core.server.application import Application, Route
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from core.server.thread_pool import ThreadPool
-from tests.support.coroutines import run_coroutine
 from tests.support.rsgi import build_scope
 
 POST = {"method": "POST"}
@@ -59,7 +58,7 @@ def send(application: Application, *protocols: Protocol, length: int | None = No
         calls = (application.__rsgi__(build_scope(*headers, **scope), each) for each in protocols)
         await asyncio.gather(*calls)
 
-    run_coroutine(run)
+    asyncio.run(run())
 
 
 @pytest.fixture
@@ -137,7 +136,7 @@ def test_address_with_too_many_requests_is_refused_and_others_are_not() -> None:
         await asyncio.gather(asyncio.to_thread(both_came.wait), elsewhere, waiting)
         await application.__rsgi__(build_scope(), first)
 
-    run_coroutine(run)
+    asyncio.run(run())
 
     assert second.response is not None
     assert second.response[0] == 429

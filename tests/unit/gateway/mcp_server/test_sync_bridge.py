@@ -7,8 +7,6 @@ import pytest
 
 from gateway.mcp_server.sync_bridge import SyncBridge
 
-pytestmark = pytest.mark.usefixtures("no_running_loop")
-
 
 def test_calls_run_in_the_thread_of_the_request_and_outside_of_the_event_loop() -> None:
     bridge = SyncBridge()
