@@ -157,6 +157,10 @@ class OperationEventAdmin(LogAdmin):
     def show_changed_ids(self, event: OperationEvent) -> str:
         return ", ".join(event.changed_ids or ())
 
+    @admin.display(description="progress")
+    def show_progress(self, event: OperationEvent) -> str:
+        return " of ".join(f"{value:g}" for value in (event.progress or {}).values())
+
     @admin.display(description="args")
     def args(self, event: OperationEvent) -> str:
         return _render_content(event, "args")

@@ -101,6 +101,7 @@ def _to_rows(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
                 "time": adapt_time(event["time"]),
                 "field_errors": orjson.dumps(event.get("field_errors", [])).decode(),  # both databases take text
                 "changed_ids": _dump_json(event.get("changed_ids")),
+                "progress": _dump_json(event.get("progress")),
                 "content": _dump_json(event.get("content")),
             }
         )

@@ -57,6 +57,7 @@ class OperationEvent(models.Model):
     unchanged = models.BooleanField(default=False, db_default=False)
     result_count = models.PositiveIntegerField(null=True, blank=True)
     latency_ms = models.FloatField("latency (ms)")
+    progress = models.JSONField(null=True, blank=True)
     content = models.JSONField(null=True, blank=True)
     repairs = models.BigIntegerField(null=True, blank=True)
     # what served it

@@ -31,6 +31,7 @@ class AsyncCall:
     is_sent: bool = False  # once the headers of a request were begun
     status: int = 0  # of the last answer
     answer_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    is_listening: bool = False  # while a stream of server-sent events that a GET opened is read
     error: OutgoingError | None = None  # why a request got no answer, or only a part of one
 
 
@@ -105,9 +106,27 @@ class _GuardedTransport(httpx2.AsyncHTTPTransport):
         call.status, call.answer_headers = response.status_code, dict(response.headers)
         response.headers.pop("set-cookie", None)
         is_endless = request.method == "GET" and response.headers.get("content-type", "").startswith(EVENT_STREAM)
-        if not is_endless:
-            response.stream = _LimitedStream(response.stream, call)
+        response.stream = (_EndlessStream if is_endless else _LimitedStream)(response.stream, call)
         return response
+
+
+class _EndlessStream(httpx2.AsyncByteStream):
+    """A body without a limit. The call notes while it is read."""
+
+    def __init__(self, stream: Any, call: AsyncCall) -> None:
+        self._stream, self._call = stream, call
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        self._call.is_listening = True
+        try:
+            async for chunk in self._stream:
+                yield chunk
+        finally:
+            self._call.is_listening = False
+
+    async def aclose(self) -> None:
+        self._call.is_listening = False
+        await self._stream.aclose()
 
 
 class _LimitedStream(httpx2.AsyncByteStream):

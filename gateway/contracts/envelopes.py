@@ -40,6 +40,7 @@ class EnvelopeResponse:
     headers: dict[str, str] = field(default_factory=dict)
     op_kind: str = ""  # "read" or "write"; empty if the op is unknown
     changed_ids: tuple[str, ...] | None = None  # for the event of a write, see UpstreamResponse
+    progress: dict[str, float] | None = None  # for the event, see UpstreamResponse
 
 
 def build_success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:

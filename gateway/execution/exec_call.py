@@ -102,7 +102,9 @@ def build_success(
         next_cursor=next_cursor or None,
     )
     envelope = envelopes.build_success(call.path, outcome.result, meta)
-    return EnvelopeResponse(200, envelope, op_kind=work.op.kind, changed_ids=outcome.changed_ids)
+    return EnvelopeResponse(
+        200, envelope, op_kind=work.op.kind, changed_ids=outcome.changed_ids, progress=outcome.progress
+    )
 
 
 def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
@@ -124,7 +126,7 @@ def build_failure(call: ExecCall, error: GatewayError) -> EnvelopeResponse:
         operation=_describe_attempt(call, error),
     )
     envelope = envelopes.build_failure(call.path or None, error, meta)
-    return EnvelopeResponse(error.status, envelope, error.headers, call.op_kind)
+    return EnvelopeResponse(error.status, envelope, error.headers, call.op_kind, progress=error.details.get("progress"))
 
 
 def build_replay(call: ExecCall, stored: idempotency.StoredResponse) -> EnvelopeResponse:
@@ -157,6 +159,7 @@ def build_event(call: ExecCall, answer: EnvelopeResponse, **more: Any) -> dict[s
         entity_id=call_events.resolve_entity_id(call.op, call.args, result_entity_id) if call.op else "",
         changed_ids=list(answer.changed_ids) if answer.changed_ids and not call.dry_run else None,
         unchanged=answer.changed_ids == (),
+        progress=answer.progress,
         digest=call_events.hash_call(call.caller, call.path, call.args),
         result_count=call_events.count_items(call.op, answer.envelope.get("result")) if call.op else None,
         content=None if more.get("replayed") else redaction.build_content(call.op, call.args, answer),

@@ -33,7 +33,8 @@ class UpstreamResponse:
     """The answer of an upstream. `entity` and `action` say what the call was about if the op itself does not.
 
     `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one of
-    `entity_id`.
+    `entity_id`. `progress` is the last that the upstream told while it worked: {"done", "total"} in units of its own,
+    both optional.
     """
 
     result: dict[str, Any]
@@ -43,6 +44,7 @@ class UpstreamResponse:
     changed_ids: tuple[str, ...] | None = None
     entity: str = ""
     action: str = ""
+    progress: dict[str, float] | None = None
 
 
 def _prepare_nothing(work: UpstreamCall) -> Any:

@@ -52,7 +52,14 @@ def build_text(text: str, **fields: Any) -> CallToolResult:
 class McpUpstream:
     """The server. `tools` are their definitions, `handlers` what runs them; `calls` is what was called."""
 
-    def __init__(self, *, stateless: bool = True, port: int = 0, resources: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        stateless: bool = True,
+        streams: bool = False,  # answers are streams of events, in which a call's progress is told
+        port: int = 0,
+        resources: dict[str, str] | None = None,
+    ) -> None:
         self.tools: dict[str, Tool] = {}
         self.handlers: dict[str, Handler] = {}
         self.calls: list[tuple[str, dict[str, Any]]] = []
@@ -66,7 +73,9 @@ class McpUpstream:
             handlers |= {"on_list_resources": self._list_resources, "on_read_resource": self._read_resource}
         self.resources = resources or {}
         server = Server("notes", version="1", **handlers)
-        self.app = server.streamable_http_app(streamable_http_path="/mcp", json_response=True, stateless_http=stateless)
+        self.app = server.streamable_http_app(
+            streamable_http_path="/mcp", json_response=not streams, stateless_http=stateless
+        )
         config = uvicorn.Config(self._serve, port=self.port, log_level="error", interface="asgi3")
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)

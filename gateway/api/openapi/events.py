@@ -23,6 +23,11 @@ _JSON_TYPES: dict[type[models.Field[Any, Any]], str] = {
 _JSON_SCHEMAS: dict[str, dict[str, Any]] = {
     "changed_ids": {**build_array(TEXT), "type": ["array", "null"]},
     "field_errors": build_array({**TEXTS, "minItems": 2, "maxItems": 2}),
+    "progress": {
+        "type": ["object", "null"],
+        "properties": {"done": {"type": "number"}, "total": {"type": "number"}},
+        "additionalProperties": False,
+    },
     "content": {"oneOf": [build_ref("EventContent"), {"type": "null"}]},
 }
 

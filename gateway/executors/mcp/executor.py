@@ -46,4 +46,4 @@ class McpExecutor:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
         from gateway.executors.mcp import tool_runner
 
-        return UpstreamResponse(tool_runner.run_tool(work, prepared, authorize=lambda: self.authorize(work, prepared)))
+        return tool_runner.run_tool(work, prepared, authorize=lambda: self.authorize(work, prepared))

@@ -7,7 +7,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
@@ -18,13 +18,13 @@ from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, PaginatedRequestParams, ToolListChangedNotification
+from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, ToolListChangedNotification
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
 from gateway.executors.mcp import program, resource_tools
+from gateway.executors.mcp.listed_tools import PROMISED_SECONDS, ListedTools, ToolListing
 from registry.catalog.connections import ConnectionConfig
-from registry.imports.mcp_server import digest_tool
 from registry.models import Connection
 
 log = logging.getLogger(__name__)
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 OPEN_SECONDS = 15.0  # for the start of a program and the handshake
 MAX_PAGES = 100
 MAX_TOOLS = 5_000
-DEFINITIONS_SECONDS = 60.0  # how long a list of tools is believed, if the server does not say that it changed
 MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 
@@ -51,10 +50,8 @@ class McpSession:
         self._client: Client | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
-        self._digests: Mapping[str, str] = {}
         self._own_tools: frozenset[str] = frozenset()
-        self._listed_at = -DEFINITIONS_SECONDS
-        self._listing = asyncio.Lock()
+        self._listed = ListedTools(self._list_by_name)
         self._message_second, self._message_count = 0, 0
         self._task = asyncio.create_task(self._keep_open())
 
@@ -84,29 +81,45 @@ class McpSession:
 
     async def get_digest(self, tool: str) -> str:
         """Return the digest of a tool's definition as the server lists it now; empty if it lists none."""
-        async with self._listing:
-            if time.monotonic() - self._listed_at > DEFINITIONS_SECONDS:
-                self._digests = {each["name"]: digest_tool(each) for each in await self.list_tools()}
-                self._listed_at = time.monotonic()
-        return self._digests.get(tool, "")
+        return await self._listed.get_digest(tool)
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return the definitions of all tools, as the server sends them. Raises TooManyTools."""
-        tools: list[dict[str, Any]] = []
-        cursor: str | None = None
-        for _ in range(MAX_PAGES):
-            page = await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-            tools += [each.model_dump(by_alias=True, mode="json", exclude_none=True) for each in page.tools]
-            if not (cursor := page.next_cursor):
-                self._own_tools = frozenset(tool["name"] for tool in tools)
-                return resource_tools.add_definitions(self.client, tools)
-            if len(tools) > MAX_TOOLS:
-                break
-        raise TooManyTools  # a part of the list would look as if the server had dropped the rest
+        return _read_definitions(self.client, await self._list_pages())
 
     def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
         """Return what runs a tool that is not the server's own; None for one that is."""
         return None if tool in self._own_tools else resource_tools.RUNNERS.get(tool)
+
+    async def _list_by_name(self) -> ToolListing:
+        pages = await self._list_pages()
+        tools = _read_definitions(self.client, pages)
+        self._own_tools = frozenset(tool.name for page in pages for tool in page.tools)
+        return ToolListing({tool["name"]: tool for tool in tools}, self._get_promised_seconds(pages))
+
+    async def _list_pages(self) -> list[ListToolsResult]:
+        pages: list[ListToolsResult] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            pages.append(await self.client.session.list_tools(params=PaginatedRequestParams(cursor=cursor)))
+            if not (cursor := pages[-1].next_cursor):
+                return pages
+            if sum(len(page.tools) for page in pages) > MAX_TOOLS:
+                break
+        raise TooManyTools  # a part of the list would look as if the server had dropped the rest
+
+    def _get_promised_seconds(self, pages: list[ListToolsResult]) -> float:
+        """Return how long the server promises that its list is true, or that it would say if it was not."""
+        seconds = min(page.ttl_ms for page in pages) / 1000
+        tools = self.client.server_capabilities.tools
+        if tools is not None and tools.list_changed and self._is_listening:
+            seconds = PROMISED_SECONDS
+        return min(seconds, PROMISED_SECONDS)
+
+    @property
+    def _is_listening(self) -> bool:
+        """Whether what the server says on its own would arrive."""
+        return self.config.transport == Connection.Transport.STDIO or self.opening.is_listening
 
     async def _keep_open(self) -> None:
         try:
@@ -128,6 +141,12 @@ class McpSession:
 
     async def _receive(self, message: IncomingMessage) -> None:
         """Note that the tools changed. Everything else that a server says on its own is ignored, but counted."""
+        self.count_message()
+        if isinstance(message, ToolListChangedNotification):
+            self._listed.expire()
+
+    def count_message(self) -> None:
+        """Count what a server says on its own, and close a session in which it says too much."""
         second = int(time.monotonic())
         if second != self._message_second:
             self._message_second, self._message_count = second, 0
@@ -135,8 +154,11 @@ class McpSession:
         if self._message_count > MAX_MESSAGES:
             log.warning("mcp.too_many_messages connection=%s", self.config.name)
             self.close()
-        if isinstance(message, ToolListChangedNotification):
-            self._listed_at = -DEFINITIONS_SECONDS
+
+
+def _read_definitions(client: Client, pages: list[ListToolsResult]) -> list[dict[str, Any]]:
+    tools = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for page in pages for tool in page.tools]
+    return resource_tools.add_definitions(client, tools)
 
 
 def _open_transport(config: ConnectionConfig) -> AbstractAsyncContextManager[Transport]:

@@ -2,10 +2,12 @@
 
 import logging
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import httpx2
 import mcp_types
+from mcp.shared.dispatcher import ProgressFnT
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
 from pydantic import TypeAdapter, ValidationError
@@ -35,16 +37,18 @@ class ToolCall:
     exchange: AsyncCall
     result: CallToolResult | None = None
     error: Exception | None = None  # what the SDK raised
-    was_opened: bool = False  # the session was open, so that the call itself was sent
+    was_opened: bool = False  # the session was open
+    was_called: bool = False  # the tool is defined as it was approved, so that the call itself was begun
     is_changed: bool = False  # the tool is not defined as it was approved; nothing was called
     is_late: bool = False  # the deadline passed
     needs_input: bool = False  # the server wants to ask its user something
+    progress: dict[str, float] | None = None  # the last that the server told: done and, if known, total
 
     @property
     def was_sent(self) -> bool:
         """Whether a tool may have got the call."""
         is_refused = self.exchange.status in NOT_CALLED_STATUSES
-        return self.was_opened and self.exchange.is_sent and not self.is_changed and not is_refused
+        return self.was_called and self.exchange.is_sent and not is_refused
 
     @property
     def is_failure(self) -> bool | None:
@@ -59,7 +63,7 @@ class ToolCall:
     @property
     def is_callers(self) -> bool:
         """Whether the server says that the call is wrong."""
-        return isinstance(self.error, MCPError) and self.error.code in CALLERS_CODES and self.was_opened
+        return isinstance(self.error, MCPError) and self.error.code in CALLERS_CODES and self.was_called
 
     def may_repeat(self, *, is_write: bool) -> bool:
         """Return whether to send the call again: it did not reach a tool, or a session that was lost held a read."""
@@ -91,12 +95,13 @@ async def run(call: ToolCall, config: ConnectionConfig, subject: str) -> None:
 
 
 async def _call_in_session(call: ToolCall, session: McpSession, config: ConnectionConfig) -> None:
+    call.was_opened = True
     approved = connections.get_connections().approved.get((config.name, call.tool), "")
     if not approved or await session.get_digest(call.tool) != approved:
         call.is_changed = True
         return
     call.exchange.is_sent, call.exchange.status = config.transport == "stdio", 0
-    call.was_opened = True
+    call.was_called = True
     if run_tool := session.find_runner(call.tool):
         call.result = await run_tool(session.client, call.arguments)
         return
@@ -104,10 +109,23 @@ async def _call_in_session(call: ToolCall, session: McpSession, config: Connecti
     # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and a
     # model is helped more by what the server said.
     try:
-        result = await session.client.session.send_request(CallToolRequest(params=params), _RESULT)
+        result = await session.client.session.send_request(
+            CallToolRequest(params=params), _RESULT, progress_callback=_follow_progress(call, session)
+        )
     except ValidationError as error:
         raise MCPError(mcp_types.INTERNAL_ERROR, "The result is not one of the protocol.") from error
     if isinstance(result, InputRequiredResult):
         call.needs_input = True
     else:
         call.result = result
+
+
+def _follow_progress(call: ToolCall, session: McpSession) -> ProgressFnT:
+    """Return what keeps the last progress that the server tells. Its message is left out: nobody asked for it."""
+
+    async def follow(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
+        session.count_message()
+        told = {"done": progress, "total": total}
+        call.progress = {name: value for name, value in told.items() if value is not None and isfinite(value)} or None
+
+    return follow

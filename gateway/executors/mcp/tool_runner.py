@@ -1,7 +1,6 @@
 """Run a tool within the limits of its connection, and once more where that cannot do anything twice."""
 
 from collections.abc import Callable
-from typing import Any
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
@@ -12,7 +11,7 @@ from core.deadlines import DeadlineExceeded
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError, build_outcome_unknown_error
-from gateway.executors.base import UpstreamCall
+from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import ToolCall
@@ -20,16 +19,16 @@ from gateway.executors.remote import circuit_breaker, credentials, secret_redact
 from gateway.executors.remote.call_limits import limit_calls
 
 
-def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[[], PreparedTool]) -> dict[str, Any]:
-    """Return the result of the tool. `authorize` adds new credentials if the server does not accept these.
+def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[[], PreparedTool]) -> UpstreamResponse:
+    """Return the answer of the tool. `authorize` adds new credentials if the server does not accept these.
 
     Raises the errors that executors raise.
     """
-    result = _call(work, prepared, authorize)
+    result, progress = _call(work, prepared, authorize)
     if result.is_error:
-        raise call_errors.build_tool_error(tool_result.read_text(result))
+        raise _add_progress(call_errors.build_tool_error(tool_result.read_text(result)), progress)
     try:
-        return tool_result.read_result(result, work)
+        return UpstreamResponse(tool_result.read_result(result, work), progress=progress)
     except GatewayError as error:
         if not prepared.is_write:
             raise
@@ -38,7 +37,9 @@ def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[
         raise unknown from None
 
 
-def _call(work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], PreparedTool]) -> CallToolResult:
+def _call(
+    work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], PreparedTool]
+) -> tuple[CallToolResult, dict[str, float] | None]:
     """Call the tool. A call that reached no tool, or a read whose session was lost, is sent again once."""
     call = _send(work, prepared)
     if call.result is None and call.may_repeat(is_write=prepared.is_write):
@@ -47,11 +48,18 @@ def _call(work: UpstreamCall, prepared: PreparedTool, authorize: Callable[[], Pr
             prepared = authorize()
         call = _send(work, prepared)
     if call.result is not None:
-        return _redact(call.result, prepared.secrets)
+        return _redact(call.result, prepared.secrets), call.progress
     if isinstance(call.error, MCPError):
         message = secret_redaction.redact_text(call.error.message, prepared.secrets)
         call.error = MCPError(call.error.code, message)
-    raise call_errors.to_api_error(call, prepared.config, is_write=prepared.is_write)
+    error = call_errors.to_api_error(call, prepared.config, is_write=prepared.is_write)
+    raise _add_progress(error, call.progress)
+
+
+def _add_progress(error: GatewayError, progress: dict[str, float] | None) -> GatewayError:
+    if progress:
+        error.details["progress"] = progress
+    return error
 
 
 def _redact(result: CallToolResult, secrets: tuple[str, ...]) -> CallToolResult:
