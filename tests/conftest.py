@@ -36,6 +36,7 @@ pytest_plugins = [
     "tests.support.chat",
     "tests.support.http_upstream",
     "tests.support.mcp_listing",
+    "tests.support.mcp_programs",
     "tests.support.mcp_upstream",
     "tests.support.warm_extractor",
 ]

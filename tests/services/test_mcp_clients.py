@@ -6,9 +6,6 @@ installed in make test-all.
 
 import asyncio
 import json
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -37,8 +34,8 @@ from analytics.models import OperationEvent
 from gateway.contracts import tool_definitions
 from gateway.demo import rollout
 from gateway.mcp_server.server import VERSION
-from tests.support.cpu_budget import is_thorough
 from tests.support.mcp_client import LEGACY, MODERN
+from tests.support.mcp_programs import CLIENTS, INSPECTOR, needs_clients, run
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import PLAIN_HTTP, Server, eventually, run_server
@@ -52,7 +49,6 @@ VERSIONS = {"auto": MODERN, "legacy": LEGACY}  # by the mode of the client
 MODES = pytest.mark.parametrize("mode", list(VERSIONS))
 GATEWAY_TOOLS = [tool["name"] for tool in tool_definitions.GATEWAY_TOOLS]
 ANSWERS_WITHIN = 60.0  # seconds
-CLIENTS = Path(__file__).parent / "mcp_clients"
 PYTHON_1 = "mcp==1.30.0"
 
 Use = Callable[[Client], Awaitable[Any]]
@@ -276,29 +272,6 @@ def test_client_starts_the_gateway_reads_and_asks_its_user(gateway: Gateway, mod
 
 # --- clients that make test-all installs ------------------------------------------------------------------------------
 
-THOROUGH = pytest.mark.skipif(not is_thorough(), reason="by design: only make test-all installs other clients of MCP")
-
-
-def run(*command: str, folder: Path, **variables: str) -> str:
-    """Run a command in a folder and return its output. Fails if the command fails."""
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def node_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the clients of npm, and the Node.js that they need."""
-    if shutil.which("npm") is None:
-        pytest.skip("npm is needed to install the clients")
-    folder = tmp_path_factory.mktemp("clients") / "mcp"
-    shutil.copytree(CLIENTS, folder, ignore=shutil.ignore_patterns("node_modules"))
-    run("npm", "ci", "--ignore-scripts", "--silent", folder=folder)
-    run("npm", "rebuild", "--silent", "node", folder=folder)  # its script fetches the program
-    return folder
-
 
 def build_variables(gateway: Gateway, task: Task) -> dict[str, str]:
     """Return the variables that the programs of mcp_clients/ read."""
@@ -306,7 +279,7 @@ def build_variables(gateway: Gateway, task: Task) -> dict[str, str]:
     return {"MCP_URL": gateway.url, "GATEWAY_API_KEY": gateway.server.key, **ids}
 
 
-@THOROUGH
+@needs_clients
 def test_older_python_client_reads_writes_and_fails(gateway: Gateway, task: Task, tmp_path: Path) -> None:
     run(sys.executable, "-m", "venv", "client", folder=tmp_path)
     python = str(tmp_path / "client" / "bin" / "python")
@@ -318,7 +291,7 @@ def test_older_python_client_reads_writes_and_fails(gateway: Gateway, task: Task
     assert is_there(task)
 
 
-@THOROUGH
+@needs_clients
 @pytest.mark.parametrize(("program", "deletes"), [("typescript-1.mjs", False), ("typescript-2.mjs", True)])
 def test_typescript_client_reads_writes_and_fails(
     gateway: Gateway, task: Task, node_folder: Path, program: str, deletes: bool
@@ -329,15 +302,14 @@ def test_typescript_client_reads_writes_and_fails(
     assert is_there(task) is not deletes
 
 
-@THOROUGH
+@needs_clients
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_inspector_lists_and_calls_tools(gateway: Gateway, node_folder: Path, era: str) -> None:
     def inspect(method: str, *arguments: str) -> dict[str, Any]:
-        program = ["npx", "node", "node_modules/.bin/mcp-inspector", "--cli", "--quiet", "--format", "json"]
         server = ["--server-url", gateway.url, "--transport", "http", "--protocol-era", era]
         header = ["--header", f"Authorization: Bearer {gateway.server.key}"]
         home = {"HOME": str(node_folder)}  # it writes settings there
-        output = run(*program, *server, *header, "--method", method, *arguments, folder=node_folder, **home)
+        output = run(*INSPECTOR, *server, *header, "--method", method, *arguments, folder=node_folder, **home)
         result: dict[str, Any] = json.loads(output)["result"]
         return result
 

@@ -1,11 +1,15 @@
-"""The official Python client of MCP signs in over OAuth against a running gateway, with the browser of its user."""
+"""Clients of MCP sign in over OAuth against a running gateway, with the browser of their user."""
 
 import asyncio
+import json
+import os
 import re
+import subprocess
 from collections.abc import Callable
 from html import unescape
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import httpx2
 import pytest
@@ -19,7 +23,9 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull,
 
 from chat.models import Profile as ChatProfile
 from gateway.clients import api_keys
+from gateway.demo import rollout
 from gateway.models import ApiKey, SignedInApplication
+from tests.support.mcp_programs import INSPECTOR, needs_clients
 from tests.support.oauth_client import register_application
 from tests.support.servers.processes import PLAIN_HTTP, Server, free_port
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
@@ -57,6 +63,7 @@ class Browser:
 
     def __init__(self) -> None:
         self.visits = 0
+        self.location = ""
         self.query: dict[str, str] = {}
 
     async def open(self, url: str) -> None:
@@ -75,9 +82,8 @@ class Browser:
                 data={**read_fields(question.text), "decision": "allow"},
                 follow_redirects=False,
             )
-        location = answer.headers["location"]
-        assert location.startswith(REDIRECT_URI)
-        self.query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
+        self.location = answer.headers["location"]
+        self.query = {name: values[0] for name, values in parse_qs(urlsplit(self.location).query).items()}
 
     async def get_result(self) -> AuthorizationCodeResult:
         """Return what the browser brings back to the client."""
@@ -121,13 +127,24 @@ def refresh(server: Server, storage: Storage) -> httpx2.Response:
     return httpx2.post(f"{server.url}/oauth/token", data=data, **PLAIN_HTTP)
 
 
-def test_client_signs_in_calls_a_tool_refreshes_and_is_revoked(serve: Callable[..., Server]) -> None:
+@pytest.fixture
+def server(serve: Callable[..., Server]) -> Server:
+    """A gateway at which the demo's user can sign in."""
     user = User.objects.create(username="ana", password=make_password(PASSWORD, hasher="pbkdf2_sha256"))  # the server's
     ChatProfile.objects.create(user=user, subject=DEMO_SUBJECT)
-    application = register_application(redirect_uri="http://127.0.0.1/callback")
+    rollout.create_demo_cohort(timezone.now())
     port = free_port()
-    server = serve(port=port, GATEWAY_OAUTH="on", GATEWAY_URL=f"http://127.0.0.1:{port}")
-    storage, browser = Storage(application.client_id), Browser()
+    return serve(port=port, GATEWAY_OAUTH="on", GATEWAY_URL=f"http://127.0.0.1:{port}")
+
+
+@pytest.fixture
+def client_id(server: Server) -> str:
+    """The id of an application on its user's own computer, whose port may differ (RFC 8252)."""
+    return register_application(redirect_uri="http://127.0.0.1/callback").client_id
+
+
+def test_client_signs_in_calls_a_tool_refreshes_and_is_revoked(server: Server, client_id: str) -> None:
+    storage, browser = Storage(client_id), Browser()
 
     result = use(server, storage, browser)
     assert result.structured_content["result"]["task"]["id"] == DEMO_TASK_ID
@@ -150,3 +167,57 @@ def test_client_signs_in_calls_a_tool_refreshes_and_is_revoked(serve: Callable[.
     assert SignedInApplication.objects.get().key_id != link.key_id
     assert PASSWORD not in server.process.output
     assert storage.tokens.access_token not in server.process.output
+
+
+@needs_clients
+@pytest.mark.parametrize("sdk", ["1", "2"])
+def test_typescript_client_signs_in(server: Server, client_id: str, node_folder: Path, sdk: str) -> None:
+    variables = {"CLIENT_ID": client_id, "REDIRECT_URI": REDIRECT_URI, "TASK_ID": DEMO_TASK_ID, "SDK": sdk}
+    browser = Browser()
+    with start("npx", "node", "oauth.mjs", folder=node_folder, MCP_URL=f"{server.url}/mcp", **variables) as client:
+        asyncio.run(browser.open(read_url(client)))
+        output, _ = client.communicate(f"{urlencode(browser.query)}\n", timeout=60)
+
+    assert output == "ok\n"
+    assert browser.location.startswith(REDIRECT_URI)
+
+
+@needs_clients
+def test_inspector_signs_in(server: Server, client_id: str, node_folder: Path) -> None:
+    callback = f"http://127.0.0.1:{free_port()}/callback"
+    target = ["--server-url", f"{server.url}/mcp", "--transport", "http"]
+    sign_in = ["--client-id", client_id, "--callback-url", callback]
+    home = {"HOME": str(node_folder), "MCP_AUTO_OPEN_ENABLED": "true"}  # without a terminal it asks only if told to
+    browser = Browser()
+    call = ["--method", "tools/call", "--tool-name", "tool_help", "--tool-arg", "path=onto.task"]
+    with start(*INSPECTOR, *target, *sign_in, *call, folder=node_folder, **home) as client:
+        asyncio.run(browser.open(read_url(client)))
+        assert browser.location.startswith(callback)
+        httpx2.get(browser.location, **PLAIN_HTTP)
+        output, _ = client.communicate(timeout=60)
+
+    [answer] = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    assert answer["result"]["structuredContent"]["path"] == "onto.task"
+
+
+def start(*command: str, folder: Path, **variables: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command,
+        cwd=folder,
+        env=os.environ | variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def read_url(client: subprocess.Popen[str]) -> str:
+    """Return the URL to which a client sends its user."""
+    assert client.stdout is not None
+    said = ""
+    for line in client.stdout:
+        if found := re.search(r"http\S+/oauth/authorize\S+", line):
+            return found[0]
+        said += line
+    raise AssertionError(said)
