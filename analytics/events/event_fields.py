@@ -95,12 +95,6 @@ EVENT_FIELDS = (
     ),
     EventField("result_count", "Items in the result of a search, a group or a list op.", (_FIGURES,)),
     EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), in_list=True),
-    EventField(
-        "progress",
-        "How far the upstream told that it was, in units of its own: {done, total}, both optional. Null if it told "
-        "nothing.",
-        (PagePlace(EventSection.FIGURES, 1, "show_progress"),),
-    ),
     EventField("release", "The release that served the call.", (_rollout(1),)),
     EventField("surface", "The surface that the model was shown.", (_rollout(2),)),
     EventField("cohort", "Cohorts that decided, in the order of their flags.", (_rollout(2),)),
@@ -118,5 +112,10 @@ EVENT_FIELDS = (
         "content",
         "Args and result as {args, result}, if GATEWAY_CONTENT_DAYS is set. Secrets marked in the schema are redacted.",
         (_request(6, "args"), _response(5, "result")),
+    ),
+    EventField(
+        "progress",
+        "How far the upstream told that it was: {done, total} in units of its own, or null if it told nothing.",
+        (PagePlace(EventSection.FIGURES, 1, "show_progress"),),
     ),
 )

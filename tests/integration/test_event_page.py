@@ -26,8 +26,11 @@ def read_event_page(http: HttpClient, **fields: Any) -> str:
 
 
 def test_event_page_has_its_sections_in_order(admin_client: HttpClient) -> None:
-    html = read_event_page(admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]])
+    html = read_event_page(
+        admin_client, field_errors=[["/state_key", "enum"], ["", "no_change"]], progress={"done": 7.0, "total": 10.0}
+    )
 
+    assert "7 of 10" in html
     sections = ["Request", "Response", "Caller", "Rollout", "Figures"]
     positions = [html.index(f"{section} </h2>") for section in sections]
     assert positions == sorted(positions)
@@ -39,12 +42,12 @@ def test_event_page_shows_every_column() -> None:
 
     columns = {field.name for field in OperationEvent._meta.fields}
     assert len(fields) == len(set(fields))
-    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed", "unchanged", "changed_ids"}
+    shown_as_other_fields = {"content", "field_errors", "dry_run", "replayed", "unchanged", "changed_ids", "progress"}
     assert (
         set(fields) ^ columns
         == {
             *("id", "args", "result", "show_field_errors", "show_dry_run", "show_replayed", "show_unchanged"),
-            "show_changed_ids",
+            *("show_changed_ids", "show_progress"),
         }
         | shown_as_other_fields
     )

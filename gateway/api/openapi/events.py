@@ -8,7 +8,7 @@ from drf_spectacular.utils import OpenApiResponse
 from analytics.events.event_fields import EVENT_FIELDS, EventField
 from analytics.models import OperationEvent
 from gateway.api.openapi.endpoint import build_query_parameters, describe_endpoint
-from gateway.api.openapi.schema_parts import OBJECT, TEXT, TEXTS, build_array, build_object, build_ref
+from gateway.api.openapi.schema_parts import NUMBER, OBJECT, TEXT, TEXTS, build_array, build_object, build_ref
 from gateway.contracts import request_schemas
 
 # JSON types of event fields, by the class of the model's field.
@@ -23,11 +23,7 @@ _JSON_TYPES: dict[type[models.Field[Any, Any]], str] = {
 _JSON_SCHEMAS: dict[str, dict[str, Any]] = {
     "changed_ids": {**build_array(TEXT), "type": ["array", "null"]},
     "field_errors": build_array({**TEXTS, "minItems": 2, "maxItems": 2}),
-    "progress": {
-        "type": ["object", "null"],
-        "properties": {"done": {"type": "number"}, "total": {"type": "number"}},
-        "additionalProperties": False,
-    },
+    "progress": {"oneOf": [build_ref("EventProgress"), {"type": "null"}]},
     "content": {"oneOf": [build_ref("EventContent"), {"type": "null"}]},
 }
 
@@ -50,6 +46,11 @@ COMPONENTS: dict[str, Any] = {
     ),
     "OperationEvent": build_object(
         {field.name: _describe_event_field(field) for field in EVENT_FIELDS if field.in_api}
+    ),
+    "EventProgress": build_object(
+        {},
+        {"done": NUMBER, "total": NUMBER},
+        description="How far an upstream told that it was with a call, in units of its own.",
     ),
     "EventContent": build_object(
         {},

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 TEXT: dict[str, Any] = {"type": "string"}
+NUMBER: dict[str, Any] = {"type": "number"}
 TEXTS: dict[str, Any] = {"type": "array", "items": TEXT}
 # Without additionalProperties, some client generators make a type without members of it.
 OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": True}

@@ -53,7 +53,7 @@ def test_api_fields_keep_their_order() -> None:
             "turn",
             "trace_id",
         ),
-        *("repairs", "content"),
+        *("repairs", "content", "progress"),
     ) == API_FIELDS
 
 
@@ -75,6 +75,7 @@ def test_openapi_types_of_event_fields_come_from_the_model() -> None:
         "latency_ms": "number",
         "repairs": ["integer", "null"],
         "content": None,  # a component, or null
+        "progress": None,
     }
 
 
