@@ -4,6 +4,7 @@ from django.urls import path
 from oauth2_provider.views import OAuthServerMetadataView, RevokeTokenView
 
 from gateway.oauth import resource
+from gateway.oauth.own_applications import OwnApplicationsView
 from gateway.oauth.views import AuthorizeView, ResourceMetadataView, SignInView, TokenView
 
 app_name = "oauth2_provider"
@@ -11,6 +12,7 @@ app_name = "oauth2_provider"
 urlpatterns = [
     path("oauth/authorize", AuthorizeView.as_view(), name="authorize"),
     path("oauth/sign-in", SignInView.as_view(), name="sign-in"),
+    path("oauth/applications", OwnApplicationsView.as_view(), name="own-applications"),
     path("oauth/token", TokenView.as_view(), name="token"),
     path("oauth/revoke", RevokeTokenView.as_view(), name="revoke-token"),
     path(".well-known/oauth-authorization-server", OAuthServerMetadataView.as_view(), name="oauth-server-metadata"),

@@ -39,8 +39,8 @@ class SignInView(LoginView):
     template_name = "gateway/oauth/sign_in.html"
 
     def get_default_redirect_url(self) -> str:
-        """Return where people go who opened the form by itself: it shows again."""
-        return str(reverse_lazy("oauth2_provider:sign-in"))
+        """Return where people go who opened the form by itself."""
+        return str(reverse_lazy("oauth2_provider:own-applications"))
 
 
 @method_decorator(never_cache, name="dispatch")

@@ -37,6 +37,7 @@ RESOURCE = f"{GATEWAY}/mcp"
 METADATA = f"{GATEWAY}/.well-known/oauth-protected-resource/mcp"
 CHALLENGE = f'Bearer realm="Tool Gateway", resource_metadata="{METADATA}"'
 DOCUMENT_URL = "https://app.example.com/oauth/client.json"
+OWN_APPLICATIONS = "/oauth/applications"
 PASSWORD = "correct horse battery"
 
 
@@ -89,7 +90,7 @@ def is_let_in(token: str) -> bool:
 # --- off --------------------------------------------------------------------------------------------------------------
 
 PATHS = [
-    *("/oauth/authorize", "/oauth/sign-in", "/oauth/token", "/oauth/revoke"),
+    *("/oauth/authorize", "/oauth/sign-in", OWN_APPLICATIONS, "/oauth/token", "/oauth/revoke"),
     "/.well-known/oauth-authorization-server",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",
@@ -173,7 +174,7 @@ def test_user_who_is_not_staff_signs_in_and_comes_back_to_the_question(
 def test_sign_in_leads_to_no_other_site(oauth: None, user: User) -> None:
     fields = {"username": "ana", "password": PASSWORD, "next": "https://evil.example/"}
 
-    assert HttpClient().post("/oauth/sign-in", fields).headers["Location"] == "/oauth/sign-in"
+    assert HttpClient().post("/oauth/sign-in", fields).headers["Location"] == OWN_APPLICATIONS
 
 
 def test_wrong_passwords_lock_this_sign_in_too(oauth: None, user: User) -> None:
@@ -596,6 +597,29 @@ def test_admin_sees_and_ends_access(client_of_ana: OAuthClient, admin_client: Ht
     assert "Revoked Example app for ana." in answer
     assert not is_let_in(tokens["access_token"])
     assert client_of_ana.refresh(tokens["refresh_token"]).status_code == 400
+
+
+def test_user_sees_and_ends_access_of_their_applications(client_of_ana: OAuthClient) -> None:
+    tokens = client_of_ana.sign_in()
+    link = SignedInApplication.objects.get()
+    ben = OAuthClient(client_of_ana.client_id, RESOURCE, User.objects.create_user("ben"))
+    assert "No application has access." in ben.browser.get(OWN_APPLICATIONS).content.decode()
+    assert "Example app" in client_of_ana.browser.get(OWN_APPLICATIONS).content.decode()
+
+    for id in (str(link.pk), "", "x", "9" * 30):
+        assert ben.browser.post(OWN_APPLICATIONS, {"id": id}).status_code == 302
+    assert is_let_in(tokens["access_token"])
+    answer = client_of_ana.browser.post(OWN_APPLICATIONS, {"id": link.pk}, follow=True).content.decode()
+
+    assert "Example app has no access any more." in answer
+    assert "No application has access." in answer
+    assert not is_let_in(tokens["access_token"])
+
+
+def test_applications_are_shown_only_to_who_signed_in(oauth: None) -> None:
+    response = HttpClient().get(OWN_APPLICATIONS)
+
+    assert (response.status_code, response.headers["Location"]) == (302, f"/oauth/sign-in?next={OWN_APPLICATIONS}")
 
 
 def test_admin_registers_an_application(oauth: None, user: User, admin_client: HttpClient) -> None:

@@ -12,6 +12,7 @@ import uvicorn
 from django.utils import timezone
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
+from mcp.server.sse import SseServerTransport
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
@@ -26,6 +27,10 @@ from mcp_types import (
     TextResourceContents,
     Tool,
 )
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 from core import event_loop
 from gateway.executors.mcp import definition_check, resource_tools, session_pool
@@ -56,6 +61,7 @@ class McpUpstream:
         self,
         *,
         stateless: bool = True,
+        sse: bool = False,  # the transport from before 2025
         streams: bool = False,  # answers are streams of events, in which a call's progress is told
         port: int = 0,
         resources: dict[str, str] | None = None,
@@ -73,8 +79,13 @@ class McpUpstream:
             handlers |= {"on_list_resources": self._list_resources, "on_read_resource": self._read_resource}
         self.resources = resources or {}
         server = Server("notes", version="1", **handlers)
-        self.app = server.streamable_http_app(
-            streamable_http_path="/mcp", json_response=not streams, stateless_http=stateless
+        self.path = "/sse" if sse else "/mcp"
+        self.app = (
+            build_sse_app(server, self.path)
+            if sse
+            else server.streamable_http_app(
+                streamable_http_path=self.path, json_response=not streams, stateless_http=stateless
+            )
         )
         config = uvicorn.Config(self._serve, port=self.port, log_level="error", interface="asgi3")
         self._server = uvicorn.Server(config)
@@ -87,7 +98,7 @@ class McpUpstream:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/mcp"
+        return f"http://127.0.0.1:{self.port}{self.path}"
 
     def add_tool(self, name: str, handler: Handler | None = None, **fields: Any) -> None:
         """Add a tool, or define it anew. The handler takes the arguments and returns a result or raises."""
@@ -139,6 +150,18 @@ class McpUpstream:
         return result
 
 
+def build_sse_app(server: Server[Any], path: str) -> Starlette:
+    """Return a site that speaks MCP as it was before 2025: answers come on the stream of a GET."""
+    transport = SseServerTransport("/messages/")
+
+    async def listen(request: Request) -> Response:
+        async with transport.connect_sse(request.scope, request.receive, request._send) as (reader, writer):
+            await server.run(reader, writer, server.create_initialization_options())
+        return Response()
+
+    return Starlette(routes=[Route(path, listen), Mount("/messages/", app=transport.handle_post_message)])
+
+
 def approve(upstream: McpUpstream) -> None:
     """Approve the definitions as the server lists them now."""
     connection = Connection.objects.get(name=NAME)
@@ -161,7 +184,9 @@ def publish_tools(upstream: McpUpstream, **fields: Any) -> None:
 
     The tool `write` is a write. Fields of the ops are passed by name.
     """
-    Connection.objects.update_or_create(name=NAME, defaults={"kind": "mcp", "base_url": upstream.url})
+    transport = Connection.Transport.SSE if upstream.path == "/sse" else Connection.Transport.HTTP
+    values = {"kind": "mcp", "transport": transport, "base_url": upstream.url}
+    Connection.objects.update_or_create(name=NAME, defaults=values)
     approve(upstream)
     ops = [
         build_op_entry(
