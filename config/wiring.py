@@ -14,7 +14,7 @@ from chat.models import Profile as ChatProfile
 from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
-from gateway import builtin_ops, executors
+from gateway import builtin_ops, executors, replay
 from gateway.admin import try_op
 from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
@@ -32,7 +32,7 @@ from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_server
-from registry.releases import token_count_job
+from registry.releases import recorded_calls, token_count_job
 from registry.search import op_embeddings
 from workspace import handlers
 from workspace.contract import Lookups
@@ -126,6 +126,7 @@ def connect() -> None:
     sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
+    recorded_calls.set_replayer(replay.replay_calls)
     mcp_server.set_lister(executors.list_mcp_server)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))

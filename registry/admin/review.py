@@ -19,7 +19,7 @@ from registry.admin import diff_page
 from registry.admin.forms import PublishForm
 from registry.drafts import draft
 from registry.models import Release
-from registry.releases import publishing, review
+from registry.releases import publishing, recorded_calls, review
 
 REVIEWED_MODELS = ("op", "group", "promptsection")
 
@@ -57,6 +57,9 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "change_counts": diff_page.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
             "form": form,
+            "replay": None
+            if draft_review.verdict.problems
+            else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
             "reach": impact.measure_reach(timezone.now()) if form else None,
             **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
             **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
