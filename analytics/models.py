@@ -38,6 +38,7 @@ class AuditEntry(models.Model):
         FLAG = "flag", "flag"
         COHORT = "cohort", "cohort"
         SUBJECT = "subject", "subject"
+        EVAL_CASE = "eval_case", "eval case"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"

@@ -424,5 +424,8 @@ GATEWAY_SELECTION_TOKENS = env.read_number("GATEWAY_SELECTION_TOKENS", default=6
 GATEWAY_FIGURES_DAYS = env.read_number("GATEWAY_FIGURES_DAYS", default=400, least=7, most=env.MAX_DAYS)
 GATEWAY_DOLLARS_PER_MILLION_TOKENS = env.read_amount("GATEWAY_DOLLARS_PER_MILLION_TOKENS", default="2.00")
 
+# Percentage points that a release may lose of a hit rate of its eval cases. To lose more, publishing needs a reason.
+GATEWAY_EVAL_MARGIN = env.read_number("GATEWAY_EVAL_MARGIN", default=2, most=100)
+
 # Bearer token that /metrics requires.
 GATEWAY_METRICS_TOKEN = env.read_token("GATEWAY_METRICS_TOKEN", least=env.MIN_SECRET_LENGTH if PRODUCTION else 0)

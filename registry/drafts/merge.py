@@ -61,9 +61,9 @@ def merge_groups(entries: Iterable[dict[str, Any]], *, source: str, report: Merg
             report.record_added(Kind.GROUP, entry["path"], entry["path"])
         elif row.source == source:
             ours = snapshot.row_to_entry(row)
-            changes = _merge_fields(entry["path"], row.shipped, ours, entry, report)
+            changes = merge_fields(entry["path"], row.shipped, ours, entry, report)
             report.record_existing(Kind.GROUP, entry["path"], entry["path"], ours, changes)
-            if _update_row(row, changes, entry):
+            if update_row(row, changes, entry):
                 changed.append(row)
     bulk_writes.save_rows(Group, added, changed, COPY_KINDS[Kind.GROUP].fields)
 
@@ -82,9 +82,9 @@ def merge_shipped(copy_kind: CopyKind, entries: Iterable[dict[str, Any]], *, rep
             report.record_added(copy_kind.kind, name, str(row))
             continue
         ours = snapshot.row_to_entry(row)
-        changes = _merge_fields(str(row), row.shipped, ours, entry, report)
+        changes = merge_fields(str(row), row.shipped, ours, entry, report)
         report.record_existing(copy_kind.kind, name, str(row), ours, changes)
-        if _update_row(row, changes, entry):
+        if update_row(row, changes, entry):
             changed.append(row)
     bulk_writes.save_rows(model, added, changed, copy_kind.fields)
     report.no_longer_shipped += sorted(str(row) for row in rows.values() if row.shipped)
@@ -113,14 +113,14 @@ def merge_ops(entries: Sequence[dict[str, Any]], *, source: str, report: MergeRe
             added.append(row)
         else:
             ours = snapshot.op_to_entry(row)
-            changes = _merge_fields(path, row.shipped, ours, entry, report)
+            changes = merge_fields(path, row.shipped, ours, entry, report)
             report.record_existing(Kind.OP, path, path, ours, changes)
             if not changes and row.shipped == entry:
                 continue
             changed.append(row)
         if "connection" in changes:
             row.connection = connections.get(changes["connection"] or "")
-        _update_row(row, {name: changes[name] for name in OP_FIELDS if name in changes}, entry)
+        update_row(row, {name: changes[name] for name in OP_FIELDS if name in changes}, entry)
         children.append((row, changes))
     bulk_writes.save_rows(Op, added, changed, [*OP_FIELDS, "connection"])
     report.kept_edits += [f"{name}, an alias of another op" for name in bulk_writes.replace_children(children)]
@@ -137,7 +137,7 @@ def _get_names_of_other_sources(source: str) -> frozenset[str]:
     return frozenset(name for pair in names for name in pair)
 
 
-def _merge_fields(
+def merge_fields(
     path: str, base: dict[str, Any] | None, ours: dict[str, Any], theirs: dict[str, Any], report: MergeReport
 ) -> dict[str, Any]:
     """Return the incoming fields to apply: those that are new and that no admin has changed here."""
@@ -153,7 +153,7 @@ def _merge_fields(
     return changes
 
 
-def _update_row(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
+def update_row(row: Any, changes: dict[str, Any], entry: dict[str, Any]) -> bool:
     """Set a row's changed fields and its `shipped` entry. Return whether anything was new."""
     if not changes and row.shipped == entry:
         return False

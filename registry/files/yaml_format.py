@@ -1,7 +1,7 @@
 """Read copy from YAML files, validating its entries against a schema first."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -144,7 +144,7 @@ def parse_files(texts: Mapping[str, bytes], *, alone: bool = True) -> dict[str, 
     problems: list[Finding] = []
     validators = {kind: SchemaValidator(schema) for kind, schema in _SCHEMAS.items()}
     for file, text in texts.items():
-        document = _parse_document(file, text)
+        document = parse_document(file, text, keys=KIND_BY_KEY)
         for kind, validator in validators.items():
             for index, entry in enumerate(document.get(COPY_KINDS[kind].key) or []):
                 name = _get_entry_name(entry) or str(index)
@@ -166,8 +166,11 @@ def _get_entry_name(entry: Any) -> str:
     return str(next(filter(None, candidates), ""))
 
 
-def _parse_document(name: str, text: bytes) -> dict[str, Any]:
-    """Parse one file into JSON that a release can store. Raises InvalidCatalogFiles."""
+def parse_document(name: str, text: bytes, *, keys: Collection[str]) -> dict[str, Any]:
+    """Parse one file, which may only have lists with these keys, into JSON that the database can store.
+
+    Raises InvalidCatalogFiles.
+    """
     try:
         _refuse_non_json(text)
         value = yaml.load(text, Loader=_JSONTypesLoader) or {}  # noqa: S506 - a safe loader
@@ -177,10 +180,10 @@ def _parse_document(name: str, text: bytes) -> dict[str, Any]:
     lists = document.values() if isinstance(document, dict) else [None]
     if (
         not isinstance(document, dict)
-        or set(document) - set(KIND_BY_KEY)
+        or set(document) - set(keys)
         or not all(isinstance(each, list) for each in lists)
     ):
-        message = f"A file may only contain lists named {get_text_list(list(KIND_BY_KEY), 'and')}."
+        message = f"A file may only contain lists named {get_text_list(list(keys), 'and')}."
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", message)])
     return document
 

@@ -5,6 +5,7 @@ Code that serves a model reads a release, never the draft's rows.
 
 from registry.models.agent import Agent
 from registry.models.connection import REMOTE_KINDS, Connection, DocumentImport, UpstreamDefinition
+from registry.models.eval_case import EvalCase
 from registry.models.fields import name_validator, path_validator, word_validator
 from registry.models.op import Group, Op, OpAlias
 from registry.models.op_copy import Example, PolicyRule
@@ -22,6 +23,7 @@ __all__ = [
     "Agent",
     "Connection",
     "DocumentImport",
+    "EvalCase",
     "Example",
     "Group",
     "Op",

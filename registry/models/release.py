@@ -50,6 +50,20 @@ class Activation(models.Model):
     note = models.CharField(max_length=500)
     activated_at = models.DateTimeField()
     activated_by = models.CharField(max_length=150)
+    # Database defaults, because processes of the previous version insert rows without these columns.
+    eval_figures = models.JSONField(
+        default=dict,
+        db_default=models.Value({}, models.JSONField()),
+        editable=False,
+        help_text="Eval cases found when it was published, and by the release before: see registry.evals.comparison.",
+    )
+    lost_because = models.CharField(
+        max_length=500,
+        default="",
+        db_default="",
+        editable=False,
+        help_text="Why it was published although it lost eval cases.",
+    )
 
     class Meta:
         verbose_name = "release history entry"

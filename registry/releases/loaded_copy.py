@@ -16,7 +16,7 @@ def publish_loaded_copy(*, had_edits: bool, note: str, by: str, at: datetime) ->
     if had_edits:
         return "Not published: the draft has unpublished edits. Review them first."
     try:
-        release = publishing.publish_draft(note=note, by=by, at=at, accepted=note)
+        release = publishing.publish_draft(note=note, by=by, at=at, accepted=note, accepted_loss=note)
     except publishing.AlreadyLive:
         return "The live release is up to date."
     return f"Release {release.version[:12]} with {release.op_count} ops is live."

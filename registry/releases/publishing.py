@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
@@ -13,6 +14,8 @@ from core import canonical_json, gc_pause
 from registry import checks
 from registry.catalog import builder, cache
 from registry.drafts import draft, history
+from registry.evals import evaluation
+from registry.evals.comparison import EvalComparison
 from registry.help import token_counts
 from registry.models import Activation, Op, Release
 from registry.snapshot import diff, snapshot
@@ -37,6 +40,18 @@ class ReasonMissing(Exception):
     def __init__(self, warnings: Sequence[checks.Finding]) -> None:
         super().__init__("; ".join(str(warning) for warning in warnings[:5]))
         self.warnings = list(warnings)
+
+
+class LossReasonMissing(Exception):
+    """The draft loses more eval cases than the margin allows, and no reason was given."""
+
+    def __init__(self, compared: EvalComparison) -> None:
+        lost = [each.case.request for each in compared.lost]
+        super().__init__(
+            f"The draft loses more than {settings.GATEWAY_EVAL_MARGIN} points of a hit rate of its eval cases. "
+            f"Improve what was lost, or say why it is right to publish. {len(lost)} lost, such as: {'; '.join(lost[:3])}"
+        )
+        self.compared = compared
 
 
 class AlreadyLive(Exception):
@@ -71,55 +86,84 @@ def compute_draft_version() -> str:
     return canonical_json.digest(snapshot.snapshot_draft())
 
 
-def publish_draft(*, note: str, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
+def publish_draft(
+    *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
+) -> Release:
     """Freeze the draft and make it live. The same content gives the same release.
 
-    Raises what `freeze` raises, AlreadyLive, and AlreadyWithdrawn if the draft equals a withdrawn release.
+    `accepted` is the reason for accepting warnings that the live release does not have; it is stored with them. It is
+    not needed if the release exists already. `accepted_loss` is the reason for losing more eval cases than the margin
+    allows; it is stored in the release history. `seen` is the version of the draft that the user reviewed.
+
+    Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, and AlreadyWithdrawn if
+    the draft equals a withdrawn release.
     """
-    release = freeze_draft(by=by, at=at, accepted=accepted, seen=seen)
-    activate_release(version=release.version, note=note, by=by, at=at)
+    with gc_pause.pause_gc():
+        frozen = _read_publishable_draft(seen=seen)
+        compared = evaluation.compare_with_live(frozen.version, frozen.content, get_live_release())
+        is_loss = evaluation.exceeds_margin(compared)
+        if compared and is_loss and not accepted_loss.strip():
+            raise LossReasonMissing(compared)
+        release = _get_or_create_release(frozen, by=by, at=at, accepted=accepted)
+    activate_release(
+        version=release.version,
+        note=note,
+        by=by,
+        at=at,
+        eval_figures=compared.as_figures() if compared else {},
+        lost_because=accepted_loss.strip() if is_loss else "",
+    )
     return release
 
 
 def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -> Release:
     """Freeze the draft into an immutable release, without making it live.
 
-    `accepted` is the reason for accepting warnings that the live release does not have; it is stored with them. It is
-    not needed if the release exists already. `seen` is the version of the draft that the user reviewed.
-    Raises NotPublishable, ReasonMissing if a reason is missing, and draft.DraftChanged.
+    See `publish_draft` for the arguments. Raises NotPublishable, ReasonMissing, and draft.DraftChanged.
     """
     with gc_pause.pause_gc():
-        return _get_or_create_release(by=by, at=at, accepted=accepted, seen=seen)
+        return _get_or_create_release(_read_publishable_draft(seen=seen), by=by, at=at, accepted=accepted)
 
 
-def _get_or_create_release(*, by: str, at: datetime, accepted: str, seen: str) -> Release:
+class _PublishableDraft(NamedTuple):
+    """The content of the draft, its canonical JSON and the hash of that."""
+
+    content: dict[str, Any]
+    text: str
+    version: str
+
+
+def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
     content = snapshot.snapshot_draft()
     try:
         content_json = canonical_json.dumps(content)
     except ValueError:  # the problems report it for each op
         raise NotPublishable(checks.find_errors(content)) from None
-    frozen = content_json.decode()
-    version = canonical_json.hash_canonical_form(content_json)
-    problems = checks.find_errors(content, canonical_text=frozen)
+    text, version = content_json.decode(), canonical_json.hash_canonical_form(content_json)
+    problems = checks.find_errors(content, canonical_text=text)
     if not is_live(version):  # what is live already changes nothing for models, and starting must not fail for it
         problems += checks.find_unrunnable_ops(content["ops"])
     if problems:
         raise NotPublishable(problems)
     if seen and seen != version:
         raise draft.DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
-    if release := Release.objects.filter(version=version).first():
+    return _PublishableDraft(content, text, version)
+
+
+def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, accepted: str) -> Release:
+    if release := Release.objects.filter(version=frozen.version).first():
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
-    counts = token_counts.count_catalog_tokens(builder.build_catalog(version, json.loads(frozen)))
-    warnings = find_new_warnings(content, counts)
+    counts = token_counts.count_catalog_tokens(builder.build_catalog(frozen.version, json.loads(frozen.text)))
+    warnings = find_new_warnings(frozen.content, counts)
     if warnings and not accepted.strip():
         raise ReasonMissing(warnings)
     release, _ = Release.objects.get_or_create(
-        version=version,
+        version=frozen.version,
         defaults={
-            "content": frozen,
+            "content": frozen.text,
             "tokens": counts,
-            "op_count": len(content["ops"]),
+            "op_count": len(frozen.content["ops"]),
             "accepted_warnings": [warning.as_dict() for warning in warnings],
             "accepted_because": accepted.strip() if warnings else "",
             "created_at": at,
@@ -169,8 +213,18 @@ def _collect_active_names(ops: diff.EntriesByName) -> set[str]:
     return {name for op in running for name in checks.list_op_names(op)}
 
 
-def activate_release(*, version: str, note: str, by: str, at: datetime) -> Activation:
+def activate_release(
+    *,
+    version: str,
+    note: str,
+    by: str,
+    at: datetime,
+    eval_figures: dict[str, Any] | None = None,
+    lost_because: str = "",
+) -> Activation:
     """Make a release live. This process serves it at once, all others within two seconds.
+
+    It asks for no reason if eval cases are lost: a rollback must not wait.
 
     Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive.
     """
@@ -186,7 +240,13 @@ def activate_release(*, version: str, note: str, by: str, at: datetime) -> Activ
         # If two users publish at once, the constraint of one live row makes one of them fail.
         Activation.objects.filter(is_live=True).update(is_live=False)
         activation = Activation.objects.create(
-            release_id=version, note=note, activated_at=at, activated_by=by, is_live=True
+            release_id=version,
+            note=note,
+            activated_at=at,
+            activated_by=by,
+            is_live=True,
+            eval_figures=eval_figures or {},
+            lost_because=lost_because,
         )
         transaction.on_commit(cache.refresh_live)
     return activation

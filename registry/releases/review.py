@@ -10,6 +10,8 @@ from core import canonical_json, gc_pause
 from registry import checks
 from registry.checks import Finding
 from registry.drafts import history
+from registry.evals import evaluation
+from registry.evals.comparison import EvalComparison
 from registry.models import Release
 from registry.releases import help_diff, publishing
 from registry.releases.help_diff import EntryDifference, TokenCounts
@@ -40,8 +42,14 @@ class DraftReview:
     same_release: Release | None  # an existing release with the draft's content; its warnings are accepted already
     changes: list[CopyChange]
     verdict: ReviewVerdict
+    evals: EvalComparison | None  # None without active eval cases
     before: dict[str, Any]
     after: dict[str, Any]
+
+    @property
+    def needs_loss_reason(self) -> bool:
+        """Whether publishing needs a reason for losing eval cases."""
+        return evaluation.exceeds_margin(self.evals)
 
     @property
     def seen(self) -> str:
@@ -73,7 +81,10 @@ def review_draft() -> DraftReview:
     verdict = _cached_verdict[1]
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
         verdict = replace(verdict, problems=[*verdict.problems, *unrunnable], warnings=[])
-    return DraftReview(version, live, same_release, found_changes, verdict, before, after)
+    evals = evaluation.compare_with_live(
+        version, after, live, blocked={finding.op for finding in verdict.problems}
+    )
+    return DraftReview(version, live, same_release, found_changes, verdict, evals, before, after)
 
 
 # Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.

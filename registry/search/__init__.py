@@ -37,10 +37,15 @@ class SearchResult:
     is_clear: bool = True
 
 
-def search_ops(catalog: Catalog, view: CatalogView, query: str, *, limit: int | None = None) -> SearchResult:
-    """Return what a search shows. Without a limit, ops that are much worse than the best are left out at the end."""
+def search_ops(
+    catalog: Catalog, view: CatalogView, query: str, *, limit: int | None = None, use_endpoint: bool = True
+) -> SearchResult:
+    """Return what a search shows. Without a limit, ops that are much worse than the best are left out at the end.
+
+    The embeddings endpoint is asked unless a name matches or `use_endpoint` is false.
+    """
     exact = _find_exact_match(catalog, query)
-    ranking = get_index(catalog).rank(query, use_endpoint=not exact)
+    ranking = get_index(catalog).rank(query, use_endpoint=use_endpoint and not exact)
     shares = {path: share for path, share in ({exact: 1.0} | ranking.shares).items() if path in view.ops}
     shown = list(islice(shares, limit or DEFAULT_LIMIT))
     if limit is None:

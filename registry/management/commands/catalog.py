@@ -11,6 +11,7 @@ from registry.drafts import draft
 from registry.files import export, text_diff, yaml_format
 from registry.releases import publishing
 from registry.snapshot import diff, snapshot
+from registry.text.cleanup import escape_for_terminal
 
 
 class Command(BaseCommand):
@@ -34,6 +35,7 @@ class Command(BaseCommand):
 
         part = parts.add_parser("publish", help="publish the draft as a release and make it live")
         part.add_argument("--note", required=True, help="what changed and why; also the reason for warnings")
+        part.add_argument("--loss-reason", default="", metavar="TEXT", help="why it is right to lose eval cases")
         _add_actor_option(part)
 
         part = parts.add_parser("rollback", help="make another release live")
@@ -124,12 +126,19 @@ class Command(BaseCommand):
     def _publish(self, options: dict[str, Any]) -> None:
         try:
             release = publishing.publish_draft(
-                note=options["note"], by=options["by"], at=timezone.now(), accepted=options["note"]
+                note=options["note"],
+                by=options["by"],
+                at=timezone.now(),
+                accepted=options["note"],
+                accepted_loss=options["loss_reason"],
             )
         except publishing.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
+        except publishing.LossReasonMissing as error:
+            hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
+            raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
         except publishing.AlreadyWithdrawn as error:
             raise CommandError(str(error)) from None
         else:

@@ -6,7 +6,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from registry.drafts import history
-from registry.files import loader, yaml_format
+from registry.evals import case_store
+from registry.files import case_files, loader, yaml_format
 from registry.releases import loaded_copy, publishing
 
 NOTE = "Shipped catalog"
@@ -14,7 +15,7 @@ BY = "load_catalog"
 
 
 class Command(BaseCommand):
-    help = "Merge the shipped tool copy into the draft. Safe to run twice; never overwrites an edit."
+    help = "Merge the shipped tool copy into the draft, and the shipped eval cases. Safe to run twice; never overwrites an edit."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
@@ -29,9 +30,10 @@ class Command(BaseCommand):
             with transaction.atomic():
                 report = loader.load_into_draft(loader.read_shipped_catalog())
                 history.record_changes(report.changes, by=BY, at=timezone.now(), note=NOTE)
+                cases_report = case_store.merge_shipped_cases(case_files.read_shipped_cases())
         except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
-        self.stdout.write(str(report))
+        self.stdout.write(f"{report}\nEval cases: {cases_report}")
         if options["publish"]:
             self._publish(had_edits)
 

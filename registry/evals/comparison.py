@@ -1,0 +1,156 @@
+"""Compare the outcomes of eval cases on two catalogs: hit rates, cases won and lost, and ops found instead."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from registry.evals.run import HIT_RANKS, CaseOutcome, EvalRun
+from registry.models import EvalCase
+
+
+@dataclass(frozen=True, slots=True)
+class HitRate:
+    """How many cases have a right op among the first `limit` results, and how many had one before."""
+
+    limit: int
+    hits: int
+    hits_before: int | None  # None: nothing to compare with
+    count: int
+
+    @property
+    def rate(self) -> float:
+        return self.hits / self.count
+
+    @property
+    def added_points(self) -> float | None:
+        """Percentage points more than before (negative: fewer)."""
+        return None if self.hits_before is None else 100 * (self.hits - self.hits_before) / self.count
+
+
+@dataclass(frozen=True, slots=True)
+class SetResult:
+    """The hit rates of the cases of one set."""
+
+    name: str
+    count: int
+    rates: tuple[HitRate, ...]  # in the order of HIT_RANKS
+
+    @property
+    def largest_loss(self) -> float:
+        """The percentage points by which the hit rate fell that fell most; 0 if none did."""
+        return max((-(rate.added_points or 0) for rate in self.rates), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedCase:
+    """A case with its outcome, and the one before."""
+
+    case: EvalCase
+    after: CaseOutcome
+    before: CaseOutcome | None
+
+    @property
+    def gain(self) -> int:
+        """At how many more of HIT_RANKS it is a hit than before (negative: fewer)."""
+        return self.after.hits - self.before.hits if self.before else 0
+
+    @property
+    def found_instead(self) -> str:
+        """The op that is shown first although it is not a right one; "" if a right one is, or none is found."""
+        return "" if self.after.rank == 1 or not self.after.found else self.after.found[0]
+
+    @property
+    def is_newly_taken(self) -> bool:
+        """Whether a right op was first before and is not any more."""
+        return self.before is not None and self.before.rank == 1 and self.after.rank != 1
+
+
+@dataclass(frozen=True, slots=True)
+class TakenCases:
+    """The cases of one op for which a search shows another op first."""
+
+    op: str
+    taken_by: str
+    cases: tuple[ComparedCase, ...]
+
+    @property
+    def new_count(self) -> int:
+        """How many of them were right before."""
+        return sum(each.is_newly_taken for each in self.cases)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalComparison:
+    """The result of a run, compared with another one if there is one."""
+
+    sets: tuple[SetResult, ...]  # those that have cases
+    cases: tuple[ComparedCase, ...] = field(repr=False)
+    missing_ops: tuple[str, ...]  # expected, but not active ops of the catalog
+
+    @property
+    def count(self) -> int:
+        return len(self.cases)
+
+    @property
+    def won(self) -> list[ComparedCase]:
+        """The cases whose right op moved into the first 1, 3 or 5, largest gain first."""
+        return sorted((each for each in self.cases if each.gain > 0), key=lambda each: -each.gain)
+
+    @property
+    def lost(self) -> list[ComparedCase]:
+        """The cases whose right op fell out of the first 1, 3 or 5, largest loss first."""
+        return sorted((each for each in self.cases if each.gain < 0), key=lambda each: each.gain)
+
+    @property
+    def taken(self) -> list[TakenCases]:
+        """Which op is shown first instead of which, those with newly lost cases first, then the most frequent."""
+        pairs: dict[tuple[str, str], list[ComparedCase]] = defaultdict(list)
+        for each in self.cases:
+            if each.found_instead:
+                pairs[each.case.op, each.found_instead].append(each)
+        taken = [TakenCases(op, by, tuple(cases)) for (op, by), cases in pairs.items()]
+        return sorted(taken, key=lambda each: (-each.new_count, -len(each.cases), each.op, each.taken_by))
+
+    def loses_more_than(self, margin: float) -> bool:
+        """Return whether a hit rate of a set fell by more percentage points than the margin."""
+        return any(each.largest_loss > margin for each in self.sets)
+
+    def as_figures(self) -> dict[str, Any]:
+        """Return {set: {"cases": count, "hits": [at 1, 3, 5], "hits_before": the same or null}} as JSON values."""
+        return {
+            each.name: {
+                "cases": each.count,
+                "hits": [rate.hits for rate in each.rates],
+                "hits_before": None
+                if each.rates[0].hits_before is None
+                else [rate.hits_before for rate in each.rates],
+            }
+            for each in self.sets
+        }
+
+
+def compare_runs(cases: Sequence[EvalCase], after: EvalRun, before: EvalRun | None) -> EvalComparison:
+    """Compare two runs of the same cases."""
+    compared = tuple(
+        ComparedCase(case, after.outcomes[case.request], before.outcomes[case.request] if before else None)
+        for case in cases
+    )
+    sets = (
+        _build_set_result(each.value, [one for one in compared if one.case.case_set == each]) for each in EvalCase.Set
+    )
+    return EvalComparison(tuple(each for each in sets if each.count), compared, tuple(sorted(after.missing_ops)))
+
+
+def _build_set_result(name: str, cases: list[ComparedCase]) -> SetResult:
+    is_compared = bool(cases) and cases[0].before is not None
+    rates = (
+        HitRate(
+            limit,
+            sum(each.after.is_hit(limit) for each in cases),
+            sum(each.before.is_hit(limit) for each in cases if each.before) if is_compared else None,
+            len(cases),
+        )
+        for limit in HIT_RANKS
+    )
+    return SetResult(name, len(cases), tuple(rates))

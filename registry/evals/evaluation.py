@@ -1,0 +1,78 @@
+"""Evaluate the draft and releases with the active eval cases. Runs are kept in memory: releases never change."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import orjson
+from django.conf import settings
+
+from registry.catalog import builder, cache
+from registry.catalog.model import Catalog
+from registry.evals import comparison
+from registry.evals.comparison import EvalComparison
+from registry.evals.run import EvalRun, hash_cases, run_cases
+from registry.models import EvalCase, Release
+
+RUNS_KEPT = 8
+
+
+def list_active_cases() -> list[EvalCase]:
+    """Return the cases to run."""
+    return list(EvalCase.objects.filter(is_active=True).defer("args", "note", "shipped"))
+
+
+def compare_with_live(
+    version: str, content: dict[str, Any], live: Release | None, *, blocked: Collection[str] = ()
+) -> EvalComparison | None:
+    """Compare a draft's content with the live release; None without active cases.
+
+    `version` is the version that it would have. `blocked` are the ops that no release could serve.
+    """
+    cases = list_active_cases()
+    if not cases:
+        return None
+    after = run_on_content(version, content, cases, blocked=blocked)
+    return comparison.compare_runs(cases, after, run_on_release(live, cases) if live else None)
+
+
+def exceeds_margin(compared: EvalComparison | None) -> bool:
+    """Return whether publishing needs a reason: a hit rate falls by more than GATEWAY_EVAL_MARGIN."""
+    return compared is not None and compared.loses_more_than(settings.GATEWAY_EVAL_MARGIN)
+
+
+def run_on_content(
+    version: str, content: dict[str, Any], cases: Sequence[EvalCase], *, blocked: Collection[str] = ()
+) -> EvalRun:
+    """Run cases on the content of a draft, without the ops that no release could serve."""
+
+    def build() -> Catalog:
+        return builder.build_catalog(
+            version, {**content, "ops": [op for op in content["ops"] if op["op"] not in blocked]}
+        )
+
+    return _get_or_run((version, frozenset(blocked)), cases, build)
+
+
+def run_on_release(release: Release, cases: Sequence[EvalCase]) -> EvalRun:
+    """Run cases on a release, which may be withdrawn."""
+
+    def build() -> Catalog:
+        if cache.is_loaded(release.version):
+            return cache.get_catalog(release.version)
+        return builder.build_catalog(release.version, orjson.loads(release.content))
+
+    return _get_or_run((release.version, frozenset()), cases, build)
+
+
+def _get_or_run(key: Any, cases: Sequence[EvalCase], build: Callable[[], Catalog]) -> EvalRun:
+    key = (key, hash_cases(cases))
+    if key not in _runs:
+        _runs[key] = run_cases(build(), cases)
+    run = _runs[key]
+    while len(_runs) > RUNS_KEPT:
+        _runs.popitem(last=False)
+    return run
+
+
+_runs: OrderedDict[Any, EvalRun] = OrderedDict()
