@@ -37,7 +37,10 @@ BENCHMARKS = (
     Benchmark(("releases.mixed", "releases.failed"), measures.measure_changing_releases),
     Benchmark(("reports.1m.p95_ms",), measures.measure_reports),
     Benchmark(
-        ("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
+        (
+            *("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
+            *("evals.1k.s", *(f"evals.{name}.top{rank}" for name in ("tuned", "held_back") for rank in (1, 3, 5))),
+        ),
         measures.measure_discovery,
     ),
     Benchmark(

@@ -53,6 +53,7 @@ GOALS = {
     "discovery.4k.calls": FigureGoal("≤", 2.2),
     "discovery.4k.tokens": FigureGoal("≤", 450),
     "search.plain.top3": FigureGoal("≥", 0.92),
+    "evals.1k.s": FigureGoal("<", 10),
     "answers.tasks.tokens": FigureGoal("≤", 1_800),
     "answers.events.tokens": FigureGoal("≤", 2_000),
     "answers.updates.tokens": FigureGoal("≤", 600),

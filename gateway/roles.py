@@ -27,7 +27,7 @@ ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 AREAS = {
     "copy": (
         *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
-        *("registry.promptsection", "registry.agent", "registry.pin"),
+        *("registry.promptsection", "registry.agent", "registry.pin", "registry.evalcase"),
     ),
     "releases": ("registry.release", "registry.activation"),
     "switches": (

@@ -32,6 +32,12 @@ def signed(number: int) -> str:
 
 
 @register.filter
+def signed_points(points: float) -> str:
+    """Return a difference of percentages with its sign: "+1.5" or "−0.7" (with a true minus), "±0" for none."""
+    return f"{points:+.1f}".replace("-", "−") if round(points, 1) else "±0"
+
+
+@register.filter
 def compact(value: Any) -> str:
     """Return a value as JSON on one line."""
     return json.dumps(value, ensure_ascii=False)

@@ -10,7 +10,7 @@ from registry.models import Activation, Release
 
 
 class PublishForm(forms.Form):
-    """Publish the draft. Asks for a reason if there are new warnings."""
+    """Publish the draft. Asks for a reason if there are new warnings, and if it loses too many eval cases."""
 
     note = forms.CharField(
         label="What changed, and why",
@@ -25,12 +25,21 @@ class PublishForm(forms.Form):
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Stored with the release.",
     )
+    lost_because = forms.CharField(
+        label="Why is it right to publish although requests no longer find their op?",
+        max_length=500,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
+        help_text="Shown in the release history.",
+        error_messages={"required": "Give a reason, or improve what the eval cases lost."},
+    )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen
 
-    def __init__(self, *args: Any, is_warned: bool, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, is_warned: bool, is_loss: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not is_warned:
             del self.fields["reviewed"], self.fields["because"]
+        if not is_loss:
+            del self.fields["lost_because"]
 
 
 class MakeLiveForm(forms.Form):
@@ -81,6 +90,13 @@ class CompareForm(forms.Form):
 
     before = ReleaseField(label="First")
     after = ReleaseField(label="Second")
+
+
+class CompareEvalsForm(forms.Form):
+    """Choose the draft or a release to run the eval cases on, and another one to compare it with."""
+
+    after = ReleaseField(label="Run on")
+    before = ReleaseField(label="Compare with")
 
 
 class MultipleFileInput(forms.ClearableFileInput):

@@ -111,10 +111,10 @@ def query_timeline() -> QuerySet[Any]:
 @admin.register(Activation)
 class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     empty = "No release has been live yet. Review the draft and publish it."
-    list_display = ["activated_at", "release", "note", "activated_by", "live_for"]
+    list_display = ["activated_at", "release", "note", "lost_because", "activated_by", "live_for"]
     list_display_links = ["activated_at", "release"]
     list_select_related = ["release"]
-    search_fields = ["release__version", "note", "activated_by"]
+    search_fields = ["release__version", "note", "lost_because", "activated_by"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
         return query_timeline().select_related("release").defer(*publishing.LARGE_COLUMNS)

@@ -15,7 +15,7 @@ from analytics import reports
 from analytics.rollout import impact
 from core import gc_pause
 from core.admin import base
-from registry.admin import diff_page
+from registry.admin import diff_page, eval_results
 from registry.admin.forms import PublishForm
 from registry.drafts import draft
 from registry.models import Release
@@ -54,6 +54,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             # Without the snapshots: Django's contexts are reference cycles, which would hold them until a full garbage
             # collection, and those are rare in a process that holds a catalog.
             "review": replace(draft_review, before={}, after={}),
+            **eval_results.build_summary_context(draft_review.evals),
             "change_counts": diff_page.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
             "form": form,
@@ -73,7 +74,11 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if request.method == "POST":
                 raise PermissionDenied
             return None
-        return PublishForm(request.POST or None, is_warned=bool(draft_review.verdict.warnings))
+        return PublishForm(
+            request.POST or None,
+            is_warned=bool(draft_review.verdict.warnings),
+            is_loss=draft_review.needs_loss_reason,
+        )
 
     def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
@@ -87,6 +92,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 by=str(request.user),
                 at=timezone.now(),
                 accepted=data.get("because", ""),
+                accepted_loss=data.get("lost_because", ""),
                 seen=draft_review.version,
             )
         except publishing.AlreadyLive:
@@ -94,6 +100,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         except (
             publishing.NotPublishable,
             publishing.ReasonMissing,
+            publishing.LossReasonMissing,
             publishing.AlreadyWithdrawn,
             draft.DraftChanged,
         ) as error:

@@ -47,7 +47,7 @@ def merge_shipped_cases(entries: Sequence[CaseEntry]) -> MergeReport:
     for entry in entries:
         row = rows.get(entry["request"])
         if row is None:
-            added.append(_set_fields(EvalCase(shipped=entry), entry))
+            added.append(set_fields(EvalCase(shipped=entry), entry))
             report.added.append(entry["request"])
         elif row.shipped is not None:
             changes = merge.merge_fields(entry["request"], row.shipped, case_to_entry(row), entry, report)
@@ -57,7 +57,7 @@ def merge_shipped_cases(entries: Sequence[CaseEntry]) -> MergeReport:
                 report.unchanged += 1
             if changes or row.shipped != entry:
                 row.shipped = entry
-                changed.append(_set_fields(row, changes))
+                changed.append(set_fields(row, changes))
     bulk_writes.save_rows(EvalCase, added, changed, FIELDS_BY_NAME.values())
     requests = {entry["request"] for entry in entries}
     report.no_longer_shipped = sorted(name for name, row in rows.items() if row.shipped and name not in requests)
@@ -74,7 +74,7 @@ def import_cases(entries: Iterable[CaseEntry], *, by: str, at: datetime) -> Impo
         for entry in entries:
             row = rows.get(entry["request"])
             before = case_to_entry(row) if row else None
-            case = _set_fields(row or EvalCase(), entry)
+            case = set_fields(row or EvalCase(), entry)
             if before == entry:
                 counts[None] += 1
                 continue
@@ -91,7 +91,8 @@ def import_cases(entries: Iterable[CaseEntry], *, by: str, at: datetime) -> Impo
     return ImportedCases(counts[AuditEntry.Action.ADDED], counts[AuditEntry.Action.CHANGED], counts[None])
 
 
-def _set_fields(case: EvalCase, entry: CaseEntry) -> EvalCase:
+def set_fields(case: EvalCase, entry: CaseEntry) -> EvalCase:
+    """Set the fields of a row that an entry has, without saving it, and return the row."""
     for name, value in entry.items():
         setattr(case, FIELDS_BY_NAME[name], value)
     return case

@@ -122,9 +122,7 @@ class EvalComparison:
             each.name: {
                 "cases": each.count,
                 "hits": [rate.hits for rate in each.rates],
-                "hits_before": None
-                if each.rates[0].hits_before is None
-                else [rate.hits_before for rate in each.rates],
+                "hits_before": None if each.rates[0].hits_before is None else [rate.hits_before for rate in each.rates],
             }
             for each in self.sets
         }

@@ -7,12 +7,15 @@ from typing import Any
 import orjson
 from django.conf import settings
 
+from core import canonical_json
+from registry import checks
 from registry.catalog import builder, cache
 from registry.catalog.model import Catalog
 from registry.evals import comparison
 from registry.evals.comparison import EvalComparison
 from registry.evals.run import EvalRun, hash_cases, run_cases
 from registry.models import EvalCase, Release
+from registry.snapshot import snapshot
 
 RUNS_KEPT = 8
 
@@ -52,6 +55,17 @@ def run_on_content(
         )
 
     return _get_or_run((version, frozenset(blocked)), cases, build)
+
+
+def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
+    """Run cases on the draft as it is."""
+    content = snapshot.snapshot_draft()
+    blocked = {op["op"] for op in content["ops"] if checks.find_op_errors(op)}
+    try:
+        version = canonical_json.digest(content)
+    except ValueError:  # a blocked op has a value that no release can store
+        version = canonical_json.digest([op for op in content["ops"] if op["op"] not in blocked])
+    return run_on_content(version, content, cases, blocked=blocked)
 
 
 def run_on_release(release: Release, cases: Sequence[EvalCase]) -> EvalRun:

@@ -80,13 +80,14 @@ def parse_case_files(texts: Mapping[str, bytes]) -> list[CaseEntry]:
 
 def dump_cases(cases: Iterable[EvalCase]) -> str:
     """Return cases as YAML, without the fields that have their defaults."""
-    entries = [
-        {name: value for name, value in case_to_entry(case).items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
-        for case in cases
-    ]
+    entries = [_drop_defaults(case_to_entry(case)) for case in cases]
     return export.dump_yaml({KEY: entries})
 
 
 def case_to_entry(case: EvalCase) -> CaseEntry:
     """Return a row as an entry."""
     return {name: getattr(case, field) for name, field in FIELDS_BY_NAME.items()}
+
+
+def _drop_defaults(entry: CaseEntry) -> CaseEntry:
+    return {name: value for name, value in entry.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}

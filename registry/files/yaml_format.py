@@ -178,11 +178,7 @@ def parse_document(name: str, text: bytes, *, keys: Collection[str]) -> dict[str
     except (yaml.YAMLError, TypeError, ValueError, strict_json.NotStrictJSON) as error:
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", " ".join(str(error).split()))]) from None
     lists = document.values() if isinstance(document, dict) else [None]
-    if (
-        not isinstance(document, dict)
-        or set(document) - set(keys)
-        or not all(isinstance(each, list) for each in lists)
-    ):
+    if not isinstance(document, dict) or set(document) - set(keys) or not all(isinstance(each, list) for each in lists):
         message = f"A file may only contain lists named {get_text_list(list(keys), 'and')}."
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", message)])
     return document

@@ -35,7 +35,9 @@ class EvalCase(models.Model):
         default=list, blank=True, validators=[validate_text_list], help_text="Paths of other ops that are as good."
     )
     args = models.JSONField(
-        null=True, blank=True, help_text="The args of the right call, if you want them checked. Searches do not use them."
+        null=True,
+        blank=True,
+        help_text="The args of the right call, if they matter. Searches do not use them.",
     )
     case_set = models.CharField(
         "set",

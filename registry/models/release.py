@@ -58,6 +58,7 @@ class Activation(models.Model):
         help_text="Eval cases found when it was published, and by the release before: see registry.evals.comparison.",
     )
     lost_because = models.CharField(
+        "losses accepted because",
         max_length=500,
         default="",
         db_default="",

@@ -48,8 +48,8 @@ class LossReasonMissing(Exception):
     def __init__(self, compared: EvalComparison) -> None:
         lost = [each.case.request for each in compared.lost]
         super().__init__(
-            f"The draft loses more than {settings.GATEWAY_EVAL_MARGIN} points of a hit rate of its eval cases. "
-            f"Improve what was lost, or say why it is right to publish. {len(lost)} lost, such as: {'; '.join(lost[:3])}"
+            f"The draft loses more than {settings.GATEWAY_EVAL_MARGIN} points of a hit rate of its eval cases. Improve "
+            f"what was lost, or say why it is right to publish. Lost: {len(lost)}, such as: {'; '.join(lost[:3])}"
         )
         self.compared = compared
 

@@ -81,9 +81,7 @@ def review_draft() -> DraftReview:
     verdict = _cached_verdict[1]
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
         verdict = replace(verdict, problems=[*verdict.problems, *unrunnable], warnings=[])
-    evals = evaluation.compare_with_live(
-        version, after, live, blocked={finding.op for finding in verdict.problems}
-    )
+    evals = evaluation.compare_with_live(version, after, live, blocked={finding.op for finding in verdict.problems})
     return DraftReview(version, live, same_release, found_changes, verdict, evals, before, after)
 
 

@@ -22,7 +22,7 @@ from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
-from registry.models import Connection, OpEmbedding
+from registry.models import Connection, EvalCase, OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, playwright_loop, role_matrix
 from tests.support.browser_users import BrowserUser
@@ -148,6 +148,7 @@ def _rows(server: Server) -> dict[str, Any]:
     user, key = User.objects.order_by("pk")[0], ApiKey.objects.order_by("pk")[0]
     ChatProfile.objects.create(user=user, subject="demo-user")
     SignedInApplication.objects.create(application=register_application(), user=user, key=key)
+    EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile

@@ -23,7 +23,7 @@ from gateway.batches import broker
 from gateway.jobs import runner
 from gateway.models import ApiKey, BatchEntry, Client, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
-from registry.models import Connection, OpEmbedding
+from registry.models import Connection, EvalCase, OpEmbedding
 from tests.support import role_matrix
 from tests.support.api import Api
 from tests.support.oauth_client import register_application
@@ -120,6 +120,7 @@ def row_of_every_model(api: Api) -> None:
     SignedInApplication.objects.create(
         application=register_application(), user=User.objects.get(username="chatter"), key=ApiKey.objects.get()
     )
+    EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())

@@ -113,7 +113,8 @@ def test_admin_forms_parse_json_as_strictly_as_the_api(db: None) -> None:
     fields = dict(iterate_json_fields())
     lines = {name for name, field in fields.items() if isinstance(field, LinesField)}
 
-    assert lines == {"CohortAdmin.listed", "CohortRuleInline.values"}
+    cases = {"EvalCaseAdmin.also_accepted", "EvalCaseAdmin.tags"}
+    assert lines == {"CohortAdmin.listed", "CohortRuleInline.values", *cases}
     assert {"ClientAdmin.op_patterns", "ApiKeyAdmin.scopes", "DocumentAdmin.props", "ExampleInline.args"} <= set(fields)
     assert [name for name, field in fields.items() if not isinstance(field, StrictJSONField)] == sorted(lines)
 

@@ -40,6 +40,7 @@ MODELS_BY_ROLES = {
         "registry.PolicyRule",
         "registry.Example",
         "registry.OpAlias",
+        "registry.EvalCase",
     ],
     READ: [
         "registry.Release",
@@ -105,6 +106,9 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
+    "registry_evalcase_compare": ("AEPU", "AEPU"),  # read-only
+    "registry_evalcase_files": ("AEPU", "AE"),
+    "registry_evalcase_download": ("AEPU", "AEPU"),  # writes nothing
     "registry_op_files": ("AE", "AE"),
     "registry_op_download": ("AE", "AE"),  # writes nothing
     **{f"registry_{name}_preview": ("", "AEPU") for name in COPY_MODELS},  # writes nothing

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 from django.core.management.base import BaseCommand
 
-from benchmarks import discovery, figures
+from benchmarks import discovery, evals, figures
 from registry.catalog import cache
 from registry.models import Release
 from registry.releases import publishing
@@ -26,6 +26,7 @@ class Command(BaseCommand):
             *discovery.measure_discovery(catalog),
             *discovery.measure_discovery(discovery.add_tools(content, OTHER_TOOLS), name="discovery.4k"),
             discovery.measure_plain_requests(catalog),
+            *evals.measure_evals(catalog),
         ]
         if json:
             self.stdout.write(orjson.dumps([asdict(figure) for figure in measured]).decode())

@@ -15,7 +15,7 @@ BY = "load_catalog"
 
 
 class Command(BaseCommand):
-    help = "Merge the shipped tool copy into the draft, and the shipped eval cases. Safe to run twice; never overwrites an edit."
+    help = "Merge the shipped tool copy and eval cases into the draft. Safe to run twice; never overwrites an edit."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(

@@ -11,6 +11,7 @@ from registry.models import (
     Activation,
     Agent,
     Connection,
+    EvalCase,
     Group,
     Op,
     OpAlias,
@@ -48,6 +49,8 @@ VIOLATIONS: dict[str, Any] = {
     "connection_mcp_has_server": lambda: Connection.objects.create(name="notes", kind="mcp"),
     "connection_has_a_place": lambda: Connection.objects.create(name="shop", max_in_flight=0),
     "upstream_definition_once": lambda: [definition(), definition()],
+    "eval_case_request_not_empty": lambda: EvalCase.objects.create(request="", op="a.b"),
+    "eval_case_set_known": lambda: EvalCase.objects.create(request="x", op="a.b", case_set="other"),
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
 

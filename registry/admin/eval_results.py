@@ -1,0 +1,141 @@
+"""The result of eval cases as rows of a page: hit rates, cases won and lost, and ops found instead of others."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.urls import reverse
+
+from core.templatetags.admin_format import percent, signed_points
+from registry.evals.comparison import ComparedCase, EvalComparison, HitRate, TakenCases
+from registry.evals.run import HIT_RANKS, CaseOutcome
+from registry.models import EvalCase, Op
+
+MAX_LISTED = 50  # cases won, cases lost, and pairs of ops
+
+
+class OpLink(NamedTuple):
+    """An op's path, and the URL of its page if the draft has it."""
+
+    path: str
+    url: str
+
+
+class RateCell(NamedTuple):
+    """A hit rate, and by how many points it rose or fell."""
+
+    rate: str
+    added: str  # "" if it is not compared with anything
+    is_loss: bool
+
+
+class SetRow(NamedTuple):
+    """The hit rates of the cases of one set."""
+
+    label: str
+    url: str
+    case_count: int
+    cells: list[RateCell]
+
+
+class CaseRow(NamedTuple):
+    """A case with where its op was found before and after, and what was found first instead."""
+
+    request: str
+    url: str
+    op: OpLink
+    before: str
+    after: str
+    instead: OpLink | None
+
+
+class TakenRow(NamedTuple):
+    """The cases of one op for which another op is found first."""
+
+    op: OpLink
+    taken_by: OpLink
+    case_count: int
+    new_count: int
+    cases: list[CaseRow]
+
+
+def build_summary_context(compared: EvalComparison | None) -> dict[str, Any]:
+    """Return the context of registry/eval_summary.html."""
+    if compared is None:
+        return {"eval_sets": [], "eval_lost": [], "eval_lost_count": 0}
+    lost = compared.lost
+    links = _link_ops(lost[:MAX_LISTED])
+    return {
+        "eval_sets": [
+            SetRow(
+                EvalCase.Set(each.name).label.capitalize(),
+                f"{reverse('admin:registry_evalcase_changelist')}?case_set__exact={each.name}",
+                each.count,
+                [_build_rate_cell(rate) for rate in each.rates],
+            )
+            for each in compared.sets
+        ],
+        "eval_ranks": HIT_RANKS,
+        "eval_lost": [_build_case_row(each, links) for each in lost[:MAX_LISTED]],
+        "eval_lost_count": len(lost),
+        "eval_won_count": len(compared.won),
+        "eval_margin": settings.GATEWAY_EVAL_MARGIN,
+        "eval_is_compared": bool(compared.cases) and compared.cases[0].before is not None,
+        "eval_missing_ops": compared.missing_ops,
+    }
+
+
+def build_result_context(compared: EvalComparison | None) -> dict[str, Any]:
+    """Return the context of the page of results: the summary, the cases won, and which op took which cases."""
+    context = build_summary_context(compared)
+    if compared is None:
+        return context
+    won, taken = compared.won[:MAX_LISTED], compared.taken
+    shown = taken[:MAX_LISTED]
+    links = _link_ops([*won, *(each for pair in shown for each in pair.cases)])
+    return context | {
+        "eval_won": [_build_case_row(each, links) for each in won],
+        "eval_taken": [_build_taken_row(each, links) for each in shown],
+        "eval_taken_count": len(taken),
+    }
+
+
+def _build_rate_cell(rate: HitRate) -> RateCell:
+    points = rate.added_points
+    is_loss = points is not None and -points > settings.GATEWAY_EVAL_MARGIN
+    return RateCell(percent(rate.rate), "" if points is None else signed_points(points), is_loss)
+
+
+def _build_case_row(each: ComparedCase, links: dict[str, str]) -> CaseRow:
+    return CaseRow(
+        each.case.request,
+        reverse("admin:registry_evalcase_change", args=[each.case.pk]),
+        _get_link(each.case.op, links),
+        _format_rank(each.before) if each.before else "",
+        _format_rank(each.after),
+        _get_link(each.found_instead, links) if each.found_instead else None,
+    )
+
+
+def _build_taken_row(taken: TakenCases, links: dict[str, str]) -> TakenRow:
+    return TakenRow(
+        _get_link(taken.op, links),
+        _get_link(taken.taken_by, links),
+        len(taken.cases),
+        taken.new_count,
+        [_build_case_row(each, links) for each in taken.cases],
+    )
+
+
+def _format_rank(outcome: CaseOutcome) -> str:
+    return "not found" if outcome.rank is None else str(outcome.rank)
+
+
+def _get_link(path: str, links: dict[str, str]) -> OpLink:
+    return OpLink(path, links.get(path, ""))
+
+
+def _link_ops(cases: Iterable[ComparedCase]) -> dict[str, str]:
+    paths = {path for each in cases for path in (each.case.op, each.found_instead) if path}
+    rows = Op.objects.filter(op__in=paths).values_list("op", "pk")
+    return {path: reverse("admin:registry_op_change", args=[pk]) for path, pk in rows}
