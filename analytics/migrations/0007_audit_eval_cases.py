@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('analytics', '0005_surfaces'),
+        ('analytics', '0006_upstream_progress'),
     ]
 
     operations = [
