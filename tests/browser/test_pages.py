@@ -22,7 +22,7 @@ from tests.support.cpu_budget import is_thorough
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 # A script, data, part of a page, a file; and who is in has no login.
-NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "login"}
+NO_PAGES = {"jsi18n", "autocomplete", "search", "registry_op_download", "registry_evalcase_download", "login"}
 PAGES = [
     name
     for name in role_matrix.ADMIN_NAMES

@@ -12,7 +12,7 @@ from registry.files.yaml_format import InvalidCatalogFiles
 from registry.models import EvalCase
 from tests.support.copy_rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

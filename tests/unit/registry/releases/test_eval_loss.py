@@ -10,7 +10,7 @@ from registry.models import Activation, EvalCase, Op
 from registry.releases import loaded_copy, publishing, review
 from tests.support.copy_rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
