@@ -124,7 +124,10 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",  # first, so that a locked sign-in hashes no password
     "django.contrib.auth.backends.ModelBackend",
 ]
-PASSWORD_HASHERS = ["core.password_hashing.BoundedPasswordHasher"]
+PASSWORD_HASHERS = [
+    "core.password_hashing.BoundedArgon2PasswordHasher",
+    "core.password_hashing.BoundedPBKDF2PasswordHasher",
+]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},

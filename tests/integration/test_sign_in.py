@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import time_machine
 from axes.models import AccessAttempt
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db.models import Sum
@@ -27,6 +28,10 @@ pytestmark = pytest.mark.django_db
 LOGIN = "/admin/login/"
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PASSWORD, WRONG = "a password of ana", "wrong"
+BOUNDED_HASHERS = [
+    "core.password_hashing.BoundedArgon2PasswordHasher",
+    "core.password_hashing.BoundedPBKDF2PasswordHasher",
+]
 
 
 @pytest.fixture
@@ -124,7 +129,7 @@ def test_failures_at_the_same_moment_are_all_counted(settings: Any) -> None:
 @pytest.fixture
 def busy_hashing(settings: Any) -> Iterator[None]:
     """Occupy all places of password hashing, as other threads of the process would."""
-    settings.PASSWORD_HASHERS = ["core.password_hashing.BoundedPasswordHasher"]
+    settings.PASSWORD_HASHERS = BOUNDED_HASHERS
     places = 1 + password_hashing.MAX_WAITING
     for _ in range(places):
         assert password_hashing._places.acquire(blocking=False)
@@ -164,8 +169,18 @@ def test_page_says_to_try_again_while_others_hash(
 
 
 def test_sign_in_works_with_the_bounded_hasher(client: HttpClient, settings: Any) -> None:
-    settings.PASSWORD_HASHERS = ["core.password_hashing.BoundedPasswordHasher"]
+    settings.PASSWORD_HASHERS = BOUNDED_HASHERS
     User.objects.create_user("ana", password=PASSWORD, is_staff=True)
 
     assert sign_in(client).status_code == HTTPStatus.OK
     assert sign_in(client, PASSWORD).status_code == HTTPStatus.FOUND
+
+
+def test_hash_from_before_argon2_works_and_is_replaced(client: HttpClient, settings: Any) -> None:
+    settings.PASSWORD_HASHERS = BOUNDED_HASHERS
+    hashed = make_password(PASSWORD, hasher="pbkdf2_sha256")
+    User.objects.create(username="ana", password=hashed, is_staff=True)
+
+    assert sign_in(client, PASSWORD).status_code == HTTPStatus.FOUND
+    assert User.objects.get().password.startswith("argon2$argon2id$")
+    assert sign_in(HttpClient(), PASSWORD).status_code == HTTPStatus.FOUND

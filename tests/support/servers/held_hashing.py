@@ -14,12 +14,12 @@ class HeldHashingConfig(AppConfig):
     name = "tests.support.servers.held_hashing"
 
     def ready(self) -> None:
-        """Wrap the hash function in Django's module of hashers."""
-        from django.contrib.auth import hashers
+        """Wrap the hash function that Django calls."""
+        from argon2 import low_level
 
         from tests.support.servers.probe import wait_for_file
 
-        hash_password, numbers = hashers.pbkdf2, count(1)
+        hash_password, numbers = low_level.hash_secret, count(1)
 
         def hash_when_told(*args: Any, **options: Any) -> bytes:
             folder = Path(os.environ["HASHING_FOLDER"])
@@ -27,4 +27,4 @@ class HeldHashingConfig(AppConfig):
             wait_for_file(folder)
             return hash_password(*args, **options)
 
-        hashers.pbkdf2 = hash_when_told
+        low_level.hash_secret = hash_when_told

@@ -6,13 +6,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from django.contrib.auth import hashers
-from django.contrib.auth.hashers import PBKDF2PasswordHasher
+from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher
 
 from core import password_hashing
-from core.password_hashing import BoundedPasswordHasher, PasswordHashingBusy
+from core.password_hashing import BoundedArgon2PasswordHasher, BoundedPBKDF2PasswordHasher, PasswordHashingBusy
 from tests.support.servers.processes import eventually
 
 
@@ -38,7 +39,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[HeldHashing]:
 
 
 def hash_in_threads(pool: ThreadPoolExecutor, count: int) -> list[Future[str]]:
-    return [pool.submit(BoundedPasswordHasher().encode, "a password", "salt") for _ in range(count)]
+    return [pool.submit(BoundedPBKDF2PasswordHasher().encode, "a password", "salt") for _ in range(count)]
 
 
 def test_one_password_is_hashed_and_one_waits(held: HeldHashing) -> None:
@@ -74,14 +75,14 @@ def test_hashing_gives_way_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(hashers, "pbkdf2", read_niceness)
 
-    encoded = BoundedPasswordHasher().encode("a password", "salt")
+    encoded = BoundedPBKDF2PasswordHasher().encode("a password", "salt")
 
     niceness = int(base64.b64decode(encoded.rpartition("$")[2]))
     assert niceness == min(os.nice(0) + password_hashing.NICENESS, 19)
 
 
 def test_failure_frees_the_turn() -> None:
-    hasher = BoundedPasswordHasher()
+    hasher = BoundedPBKDF2PasswordHasher()
     for _ in range(3):
         with pytest.raises(ValueError, match="salt"):
             hasher.encode("a password", "")
@@ -91,6 +92,25 @@ def test_failure_frees_the_turn() -> None:
 
 def test_hashes_are_those_of_django() -> None:
     encoded = PBKDF2PasswordHasher().encode("a password", "salt", 10)
+    argon2 = BoundedArgon2PasswordHasher().encode("a password", "a long salt")
 
-    assert BoundedPasswordHasher().encode("a password", "salt", 10) == encoded
-    assert BoundedPasswordHasher.algorithm == PBKDF2PasswordHasher.algorithm
+    assert BoundedPBKDF2PasswordHasher().encode("a password", "salt", 10) == encoded
+    assert argon2.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
+    assert Argon2PasswordHasher().verify("a password", argon2)
+    assert BoundedArgon2PasswordHasher().verify("a password", argon2)
+    assert not BoundedArgon2PasswordHasher().verify("another one", argon2)
+
+
+@pytest.mark.parametrize("hasher", [BoundedArgon2PasswordHasher(), BoundedPBKDF2PasswordHasher()])
+def test_both_hashers_take_turns(hasher: Any) -> None:
+    encoded = hasher.encode("a password", "a long salt")
+    places = 1 + password_hashing.MAX_WAITING
+    for _ in range(places):
+        assert password_hashing._places.acquire(blocking=False)
+    try:
+        for work in (lambda: hasher.encode("x", "a long salt"), lambda: hasher.verify("x", encoded)):
+            with pytest.raises(PasswordHashingBusy):
+                work()
+    finally:
+        for _ in range(places):
+            password_hashing._places.release()
