@@ -1,8 +1,6 @@
 """Compare two states of the copy for a reviewer: what a model would read differently, word by word."""
 
-import difflib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,23 +15,10 @@ from registry.help.help_pages import HelpQuery
 from registry.snapshot import diff
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
-
-CONTEXT_LINES = 2  # unchanged lines around a difference
-_WORD = re.compile(r"\w+|\s+|[^\w\s]")
+from registry.text.word_diff import DiffPiece, diff_lines, diff_words
 
 Content = Mapping[str, Any]
 TokenCounts = tuple[int, int]  # of an op's short and full help
-
-
-@dataclass(frozen=True, slots=True)
-class DiffPiece:
-    """A run of words that is in both texts, only in the old one, or only in the new one."""
-
-    side: Literal["both", "before", "after"]
-    text: str
-
-
-LEFT_OUT = DiffPiece("both", "…\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,43 +106,6 @@ def _diff_field(name: str, before: Any, after: Any) -> ChangedPassage:
     return ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
 
 
-def diff_lines(before: str, after: str) -> tuple[DiffPiece, ...]:
-    """Return the lines of two texts that differ, with the lines around them. Each line ends with a line break."""
-    old_lines, new_lines = before.splitlines(), after.splitlines()
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
-    pieces: list[DiffPiece] = []
-    end = 0
-    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
-        if group[0][1] > end:
-            pieces.append(LEFT_OUT)
-        for kind, start, end, start_after, end_after in group:
-            if kind == "equal":
-                pieces.append(DiffPiece("both", _join_lines(old_lines[start:end])))
-                continue
-            if start < end:
-                pieces.append(DiffPiece("before", _join_lines(old_lines[start:end])))
-            if start_after < end_after:
-                pieces.append(DiffPiece("after", _join_lines(new_lines[start_after:end_after])))
-    return (*pieces, LEFT_OUT) if pieces and end < len(old_lines) else tuple(pieces)
-
-
-def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
-    """Return the word-by-word difference of two texts, in reading order."""
-    old_words, new_words = _WORD.findall(before), _WORD.findall(after)
-    # Spaces are junk to the matcher: they are frequent and mean nothing.
-    matcher = difflib.SequenceMatcher(str.isspace, old_words, new_words, autojunk=False)
-    pieces: list[DiffPiece] = []
-    for kind, start, end, start_after, end_after in matcher.get_opcodes():
-        if kind == "equal":
-            pieces.append(DiffPiece("both", "".join(old_words[start:end])))
-            continue
-        if start < end:
-            pieces.append(DiffPiece("before", "".join(old_words[start:end])))
-        if start_after < end_after:
-            pieces.append(DiffPiece("after", "".join(new_words[start_after:end_after])))
-    return tuple(pieces)
-
-
 @dataclass(frozen=True)
 class _SnapshotHelp:
     """One of the two snapshots: its entries, and the help of its changed ops."""
@@ -221,10 +169,6 @@ def _format_argument(argument: dict[str, Any]) -> str:
 
 def _to_json(value: Any) -> str:
     return orjson.dumps(value).decode()
-
-
-def _join_lines(lines: Sequence[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _format_json(value: Any) -> str:

@@ -4,15 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from registry.drafts import draft, history
 from registry.models import Group, Op
 from registry.releases import help_diff, publishing, restore
-from registry.releases.help_diff import DiffPiece
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
+from registry.text.word_diff import LEFT_OUT, DiffPiece
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_op_entry, build_schema
 
@@ -23,24 +21,6 @@ def content(*ops: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"format": 1, "groups": [{"path": "a", "summary": "Group"}], "ops": list(ops), **more}
 
 
-def test_diff_words_marks_words_of_one_text() -> None:
-    assert help_diff.diff_words("Add a task to projects", "Add one task to projects, now") == (
-        DiffPiece("both", "Add "),
-        DiffPiece("before", "a"),
-        DiffPiece("after", "one"),
-        DiffPiece("both", " task to projects"),
-        DiffPiece("after", ", now"),
-    )
-
-
-@given(st.text(), st.text())
-def test_diff_words_can_rebuild_both_texts(before: str, after: str) -> None:
-    pieces = help_diff.diff_words(before, after)
-
-    assert "".join(each.text for each in pieces if each.side != "after") == before
-    assert "".join(each.text for each in pieces if each.side != "before") == after
-
-
 def test_json_is_compared_line_by_line() -> None:
     before = {"type": "object", "properties": {name: {"type": "string"} for name in "abcdefgh"}}
     after = {"properties": {**before["properties"], "d": {"type": "integer"}}, "type": "object"}  # type: ignore[dict-item]
@@ -49,12 +29,12 @@ def test_json_is_compared_line_by_line() -> None:
 
     assert passage.is_json
     assert passage.words == (
-        help_diff.LEFT_OUT,
+        LEFT_OUT,
         DiffPiece("both", '    },\n    "d": {\n'),
         DiffPiece("before", '      "type": "string"\n'),
         DiffPiece("after", '      "type": "integer"\n'),
         DiffPiece("both", '    },\n    "e": {\n'),
-        help_diff.LEFT_OUT,
+        LEFT_OUT,
     )
 
 

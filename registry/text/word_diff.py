@@ -1,0 +1,102 @@
+"""Compare two texts for a person: word by word, or line by line."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+CONTEXT_LINES = 2  # unchanged lines around a difference
+
+# A dotted name, a number with decimals and a word with a hyphen or an apostrophe are one word.
+_WORD = re.compile(r"\w+(?:[.\-'’]\w+)*|\s+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class DiffPiece:
+    """A run of words that is in both texts, only in the old one, or only in the new one."""
+
+    side: Literal["both", "before", "after"]
+    text: str
+
+
+LEFT_OUT = DiffPiece("both", "…\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A stretch of both texts, the same in both or not."""
+
+    before: str
+    after: str
+
+    @property
+    def is_same(self) -> bool:
+        return self.before == self.after
+
+    @property
+    def length(self) -> int:
+        return max(len(self.before), len(self.after))
+
+    def __add__(self, other: "_Stretch") -> "_Stretch":
+        return _Stretch(self.before + other.before, self.after + other.after)
+
+
+def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
+    """Return the word-by-word difference of two texts, in reading order."""
+    old_words, new_words = _WORD.findall(before), _WORD.findall(after)
+    # Spaces are junk to the matcher: they are frequent and mean nothing.
+    matcher = difflib.SequenceMatcher(str.isspace, old_words, new_words, autojunk=False)
+    stretches: list[_Stretch] = []
+    for _, start, end, start_after, end_after in matcher.get_opcodes():
+        stretches.append(_Stretch("".join(old_words[start:end]), "".join(new_words[start_after:end_after])))
+        _absorb_chance_match(stretches)
+    return tuple(_iter_pieces(stretches))
+
+
+def diff_lines(before: str, after: str) -> tuple[DiffPiece, ...]:
+    """Return the lines of two texts that differ, with the lines around them. Each line ends with a line break."""
+    old_lines, new_lines = before.splitlines(), after.splitlines()
+    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    pieces: list[DiffPiece] = []
+    end = 0
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        if group[0][1] > end:
+            pieces.append(LEFT_OUT)
+        for kind, start, end, start_after, end_after in group:
+            if kind == "equal":
+                pieces.append(DiffPiece("both", _join_lines(old_lines[start:end])))
+                continue
+            if start < end:
+                pieces.append(DiffPiece("before", _join_lines(old_lines[start:end])))
+            if start_after < end_after:
+                pieces.append(DiffPiece("after", _join_lines(new_lines[start_after:end_after])))
+    return (*pieces, LEFT_OUT) if pieces and end < len(old_lines) else tuple(pieces)
+
+
+def _absorb_chance_match(stretches: list[_Stretch]) -> None:
+    """Join the last two changes if what is the same between them is shorter than either.
+
+    Two sentences that were rewritten still share a "the" or a comma. Shown as kept, these would cut both into scraps
+    that nobody can read. The rule is that of diff-match-patch (its "semantic cleanup").
+    """
+    while len(stretches) >= 3 and not stretches[-1].is_same and not stretches[-3].is_same:
+        change, match, next_change = stretches[-3:]
+        if match.length > min(change.length, next_change.length):
+            return
+        stretches[-3:] = [change + match + next_change]
+
+
+def _iter_pieces(stretches: Sequence[_Stretch]) -> Iterator[DiffPiece]:
+    for each in stretches:
+        if each.is_same:
+            yield DiffPiece("both", each.before)
+            continue
+        if each.before:
+            yield DiffPiece("before", each.before)
+        if each.after:
+            yield DiffPiece("after", each.after)
+
+
+def _join_lines(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
