@@ -73,12 +73,12 @@ class TurnWithFilter(ConditionFilter):
 
 
 class ToolMissFilter(ConditionFilter):
-    title, parameter_name = "a tool miss", "missing"
+    title, parameter_name = "tool miss", "missing"
     choices_by_value = {"yes": ("Yes", HAS_MISS)}
 
 
 class EscalationFilter(ConditionFilter):
-    title, parameter_name = "an escalation", "escalating"
+    title, parameter_name = "escalation", "escalating"
     choices_by_value = {"yes": ("Yes", HAS_ESCALATION)}
 
 

@@ -63,7 +63,9 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
 
     empty: str  # a sentence for an empty list: what to do to get rows
     link_lookups: Sequence[str] = ()  # lookups besides those of its filters by which links filter its list
-    is_gone_to = False  # whether "Go to" in the sidebar searches its rows
+    # For models that "Go to" in the sidebar searches: their place among equally good matches, lowest first. Their first
+    # search field must be the name.
+    go_to_order: int | None = None
     has_history = True  # whether a row's page links to its history
     warn_unsaved_form = True
     list_filter_sheet = False
@@ -152,9 +154,14 @@ def stylesheet(_: HttpRequest) -> str:
     return static("admin_ui/admin.css")
 
 
-def script(_: HttpRequest) -> str:
-    """Return the URL of our additions to unfold's scripts."""
+def accessibility_script(_: HttpRequest) -> str:
+    """Return the URL of our fixes of unfold's accessibility."""
     return static("admin_ui/accessibility.js")
+
+
+def go_to_script(_: HttpRequest) -> str:
+    """Return the URL of our additions to unfold's "Go to"."""
+    return static("admin_ui/go_to.js")
 
 
 def icon(_: HttpRequest) -> str:

@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin import exceptions
@@ -18,6 +19,9 @@ from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.text import smart_split
 
+from core.admin import go_to
+from core.admin.go_to import GoToResult
+
 if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
     from django.contrib.admin import AdminSite
 else:
@@ -26,7 +30,6 @@ else:
 MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word adds one per searched column
 MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
 MAX_VALUES = 100  # query parameters of one URL
-MAX_GO_TO_ROWS = 10  # rows per model in the results of "Go to"
 
 SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
 REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
@@ -78,27 +81,28 @@ class Site(AdminSite):
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the results of "Go to": matching sidebar entries, then matching rows of models with `is_gone_to`."""
+        """Show the results of "Go to": matching sidebar entries, and rows of models with `go_to_order`."""
         search_text = request.GET.get("s", "").strip()
-        results = (
-            [*self._search_pages(request, search_text), *self._search_rows(request, search_text)] if search_text else []
-        )
+        matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)] if search_text else []
+        results = go_to.sort_results(chain.from_iterable(matches), search_text)
         context = {"results": results, "search_text": search_text}
         return TemplateResponse(request, "admin_ui/go_to_results.html", context)
 
-    def _search_pages(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
+    def _find_pages(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for section in self.each_context(request)["sidebar_navigation"]:
             for item in section["items"]:
                 if search_text.casefold() in item["title"].casefold():
-                    yield {"title": item["title"], "description": section["title"], "link": item["link"]}
+                    yield GoToResult(item["title"], section["title"], item["link"], order=0)
 
-    def _search_rows(self, request: HttpRequest, search_text: str) -> Iterator[dict[str, Any]]:
+    def _find_rows(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for model, page in self._registry.items():
-            if getattr(page, "is_gone_to", False) and page.has_view_or_change_permission(request):
+            order = getattr(page, "go_to_order", None)
+            if order is not None and page.has_view_or_change_permission(request):
                 rows, may_have_duplicates = page.get_search_results(request, page.get_queryset(request), search_text)
                 name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
-                for row in (rows.distinct() if may_have_duplicates else rows)[:MAX_GO_TO_ROWS]:
-                    yield {"title": row, "description": model._meta.verbose_name, "link": reverse(name, args=[row.pk])}
+                name_field = str(page.search_fields[0])
+                for row in go_to.limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
+                    yield GoToResult(str(row), str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
 
 
 class SiteConfig(AdminConfig):

@@ -24,6 +24,7 @@ class ClientAdmin(base.ModelAdmin[Client]):
     empty = "A client is a service that calls for end users. Add a client, then add a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
+    go_to_order = 4
 
 
 @admin.register(ApiKey)

@@ -43,7 +43,7 @@ class CopyAdmin(TrackedChangesMixin):
 @admin.register(Group)
 class GroupAdmin(CopyAdmin, SwitchableMixin, TextPreviewMixin):
     empty = "Groups contain ops. Load the shipped ones with manage.py load_catalog, import files, or add one."
-    is_gone_to = True
+    go_to_order = 2
     switch_kind, switch_name = Switch.Kind.GROUP, "path"
     list_display = ["path", "summary", "discovery_name", "off", "updated_at"]
     list_filter = [("discovery_name", admin.EmptyFieldListFilter)]
@@ -70,6 +70,7 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
     list_display = ["name", "summary", "is_read_only", "status", "updated_at"]
     list_filter = ["status", "is_read_only"]
     search_fields = ["name", "summary", "description", "when_to_use", "system_prompt"]
+    go_to_order = 3
     fieldsets = [
         ("What the main model reads", {"fields": ["name", "summary", "description", "when_to_use", "constraints"]}),
         ("What the agent may do", {"fields": ["ops", "is_read_only", "status"]}),

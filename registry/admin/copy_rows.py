@@ -26,6 +26,7 @@ class PolicyRuleAdmin(OpPartAdmin):
     list_display_links = ["text"]
     list_filter = ["kind"]
     search_fields = ["text", "op__op"]
+    go_to_order = 6
 
 
 @admin.register(Example)

@@ -42,6 +42,8 @@ class FormEntry:
     inputs: dict[str, str] = field(default_factory=dict)  # path in the entry -> its input
     texts: dict[str, str] = field(default_factory=dict)  # JSON input -> its text
     labels: dict[str, str] = field(default_factory=dict)  # input -> its label
+    empty: set[str] = field(default_factory=set)  # inputs without a value
+    missing: list[str] = field(default_factory=list)  # of these, the inputs that need a value, in the form's order
 
     def find_input(self, path: str) -> tuple[str, str]:
         """Return (input, JSON Pointer within the input) for a path in the entry. The input is "" if there is none."""
@@ -113,6 +115,10 @@ def _fill_instance(form: Any, form_entry: FormEntry, row_label: str = "") -> Non
         form_entry.labels[bound.html_name] = f"{row_label}{label.lower()}" if row_label else label
         if isinstance(column, models.JSONField) and isinstance(bound.data, str):
             form_entry.texts[bound.html_name] = bound.data
+        if not bound.data:
+            form_entry.empty.add(bound.html_name)
+            if bound.field.required:
+                form_entry.missing.append(bound.html_name)
         try:
             value = _clean_value(bound, column, row)
         except ValidationError as error:

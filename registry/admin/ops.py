@@ -76,7 +76,7 @@ def _is_schema_text(text: str, schema: Any) -> bool:
 class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin):
     empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
     form = OpForm
-    is_gone_to = True
+    go_to_order = 1
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]
     search_fields = ["op", "tool_name", "upstream_name", "summary", "aliases__name"]

@@ -55,20 +55,21 @@ class RenderedAnswer(NamedTuple):
 
 def build_op_context(preview: OpPreview, typed: FormEntry, *, was: str, at: datetime) -> dict[str, Any]:
     """Return the template context of an op's preview. `was` is the op's path in the draft."""
-    problems = _collect_problems(preview.findings, typed)
+    problems = _collect_problems(preview.findings, typed, is_new=not was)
     blocked_inputs = {each.input for each in problems if each.severity != ProblemSeverity.WARNING}
     examples = [name for name in typed.inputs.values() if name.startswith("examples-") and name.endswith("-args")]
-    return _build_common_context(preview, typed, problems) | {
+    return _build_common_context(preview, typed, problems, is_new=not was) | {
         "answers": list(_render_answers(preview, was, at)),
         "valid": sorted({name for name in examples if name not in blocked_inputs}),
     }
 
 
-def build_text_context(preview: TextPreview, typed: FormEntry, *, at: datetime) -> dict[str, Any]:
-    """Return the template context of a group's or prompt section's preview."""
+def build_text_context(preview: TextPreview, typed: FormEntry, *, is_new: bool, at: datetime) -> dict[str, Any]:
+    """Return the template context of a group's or prompt section's preview. `is_new`: the row is not saved yet."""
     group = preview.entry.get("path")
     daily_reads = reports.average_daily_reads(get_parent_path(group), at=at).listed if group else None
-    return _build_common_context(preview, typed, _collect_problems(preview.findings, typed)) | {
+    problems = _collect_problems(preview.findings, typed, is_new=is_new)
+    return _build_common_context(preview, typed, problems, is_new=is_new) | {
         "text": preview.answer.body.decode(),
         "size": len(preview.answer.body),
         "cost": format_cost(preview.answer, daily_reads),
@@ -76,10 +77,11 @@ def build_text_context(preview: TextPreview, typed: FormEntry, *, at: datetime) 
 
 
 def _build_common_context(
-    preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem]
+    preview: OpPreview | TextPreview, typed: FormEntry, problems: list[PreviewProblem], *, is_new: bool
 ) -> dict[str, Any]:
     return {
         "preview": preview,
+        "still_missing": [typed.labels[name] for name in typed.missing] if is_new else [],
         "uses_saved_values": any(each.keeps_saved_value for each in typed.unreadable),
         "is_retired": preview.entry.get("status") == Op.Status.RETIRED,
         "problems": problems,
@@ -89,9 +91,15 @@ def _build_common_context(
     }
 
 
-def _collect_problems(findings: Iterable[Finding], typed: FormEntry) -> list[PreviewProblem]:
+def _collect_problems(findings: Iterable[Finding], typed: FormEntry, *, is_new: bool) -> list[PreviewProblem]:
+    """Return the problems, the worst first.
+
+    While a new row lacks values that it needs, its empty inputs have no problems yet: nobody has come to them.
+    """
+    untouched = typed.empty if is_new and typed.missing else set()
+    problems = [*_iterate_unreadable(typed), *_iterate_findings(findings, typed)]
     return sorted(
-        [*_iterate_unreadable(typed), *_iterate_findings(findings, typed)],
+        (each for each in problems if each.input not in untouched),
         key=lambda each: list(ProblemSeverity).index(each.severity),
     )
 

@@ -120,7 +120,7 @@ class TextPreviewMixin(PreviewMixin):
             text_preview = pin_preview.preview_pin(typed_row.entry, live=live, was=was)
         else:
             text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
-        return preview_parts.build_text_context(text_preview, typed_row, at=at)
+        return preview_parts.build_text_context(text_preview, typed_row, is_new=row is None, at=at)
 
 
 def _get_live_catalog() -> Catalog | None:

@@ -35,6 +35,7 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
     ]
     readonly_fields = ["state", "note", "warnings"]
     search_fields = ["version", "created_by", "withdrawn_reason"]
+    go_to_order = 5
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         activations = Activation.objects.filter(release=OuterRef("pk"))

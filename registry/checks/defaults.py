@@ -38,7 +38,7 @@ def _build_enum_finding(op: str, field: str, name: str, value: Any, allowed: lis
     allowed_text = ", ".join(signatures.format_literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
     message = f"{_format_default(value)} is not one of the values of {name}: {allowed_text}."
     close_values = suggestions.find_similar(str(value), map(str, allowed), limit=1)
-    return OUTSIDE_ENUM.make_finding(op, field, message, f"Use {close_values[0]}." if close_values else "")
+    return OUTSIDE_ENUM.make_finding(op, field, message, f"Did you mean {close_values[0]}?" if close_values else "")
 
 
 def _format_default(value: Any) -> str:

@@ -91,7 +91,7 @@ def _check_arguments(
         if word in sent_names or (suggestion and not context.is_known_name(word)):
             corrected = _replace_word(sentence, word, suggestion).strip() if suggestion else ""
             message = f"{reading.op} has no argument {word}."
-            yield ARGUMENT.make_finding(reading.op, field, message, f"Write: {corrected}" if corrected else "")
+            yield ARGUMENT.make_finding(reading.op, field, message, f"Did you mean: {corrected}" if corrected else "")
 
 
 def _replace_word(text: str, word: str, replacement: str) -> str:
@@ -107,10 +107,14 @@ def _check_op_paths(
         mentioned_op = next(context.iter_ops_named([path]), None)
         if mentioned_op is None:
             suggestion = suggester.suggest(path, context.list_siblings(path))
-            yield OP.make_finding(op, field, f"There is no op {path}.", f"Use {suggestion}." if suggestion else "")
+            yield OP.make_finding(
+                op, field, f"There is no op {path}.", f"Did you mean {suggestion}?" if suggestion else ""
+            )
         elif mentioned_op.get("status") == Op.Status.RETIRED:
             successor = mentioned_op.get("successor", "")
-            yield OP.make_finding(op, field, f"{path} is retired.", f"Use {successor}." if successor else "")
+            yield OP.make_finding(
+                op, field, f"{path} is retired.", f"Its successor is {successor}." if successor else ""
+            )
 
 
 def _collect_values(reading: CheckedOp) -> frozenset[str]:

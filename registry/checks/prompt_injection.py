@@ -33,7 +33,7 @@ def find_hidden_characters(name: str, value: Any) -> Iterator[Finding]:
                 "".join(letter for letter in text if letter not in letters) if len(text) <= MAX_FIX_CHARACTERS else ""
             )
             message = f"It has invisible characters: {codes}."
-            yield HIDDEN.make_finding(name, field, message, f"Write: {cleaned}" if cleaned else "")
+            yield HIDDEN.make_finding(name, field, message, f"Without them: {cleaned}" if cleaned else "")
 
 
 def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:

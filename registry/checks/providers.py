@@ -57,12 +57,14 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
     op, schema, name = reading.op, reading.schema, reading.entry["tool_name"]
     if not _TOOL_NAME.fullmatch(name):
         suggestion = _NOT_IN_TOOL_NAMES.sub("_", name)[:64].strip("_")
-        yield TOOL_NAME.make_finding(op, "tool_name", f"Providers reject a tool named {name}.", f"Use {suggestion}.")
+        yield TOOL_NAME.make_finding(
+            op, "tool_name", f"Providers reject a tool named {name}.", f"For example: {suggestion}."
+        )
     for argument in reading.arguments:
         if not _PROPERTY_NAME.fullmatch(argument.name):
             suggestion = _NOT_IN_PROPERTY_NAMES.sub("_", argument.name)[:64].strip("_")
             message = f"Providers reject an argument named {argument.name[:100]}."
-            fix = f"Use {suggestion}, and add the old name to the argument aliases." if suggestion else ""
+            fix = f"For example: {suggestion}, with the old name as an argument alias." if suggestion else ""
             yield PROPERTY_NAME.make_finding(op, argument.field, message, fix)
     for keyword in _TOP_LEVEL_KEYWORDS:
         if keyword in schema:

@@ -61,9 +61,12 @@ class Group(models.Model):
         return self.path
 
     def clean(self) -> None:
-        """Refuse a path that an op has."""
+        """Refuse a path that an op has, or whose parent group is missing: publishing would refuse it, too."""
         if Op.objects.filter(op=self.path).exists():
             raise ValidationError({"path": "An op has this path already. Rename the op or the group."})
+        parent = get_parent_path(self.path)
+        if parent != ROOT and not Group.objects.filter(path=parent).exists():
+            raise ValidationError({"path": f"The group {parent} does not exist. Add it first."})
 
 
 class Op(models.Model):

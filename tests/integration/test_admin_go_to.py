@@ -1,12 +1,15 @@
-""" "Go to" in the admin's sidebar finds lists, ops and groups by name."""
+""" "Go to" in the admin's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
 
 import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from core.admin.site import MAX_GO_TO_ROWS
-from registry.models import Op
+from analytics.models import Cohort, Flag
+from analytics.rollout.flags import FlagKey
+from core.admin.go_to import MAX_ROWS
+from gateway.models import Client
+from registry.models import Op, Release
 from tests.support.api import Api
 
 URL = "/admin/search/"
@@ -15,16 +18,33 @@ URL = "/admin/search/"
 def find_links(client: HttpClient, query: str, **parameters: str) -> list[str]:
     response = client.get(URL, {"s": query, **parameters})
     assert response.status_code == 200
-    return [item["link"] for item in response.context["results"]]
+    return [item.link for item in response.context["results"]]
 
 
 def test_go_to_finds_lists_and_ops_by_name(api: Api, admin_client: HttpClient) -> None:
     op = Op.objects.get(op="onto.task.update")
 
-    assert find_links(admin_client, "RELEASES") == [reverse("admin:registry_release_changelist")]
-    assert find_links(admin_client, "onto.task.update") == [reverse("admin:registry_op_change", args=[op.pk])]
-    assert len(find_links(admin_client, "onto")) == 2 * MAX_GO_TO_ROWS
+    assert find_links(admin_client, "RELEASES")[0] == reverse("admin:registry_release_changelist")
+    assert find_links(admin_client, "onto.task.update")[0] == reverse("admin:registry_op_change", args=[op.pk])
     assert "No matching names." in admin_client.get(URL, {"s": "zzz"}).content.decode()
+
+
+def test_go_to_ranks_by_name_and_ops_before_groups(api: Api, admin_client: HttpClient) -> None:
+    titles = [item.title for item in admin_client.get(URL, {"s": "onto.task"}).context["results"]]
+
+    assert titles[0] == "onto.task"  # the whole name
+    assert titles.index("onto.task.update") < titles.index("onto.task.docs")  # an op, a group
+    assert ": " in titles[-1]  # a rule that names it
+
+
+def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpClient) -> None:
+    flag = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0]
+    cohort = Cohort.objects.create(flag=flag, name="pilot", variant="gateway")
+    client, release = Client.objects.all()[0], Release.objects.all()[0]
+
+    assert find_links(admin_client, "pilot") == [reverse("admin:analytics_cohort_change", args=[cohort.pk])]
+    assert reverse("admin:gateway_client_change", args=[client.pk]) in find_links(admin_client, client.name)
+    assert find_links(admin_client, str(release)) == [reverse("admin:registry_release_change", args=[release.pk])]
 
 
 @pytest.mark.parametrize("query", ["", "  ", "%", "\\", "'\"", "é" * 5_000])
@@ -43,7 +63,7 @@ def test_go_to_omits_pages_without_permission(api: Api, client: HttpClient, djan
     reader.user_permissions.set(Permission.objects.filter(codename="view_group", content_type__app_label="registry"))
     client.force_login(reader)
 
-    assert len(find_links(client, "onto")) == MAX_GO_TO_ROWS
+    assert len(find_links(client, "onto")) == MAX_ROWS
     assert find_links(client, "Switches") == []
     client.logout()
     assert client.get(URL, {"s": "onto"}).status_code == 302

@@ -72,7 +72,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
     change_form_outer_after_template = "gateway/connections/after_form.html"
     ordering = ["name"]
     search_fields = ["name", "base_url"]
-    is_gone_to = True
+    go_to_order = 3
 
     class Media:
         js = [Script("admin_ui/connection.js", defer=True)]

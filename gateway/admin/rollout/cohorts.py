@@ -58,6 +58,7 @@ class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]
     search_fields = ["name", "note", "variant"]
+    go_to_order = 3
     inlines = [CohortRuleInline]
     actions = ["delete_selected"]
 

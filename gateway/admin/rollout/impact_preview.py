@@ -21,6 +21,7 @@ class ImpactPreviewMixin(LivePreviewAdmin):
 
     preview_path = "impact"
     change_form_template = "gateway/impact_form.html"
+    compressed_fields = False  # labels above inputs, because the effect is beside the form
 
     class Media:
         js = [Script("admin_ui/impact.js", defer=True)]

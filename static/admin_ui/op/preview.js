@@ -92,7 +92,9 @@
       (input.closest(".json-editor") ?? input).insertAdjacentElement("afterend", note);
       input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
     }
-    const lines = problems.map((each) => {
+    const answered = getServerErrors(input); // a failed save has said these already
+    const unanswered = problems.filter((each) => !answered.includes(each.querySelector(".problem-message").textContent.trim()));
+    const lines = unanswered.map((each) => {
       const line = document.createElement("p");
       line.className = `problem--${each.dataset.severity}`;
       line.textContent = each.querySelector(".problem-message").textContent;
@@ -105,6 +107,16 @@
     else input.removeAttribute("aria-invalid");
     input.dispatchEvent(new CustomEvent("problems:change", { detail: problems.map((each) => Number(each.dataset.line)).filter(Boolean) }));
   }
+
+  function getServerErrors(input) {
+    const errors = input.closest(".field-line, .form-row, td, .grow")?.querySelectorAll(".errorlist li") ?? [];
+    return [...errors].map((each) => each.textContent.trim());
+  }
+
+  // Once the value changes, the errors of the failed save say nothing about it any more: the preview checks it again.
+  form.addEventListener("input", (event) => {
+    for (const list of event.target.closest(".field-line, .form-row, td, .grow")?.querySelectorAll(".errorlist") ?? []) list.remove();
+  });
 
   panel.addEventListener("click", (event) => {
     const link = event.target.closest(".problem-list a");

@@ -151,11 +151,18 @@ def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
     begun = request_preview(
         admin_client, None, read_form(page) | {"op": "onto.see", "tool_name": "see", "kind": "read"}
     )
+    filled = request_preview(
+        admin_client,
+        None,
+        read_form(page) | {"op": "onto.see", "tool_name": "see", "kind": "read", "summary": "See what is there"},
+    )
 
     assert reverse("admin:registry_op_add_preview") in page.content.decode()
     assert get_part_text(empty, "draft-state") == "draft not live yet"
-    assert get_part_text(begun, "problems") == (
-        "Cannot be saved Summary This field is required. "
+    assert get_part_text(empty, "problems") == ""  # nobody has come to these inputs yet
+    assert get_part_text(empty, "status").startswith("Still needed: Op, Summary, Tool name, Kind.")
+    assert get_part_text(begun, "status").startswith("Still needed: Summary.")
+    assert get_part_text(filled, "problems") == (
         "Blocks publishing Connection Cannot run: no connection is set. "
         "Choose a connection that can run it, or retire the op."
     )
@@ -302,5 +309,5 @@ def test_preview_shows_the_prompt_section_as_typed(admin_client: Client) -> None
 
     assert '{"name":"ids","title":"Ids","text":"Whole,\\n<never> cut."}' in get_part_text(changed, "short")
     assert "tokens (not live yet)" in get_part_text(changed, "short")
-    assert get_part_text(added, "problems") == "Cannot be saved Text This field is required."
+    assert (get_part_text(added, "problems"), get_part_text(added, "status")) == ("", "Still needed: Text.")
     assert PromptSection.objects.get().text == "Whole."

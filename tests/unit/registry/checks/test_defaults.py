@@ -17,7 +17,7 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
             STATE | {"default": "Todo"},
             "default_outside_enum",
             "Todo is not one of the values of a: todo, done.",
-            "Use todo.",
+            "Did you mean todo?",
         ),
         (
             {"type": "string", "enum": ["x"], "default": "far off"},

@@ -33,16 +33,16 @@ def check_names(**fields: Any) -> list[Finding]:
         (
             "Send due_date only when it changes.",
             "onto.task.update has no argument due_date.",
-            "Write: Send due_at only when it changes.",
+            "Did you mean: Send due_at only when it changes.",
         ),
         ("Never set the project_id.", "onto.task.update has no argument project_id.", ""),
         ("Read it first; then pass `parent_ref`.", "onto.task.update has no argument parent_ref.", ""),
         ("The argument owner_name decides.", "onto.task.update has no argument owner_name.", ""),
         ("The row_state parameter decides.", "onto.task.update has no argument row_state.", ""),
         ("Send sort_by.", "onto.task.update has no argument sort_by.", ""),  # an argument of another op
-        ("It takes task_ids.", "onto.task.update has no argument task_ids.", "Write: It takes task_id."),
-        ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Use onto.task.list."),
-        ("Find it with onto.task.old.", "onto.task.old is retired.", "Use onto.task.list."),
+        ("It takes task_ids.", "onto.task.update has no argument task_ids.", "Did you mean: It takes task_id."),
+        ("Find it with onto.task.lst.", "There is no op onto.task.lst.", "Did you mean onto.task.list?"),
+        ("Find it with onto.task.old.", "onto.task.old is retired.", "Its successor is onto.task.list."),
     ],
 )
 def test_unknown_name_is_found(text: str, message: str, fix: str) -> None:

@@ -32,7 +32,7 @@ def test_invisible_characters_are_found(fields: dict[str, Any], field: str, code
 def test_finding_suggests_the_text_without_invisible_characters() -> None:
     (finding,) = prompt_injection.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
 
-    assert finding.fix == "Write: Send it"
+    assert finding.fix == "Without them: Send it"
     (finding,) = prompt_injection.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
     assert finding.fix == "Delete them."
 

@@ -23,7 +23,7 @@ def check(schema: dict[str, Any]) -> list[Finding]:
 
 @pytest.mark.parametrize(
     ("name", "fix"),
-    [("auth0.createRole", "Use auth0_createRole."), ("x" * 65, f"Use {'x' * 64}."), ("a_b-C9", None)],
+    [("auth0.createRole", "For example: auth0_createRole."), ("x" * 65, f"For example: {'x' * 64}."), ("a_b-C9", None)],
 )
 def test_tool_name_allows_letters_digits_underscores_and_dashes(name: str, fix: str | None) -> None:
     findings = list(providers.check(build_checked_op(tool_name=name)))

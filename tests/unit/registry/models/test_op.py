@@ -53,8 +53,10 @@ def test_op_form_errors_say_what_to_send(changes: dict[str, Any], field: str, se
     assert sentence in refused.value.message_dict[field]
 
 
-def test_group_form_refuses_the_path_of_an_op() -> None:
+def test_group_form_refuses_the_path_of_an_op_and_a_missing_parent() -> None:
     make_op()
+    with pytest.raises(ValidationError, match=r"The group onto\.far does not exist\. Add it first\."):
+        Group(path="onto.far.away", summary="x").full_clean()
 
     with pytest.raises(ValidationError, match=r"An op has this path already\. Rename the op or the group\."):
         Group(path="onto.task.add", summary="x").full_clean()
