@@ -1,7 +1,7 @@
 """Preview of a rollout change: how many of the recently seen subjects get another variant, or a new release."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -79,8 +79,7 @@ def apply_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
     cohorts = [each for each in _load_active_cohorts() if each.pk != cohort.pk]
     if cohort.is_on and cohort.flag.is_on:
         cohorts.append(cohort)
-    # Cohorts are ordered by position, then id. A new one has no id yet and comes last at its position.
-    ordered = sorted(cohorts, key=lambda each: (each.flag_id, each.position, each.pk or float("inf")))
+    ordered = sorted(cohorts, key=lambda each: float("inf") if each.position is None else each.position)  # new: last
     others = CohortRule.objects.exclude(cohort=cohort.pk) if cohort.pk else CohortRule.objects.all()
     other_rules = [(each.cohort_id or 0, *_rule_to_row(each)) for each in others]
     own_rules = [(cohort.pk or 0, *_rule_to_row(rule)) for rule in rules]
@@ -96,9 +95,11 @@ def remove_cohorts(removed: Iterable[Cohort]) -> Rollout:
     )
 
 
-def apply_flag(flag: Flag) -> Rollout:
-    """Return the rollout with a flag's unsaved on or off state."""
-    cohorts = Cohort.objects.filter(is_on=True, flag__in=list(FlagKey)).select_related("flag")
+def apply_flag(flag: Flag, cohort_ids: Sequence[int] = ()) -> Rollout:
+    """Return the rollout with a flag's unsaved on or off state, and its cohorts in an unsaved order."""
+    cohorts = list(Cohort.objects.filter(is_on=True, flag__in=list(FlagKey)).select_related("flag"))
+    places = {cohort_id: place for place, cohort_id in enumerate(cohort_ids)}
+    cohorts.sort(key=lambda each: places.get(each.pk, len(places)))
     active = [_cohort_to_row(each) for each in cohorts if (flag.is_on if each.flag_id == flag.key else each.flag.is_on)]
     return rollout_cache.build_rollout(
         active, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()]

@@ -5,8 +5,8 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
-from django.db import models
-from django.db.models import Q
+from django.db import models, transaction
+from django.db.models import Max, Q
 from django.utils.text import get_text_list
 
 from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
@@ -43,7 +43,9 @@ class Cohort(models.Model):
         max_length=40, unique=True, validators=[cohort_name_validator], help_text="Shown in events, such as dev-team."
     )
     flag = models.ForeignKey(Flag, on_delete=models.PROTECT, related_name="cohorts")
-    position = models.PositiveSmallIntegerField(default=0, help_text="The lowest is evaluated first.")
+    position: "models.PositiveSmallIntegerField[int | None, int | None]" = models.PositiveSmallIntegerField(
+        editable=False, help_text="The lowest is evaluated first. A new cohort comes last."
+    )
     is_on = models.BooleanField("on", default=True)
     variant = models.CharField(max_length=64, help_text="The variant for its users.")
     percentage = models.DecimalField(
@@ -66,6 +68,8 @@ class Cohort(models.Model):
                 condition=Q(percentage__gte=0, percentage__lte=100), name="cohort_percentage_in_range"
             ),
             models.CheckConstraint(condition=~Q(variant="") & ~Q(salt=""), name="cohort_serves_something"),
+            # Two cohorts at the same place would decide in an order that no page shows.
+            models.UniqueConstraint(fields=["flag", "position"], name="cohort_position_once"),
         ]
 
     def __str__(self) -> str:
@@ -74,7 +78,25 @@ class Cohort(models.Model):
     def save(self, *args: Any, **kwargs: Any) -> None:
         # The salt stays when the cohort is renamed, so that the same subjects stay in.
         self.salt = self.salt or self.name
-        super().save(*args, **kwargs)
+        with transaction.atomic():
+            if self.position is None:
+                self.position = self._find_last_position() + 1
+            super().save(*args, **kwargs)
+
+    def _find_last_position(self) -> int:
+        """Return the highest position of the flag's cohorts, -1 if it has none. Locks the flag until the end."""
+        Flag.objects.select_for_update().get(pk=self.flag_id)
+        last = Cohort.objects.filter(flag=self.flag_id).aggregate(last=Max("position"))["last"]
+        return -1 if last is None else last
+
+    def describe_members(self) -> str:
+        """Return who is in the cohort, in words."""
+        rules = " and ".join(str(rule) for rule in self.rules.all())
+        listed_text = f"{len(self.listed):,} listed" if self.listed else ""
+        if not self.percentage:
+            return f"only {listed_text}" if listed_text else "nobody"
+        rule_text = f"where {rules}" if rules else "everyone else"
+        return f"{rule_text}, and {listed_text}" if listed_text else rule_text
 
     def clean(self) -> None:
         """Raise ValidationError for a variant that the flag does not have, or an invalid list of subjects."""

@@ -40,7 +40,7 @@ def create_demo_cohort(at: datetime) -> bool:
 def create_comparison_cohorts(at: datetime) -> list[str]:
     """Create the cohorts of the demo activity that were never created. Return their names."""
     created_names = []
-    for position, (variant, subjects) in enumerate(activity.list_cohorts(), start=1):
+    for variant, subjects in activity.list_cohorts():
         if _was_created(variant.cohort):
             continue
         is_servable = Release.objects.filter(version=variant.release, withdrawn_at=None).exists()
@@ -49,7 +49,6 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
             Cohort.objects.create(
                 name=variant.cohort,
                 flag_id=FlagKey.RELEASE,
-                position=position,
                 note="From the demo activity.",
                 **fields,
             )

@@ -15,7 +15,7 @@ from registry.models import Connection, Op, Release, Switch
 pytestmark = pytest.mark.django_db
 
 NO_RULES = {"rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
-COHORT = {"name": "dev-team", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "gateway"}
+COHORT = {"name": "dev-team", "flag": FlagKey.SURFACE, "is_on": "on", "variant": "gateway"}
 COHORT |= {"percentage": "5", "listed": "", "note": "", **NO_RULES}
 
 
@@ -91,6 +91,22 @@ def test_flag_changes_are_in_the_history(admin_client: HttpClient) -> None:
     submit_form(admin_client, "analytics_flag_change", flag.pk)
 
     assert read_entries() == [("flag", "Surface", "changed", {"is_on": [True, False]})]
+
+
+def test_cohorts_are_ordered_on_the_page_of_their_flag(admin_client: HttpClient) -> None:
+    cohorts = [Cohort.objects.create(name=name, flag_id=FlagKey.SURFACE, variant="gateway") for name in ("a", "b")]
+    address = reverse("admin:analytics_flag_change", args=[FlagKey.SURFACE])
+
+    page = admin_client.get(address).content.decode()
+    assert page.index(">a</a>") < page.index(">b</a>")
+    ids = [str(cohort.pk) for cohort in reversed(cohorts)]
+    assert admin_client.post(address, {"is_on": "on", "cohort": ids}).status_code == 302
+
+    assert [cohort.name for cohort in Cohort.objects.all()] == ["b", "a"]
+    assert read_entries() == [("flag", "Surface", "changed", {"cohorts": [["a", "b"], ["b", "a"]]})]
+    for wrong in (["x"], ids[:1]):
+        assert admin_client.post(address, {"is_on": "on", "cohort": wrong}).status_code == 200
+    assert [cohort.name for cohort in Cohort.objects.all()] == ["b", "a"]
 
 
 @pytest.mark.parametrize("kind", ["cohort", "flag"])

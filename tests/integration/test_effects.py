@@ -24,7 +24,6 @@ USERS = [f"user-{number}" for number in range(100)]
 FORM: dict[str, Any] = {
     "name": "some",
     "flag": FlagKey.SURFACE,
-    "position": 0,
     "is_on": "on",
     "variant": "gateway",
     "percentage": "25",
@@ -177,8 +176,8 @@ def test_effect_needs_a_valid_form_and_seen_users(admin_client: HttpClient) -> N
 def test_who_page_explains_which_cohort_decided(admin_client: HttpClient) -> None:
     inside = next(user for user in USERS if bucketing.is_within("some", user, 2_500))
     outside = next(user for user in USERS if not bucketing.is_within("some", user, 2_500))
-    create_cohort(position=1)
     dev = create_cohort(name="dev-team", percentage=100, listed=["vip"])
+    create_cohort()
     CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
     rollout_cache.refresh()
 

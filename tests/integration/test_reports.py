@@ -67,7 +67,7 @@ def read_csv(http: HttpClient, name: str, table: str, **query: Any) -> list[dict
 
 
 def test_rollout_preview_uses_the_users_of_the_demo(demo_activity: int, manager_client: HttpClient) -> None:
-    cohort = {"name": "all", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "gateway"}
+    cohort = {"name": "all", "flag": FlagKey.SURFACE, "is_on": "on", "variant": "gateway"}
     cohort |= {"percentage": "100", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
 
     effect = manager_client.post(reverse("admin:analytics_cohort_add_impact"), cohort).content.decode()

@@ -92,14 +92,7 @@ class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
 
     @admin.display(description="who")
     def members(self, cohort: Cohort) -> str:
-        """Describe who is in a cohort."""
-        rules = " and ".join(str(rule) for rule in cohort.rules.all())
-        listed = len(cohort.listed)
-        listed_text = f"{listed:,} listed" if listed else ""
-        if not cohort.percentage:
-            return f"only {listed_text}" if listed else "nobody"
-        rule_text = f"where {rules}" if rules else "everyone else"
-        return f"{rule_text}, and {listed_text}" if listed else rule_text
+        return cohort.describe_members()
 
     @admin.display(description="share", ordering="percentage")
     def share(self, cohort: Cohort) -> str:

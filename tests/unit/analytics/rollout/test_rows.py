@@ -7,7 +7,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from analytics.rollout import rollout_cache
+from analytics.rollout import order, rollout_cache
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import Cohort, CohortRule, Flag
@@ -62,6 +62,30 @@ def test_cohorts_are_evaluated_in_order_of_position() -> None:
     rollout_cache.refresh()
 
     assert evaluate_surface("ana") == ("legacy", "sooner")
+
+
+def test_new_cohort_comes_last_in_its_flag() -> None:
+    names = ("first", "second", "third")
+    cohorts = [make_cohort(name) for name in names]
+    other = make_cohort("copy", flag=FlagKey.RELEASE, variant="live")
+    cohorts[0].delete()
+
+    assert make_cohort("fourth").position == 3
+    assert [each.position for each in (*cohorts[1:], other)] == [1, 2, 0]
+    with pytest.raises(IntegrityError), transaction.atomic():
+        make_cohort("same-place", position=2)
+
+
+def test_cohorts_are_put_in_another_order() -> None:
+    flag, ids = Flag.objects.get(key=FlagKey.SURFACE), [make_cohort(name).pk for name in ("one", "two", "three")]
+    new = [ids[2], ids[0], ids[1]]
+
+    order.set_order(flag, new)
+
+    assert list(Cohort.objects.values_list("pk", flat=True)) == new
+    for incomplete in (ids[:2], [*ids, 0], [ids[0], ids[0], ids[1]]):
+        with pytest.raises(ValidationError, match="A cohort was added or deleted meanwhile"):
+            order.set_order(flag, incomplete)
 
 
 def test_refresh_keeps_the_rollout_when_nothing_changed(django_assert_num_queries: Any) -> None:

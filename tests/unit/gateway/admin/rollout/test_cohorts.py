@@ -27,7 +27,7 @@ def cohort() -> Cohort:
 def save_cohort(http: HttpClient, cohort: Cohort, **fields: Any) -> HttpResponse:
     """Save the form of a cohort with its one rule. Fields of the rule are named rule_…"""
     rule = cohort.rules.get()
-    form = {name: getattr(cohort, name) for name in ("name", "position", "variant", "percentage", "note")}
+    form = {name: getattr(cohort, name) for name in ("name", "variant", "percentage", "note")}
     form |= {"flag": cohort.flag_id, "is_on": "on", "listed": "\r\n".join(cohort.listed)}
     form |= {"rules-TOTAL_FORMS": "1", "rules-INITIAL_FORMS": "1", "rules-0-id": rule.pk, "rules-0-cohort": cohort.pk}
     form |= {f"rules-0-{name}": value for name, value in RULE.items()}
@@ -98,7 +98,7 @@ def test_cohort_form_offers_only_variants_of_its_flag(admin_client: HttpClient, 
 
 
 def test_new_cohort_is_refused_with_a_variant_of_another_flag(admin_client: HttpClient) -> None:
-    fields = {"name": "copy-c", "flag": FlagKey.SURFACE, "position": 0, "is_on": "on", "variant": "live"}
+    fields = {"name": "copy-c", "flag": FlagKey.SURFACE, "is_on": "on", "variant": "live"}
     fields |= {"percentage": "5", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
 
     response = admin_client.post(reverse("admin:analytics_cohort_add"), fields)
