@@ -5,12 +5,14 @@ from django.views.generic import RedirectView
 
 from gateway.api.connect_pages import begin_page, callback_page
 from gateway.api.docs import DocsView, SchemaView
+from gateway.api.front_page import front_page
 from gateway.api.health import AliveView, ReadyView
 from gateway.api.metrics import MetricsView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
 from gateway.mcp_server.view import McpView
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", front_page, name="front"),
     path("api/v1/", include("gateway.api.urls")),
     path("ofrep/v1/evaluate/flags", EvaluateAllFlagsView.as_view(), name="flags"),
     path("ofrep/v1/evaluate/flags/<str:key>", EvaluateFlagView.as_view(), name="flag"),

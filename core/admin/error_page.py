@@ -1,22 +1,22 @@
-"""The page that a person sees in the browser when an admin page does not exist or is not allowed."""
+"""The page that a person sees in the browser when a page does not exist or is not allowed."""
 
+from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 
-def is_admin_page(request: HttpRequest) -> bool:
-    """Return whether a logged-in user's browser asked for an admin page."""
-    is_logged_in = hasattr(request, "user") and request.user.is_authenticated
-    return (
-        is_logged_in
-        and request.path.startswith(reverse("admin:index"))
-        and "text/html" in request.headers.get("Accept", "")
-    )
+def is_browser(request: HttpRequest) -> bool:
+    """Return whether a person's browser asked for a page. Below the prefixes of the API, everyone gets its errors."""
+    return "text/html" in request.headers.get("Accept", "") and not request.path_info.startswith(settings.API_PREFIXES)
 
 
 def render_error_page(request: HttpRequest, *, title: str, message: str, status: int) -> HttpResponse:
-    """Return an admin page with the message and a link to the home page."""
-    context = admin.site.each_context(request) | {"title": title, "message": message}
-    return render(request, "admin_ui/error.html", context, status=status)
+    """Return a page with the message and a link to the home page. In the admin, it has the admin's sidebar."""
+    user = getattr(request, "user", None)
+    is_staff = user is not None and user.is_active and user.is_staff
+    is_in_admin = is_staff and request.path.startswith(reverse("admin:index"))
+    template = "admin_ui/error.html" if is_in_admin else "admin_ui/plain_error.html"
+    context = (admin.site.each_context(request) if is_in_admin else {}) | {"title": title, "message": message}
+    return render(request, template, context, status=status)

@@ -1,6 +1,5 @@
 """Write four weeks of demo activity up to now: events, tool selections, exposures, subjects and daily figures."""
 
-import hashlib
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -13,9 +12,8 @@ from analytics.events import event_log
 from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
-from gateway.demo import turns
+from gateway.demo import earlier_copy, turns
 from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
-from registry.models import Activation
 from registry.releases import publishing
 
 DAYS = 28
@@ -24,7 +22,6 @@ SUBJECTS = [f"demo-user-{number:02}" for number in range(1, 41)]
 HOUR_WEIGHTS = [1 if hour < 7 or hour > 20 else 4 if hour in (12, 13) else 8 for hour in range(24)]  # relative traffic
 SEED = 9
 TURNS_PER_INSERT = 1_000  # turns per insert
-MISSING_RELEASE = hashlib.sha256(b"the release before the demo's").hexdigest()  # used if no earlier release exists
 
 
 def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) -> int:
@@ -38,7 +35,7 @@ def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) ->
 
 def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS) -> int:
     """Write the activity without the rollup. Return the number of events."""
-    variants = _build_variants()
+    variants = _build_variants(at)
     event_count = 0
     with transaction.atomic():
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
@@ -51,27 +48,25 @@ def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = 
     return event_count
 
 
-def list_cohorts() -> Iterator[tuple[DemoVariant, list[str]]]:
+def list_cohorts(at: datetime) -> Iterator[tuple[DemoVariant, list[str]]]:
     """Yield each cohort's variant and its subjects."""
-    variants = _build_variants()
+    variants = _build_variants(at)
     for each in variants:
         if each.cohort:
             yield each, [subject for subject in SUBJECTS if _assign_variant(subject, variants) == each]
 
 
-def _build_variants() -> list[DemoVariant]:
-    """Return the default and two cohorts on two releases; the later release performs slightly better."""
-    live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first() or ""
-    try:
-        previous_release = publishing.get_previous_release().version
-    except publishing.UnknownRelease:
-        previous_release = MISSING_RELEASE
+def _build_variants(at: datetime) -> list[DemoVariant]:
+    """Return the default and two cohorts on two releases; the later release performs better."""
+    live_release = publishing.get_live_release()
+    live = live_release.version if live_release else ""
+    earlier = earlier_copy.get_or_create_release(live_release, at).version if live_release else ""
     return [
         DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),
         DemoVariant(
             "copy-a",
             "gateway",
-            previous_release,
+            earlier,
             failure_rate=0.12,
             repair_rate=0.84,
             unknown_name_rate=0.06,

@@ -9,9 +9,8 @@ from django.db import transaction
 
 from analytics import audit
 from analytics.models import AuditEntry, Cohort, CohortRule
-from analytics.rollout.flags import LIVE, FlagKey, Surface
+from analytics.rollout.flags import FlagKey, Surface
 from gateway.demo import activity
-from registry.models import Release
 from workspace.demo import DEMO_SUBJECT
 
 BY = "load_demo"
@@ -40,11 +39,10 @@ def create_demo_cohort(at: datetime) -> bool:
 def create_comparison_cohorts(at: datetime) -> list[str]:
     """Create the cohorts of the demo activity that were never created. Return their names."""
     created_names = []
-    for variant, subjects in activity.list_cohorts():
+    for variant, subjects in activity.list_cohorts(at):
         if _was_created(variant.cohort):
             continue
-        is_servable = Release.objects.filter(version=variant.release, withdrawn_at=None).exists()
-        fields = {"variant": variant.release if is_servable else LIVE, "listed": subjects}
+        fields = {"variant": variant.release, "listed": subjects}
         with transaction.atomic():
             Cohort.objects.create(
                 name=variant.cohort,

@@ -24,10 +24,14 @@ class CompareReleasesMixin(base.ModelAdmin[Release]):
         return [own, *super().get_urls()]
 
     def compare_view(self, request: HttpRequest) -> HttpResponse:
-        """Show the differences between the releases `before` and `after` in the query; an empty one is the draft."""
+        """Show the differences between the releases `before` and `after` in the query; an empty one is the draft.
+
+        Without a query, compare the live release with the draft.
+        """
         if not self.has_view_permission(request):
             raise PermissionDenied
-        form = CompareForm(request.GET if "after" in request.GET else None)
+        live = publishing.get_live_release()
+        form = CompareForm(request.GET if "after" in request.GET else {"before": live and live.pk, "after": ""})
         context: dict[str, Any] = {"title": "Compare", "form": form}
         if form.is_valid():
             before, after = (_load_content(form.cleaned_data[name]) for name in ("before", "after"))

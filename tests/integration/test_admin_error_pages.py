@@ -3,7 +3,7 @@
 from http import HTTPStatus
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 
 pytestmark = pytest.mark.django_db
@@ -21,15 +21,43 @@ def test_missing_page_links_to_home(admin_client: HttpClient, path: str) -> None
     assert "Go to Home" in page
 
 
-def test_page_of_another_role_says_whom_to_ask(client: HttpClient) -> None:
-    client.force_login(User.objects.create(username="new", is_staff=True))
-
-    response = client.get("/admin/registry/op/", headers=BROWSER)
-
+def open_as(client: HttpClient, role: str, path: str, **form: str) -> str:
+    user = User.objects.create(username="new", is_staff=True)
+    user.groups.set(Group.objects.filter(name=role))
+    client.force_login(user)
+    response = client.post(path, form, headers=BROWSER) if form else client.get(path, headers=BROWSER)
     assert response.status_code == HTTPStatus.FORBIDDEN
-    assert "Ask an Admin for another role." in response.content.decode()
+    return response.content.decode()
 
 
-def test_error_is_an_envelope_outside_of_the_admin_and_of_browsers(admin_client: HttpClient) -> None:
-    assert admin_client.get("/nope", headers=BROWSER).json()["error"]["code"] == "NOT_FOUND"
-    assert admin_client.get("/admin/nope/").json()["error"]["code"] == "NOT_FOUND"
+@pytest.mark.parametrize(
+    ("role", "path", "sentence"),
+    [
+        ("", "/admin/registry/op/", "You have no role yet, so you may not open Ops. Ask an Admin for one."),
+        (
+            "Editor",
+            "/admin/gateway/apikey/",
+            "Your role Editor may not open API keys. Roles that may: Admin and Auditor. Ask an Admin for one.",
+        ),
+        (
+            "Editor",
+            "/admin/analytics/cohort/add/",
+            "Your role Editor may view Cohorts, but not change this. Ask an Admin.",
+        ),
+    ],
+)
+def test_page_of_another_role_names_role_and_page(client: HttpClient, role: str, path: str, sentence: str) -> None:
+    assert sentence in open_as(client, role, path)
+
+
+def test_people_get_pages_and_clients_get_envelopes(client: HttpClient) -> None:
+    page = client.get("/nope", headers=BROWSER)
+    assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "This page does not exist" in page.content.decode()
+    for path in ("/nope", "/admin/nope/", "/"):
+        assert client.get(path, follow=True).json()["error"]["code"] == "NOT_FOUND"
+    assert client.get("/api/v1/nope", headers=BROWSER).json()["error"]["code"] == "NOT_FOUND"
+
+
+def test_front_page_leads_people_to_the_desk(client: HttpClient) -> None:
+    assert client.get("/", headers=BROWSER).headers["Location"] == "/admin/"

@@ -1,3 +1,5 @@
+import re
+from html import unescape
 from io import StringIO
 
 import pytest
@@ -8,7 +10,9 @@ from django.urls import reverse
 from analytics.models import Assignment, Cohort, OperationEvent
 from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
+from core import canonical_json
 from registry.models import Release
+from registry.releases import publishing
 from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
@@ -45,13 +49,18 @@ def test_load_demo_keeps_changed_and_deleted_cohorts(api: Api) -> None:
     assert not Cohort.objects.exists()
 
 
-def test_demo_activity_creates_cohorts_that_list_its_users(api: Api) -> None:
+def test_demo_activity_creates_cohorts_that_list_its_users(api: Api, admin_client: HttpClient) -> None:
     live = Release.objects.get()
 
     assert "cohorts copy-a and copy-b" in load_demo("--activity")
 
     cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE)}
-    assert {name: cohort.variant for name, cohort in cohorts.items()} == {"copy-a": "live", "copy-b": live.version}
+    assert cohorts["copy-b"].variant == live.version
+    earlier = Release.objects.get(version=cohorts["copy-a"].variant)
+    compared = {"before": earlier.version, "after": live.version}
+    page = admin_client.get(reverse("admin:registry_release_compare"), compared).content.decode()
+    assert "4 ops differ" in page
+    assert canonical_json.digest(publishing.load_content(earlier)) == earlier.version  # it can be served as any other
     for name, cohort in cohorts.items():
         cohort.full_clean()
         subjects = OperationEvent.objects.filter(cohort=name).values_list("subject", flat=True)
@@ -69,6 +78,10 @@ def test_comparison_report_links_to_the_demo_cohorts(api: Api, admin_client: Htt
         address = reverse("admin:analytics_cohort_change", args=[cohort.pk])
         assert f'<a href="{address}">{cohort.name}</a>' in page
         assert admin_client.get(address).status_code == 200
+    sides = {"first": "copy-a", "second": "copy-b"}
+    content = unescape(admin_client.get(reverse("admin:report_comparison"), sides).content.decode())
+    (link,) = set(re.findall(r'href="(/admin/registry/release/compare/[^"]+)"', content))
+    assert "4 ops differ" in admin_client.get(link).content.decode()
 
 
 def test_demo_activity_keeps_deleted_cohorts(api: Api) -> None:

@@ -292,7 +292,7 @@ def test_report_needs_few_queries(
 # --- the demo ---------------------------------------------------------------------------------------------------------
 
 
-def test_demo_activity_is_written_once_and_counted(frozen_now: None, db: None) -> None:
+def test_demo_activity_is_written_once_and_counted(frozen_now: None, api: Api) -> None:
     OperationEvent.objects.create(
         time=NOW - timedelta(days=2), type="exec", op="onto.task.get", tool_name="t", ok=True, status=200, latency_ms=1
     )

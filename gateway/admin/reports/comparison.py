@@ -1,6 +1,7 @@
 """Report: two cohorts or two releases side by side, and whether one of them is better."""
 
 from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import urlencode
 
 from django import forms
 from django.http import HttpRequest
@@ -8,11 +9,13 @@ from django.urls import reverse
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.events.event_filters import CountedAs
+from analytics.models import Cohort
 from analytics.reports import comparison, row_links, totals
 from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, OpChange, Proportion
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.rollout.flags import LIVE, FlagKey
 from core import charts
 from gateway.admin.reports import by_model, tables
 from gateway.admin.reports.by_op import map_op_urls
@@ -63,9 +66,10 @@ def build_report(request: HttpRequest) -> ReportContent:
         for each in DIMENSION_TITLES
     ]
     context: dict[str, object] = {"sides": _build_sides_form(by, totals_by_side, pair), "by": by, "kinds": kinds}
-    if by == "release" and pair and Release.objects.filter(pk__in=pair).count() == 2:
-        address = reverse("admin:registry_release_compare")
-        context["copy"] = f"{address}?before={pair[0]}&after={pair[1]}"
+    releases = pair if by == "release" or pair is None else _find_releases_of_cohorts(pair)
+    if releases and releases[0] != releases[1] and Release.objects.filter(pk__in=releases).count() == 2:
+        compared = urlencode({"before": releases[0], "after": releases[1]})
+        context["copy"] = f"{reverse('admin:registry_release_compare')}?{compared}"
     return ReportContent(
         query=query,
         lead=LEAD,
@@ -90,6 +94,14 @@ def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str,
     live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
     candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
     return candidates[0], candidates[1]
+
+
+def _find_releases_of_cohorts(names: tuple[str, str]) -> tuple[str, str]:
+    """Return the release of each cohort's users: that of a cohort of releases, else the live one."""
+    variants = dict(Cohort.objects.filter(flag=FlagKey.RELEASE, name__in=names).values_list("name", "variant"))
+    live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
+    first, second = (variant if (variant := variants.get(name, LIVE)) != LIVE else live for name in names)
+    return first, second
 
 
 def _build_sides_form(

@@ -18,6 +18,7 @@ from registry.releases import loaded_copy, publishing
 from workspace import demo
 
 BY = "load_demo"
+NOT_PUBLISHED = "Nothing is published yet. Run load_catalog --publish first."
 
 TRY_DOMAINS = """
 Try them (var/dev.env has the key):
@@ -73,6 +74,8 @@ class Command(BaseCommand):
         self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
 
     def _load_activity(self) -> None:
+        if publishing.get_live_release() is None:
+            raise CommandError(NOT_PUBLISHED)
         if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
             self.stdout.write(f"Added the cohorts {' and '.join(cohort_names)} for the comparison report.")
         event_count = activity.load(at=timezone.now())
@@ -84,7 +87,7 @@ class Command(BaseCommand):
     def _load_domains(self) -> None:
         had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
         if publishing.get_live_release() is None:
-            raise CommandError("Nothing is published yet. Run load_catalog --publish first.")
+            raise CommandError(NOT_PUBLISHED)
         try:
             file_count, row_count = domains.create_files(), domains.create_rows(at)
         except OSError as error:

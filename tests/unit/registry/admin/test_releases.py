@@ -165,9 +165,12 @@ def test_compare_page_compares_any_two_releases_and_the_draft(
     assert "Better words" in compare("", "")
 
 
-def test_compare_page_starts_with_a_choice(admin_client: Client, published: Release) -> None:
+def test_compare_page_starts_with_what_is_live_and_the_draft(admin_client: Client, published: Release) -> None:
+    assert "No differences." in read_page_text(admin_client.get(reverse("admin:registry_release_compare")))
+    Op.objects.update(summary="Draft")
+
     page = read_page_text(admin_client.get(reverse("admin:registry_release_compare")))
 
     assert "The draft" in page
     assert str(published) in page
-    assert "Differences" not in page
+    assert "Draft</ins>" in page

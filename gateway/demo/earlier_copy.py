@@ -1,0 +1,47 @@
+"""An earlier release of the copy for the demo's comparison: the live one with plainer texts of a few ops.
+
+It was never live, so that the home page does not offer to roll back to it.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from core import canonical_json
+from registry.models import Release
+from registry.releases import publishing
+
+AGE = timedelta(days=35)  # before the demo activity begins
+BY = "load_demo"
+
+# What each op lacked, by its fields. The differences fit the figures: these are the ops that fail less often now.
+EARLIER_FIELDS: dict[str, dict[str, Any]] = {
+    "onto.task.update": {
+        "summary": "Update a task",
+        "description": "Changes a task.",
+        "policy": {"do": ["Send task_id and a change."], "dont": [], "edge_cases": []},
+    },
+    "onto.task.create": {
+        "summary": "Create a task",
+        "policy": {"do": ["Create tasks for work the user will do."], "dont": [], "edge_cases": []},
+    },
+    "cal.event.create": {"summary": "Create an event"},
+    "cal.event.list": {"summary": "List events"},
+}
+
+
+def get_or_create_release(live: Release, at: datetime) -> Release:
+    """Return the earlier release of what is live now."""
+    content = publishing.load_content(live)
+    content["ops"] = [op | EARLIER_FIELDS.get(op["op"], {}) for op in content["ops"]]
+    frozen = canonical_json.dumps(content)
+    release, _ = Release.objects.get_or_create(
+        version=canonical_json.hash_canonical_form(frozen),
+        defaults={
+            "content": frozen.decode(),
+            "tokens": publishing.count_tokens(content),
+            "op_count": len(content["ops"]),
+            "created_at": at - AGE,
+            "created_by": BY,
+        },
+    )
+    return release
