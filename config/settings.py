@@ -306,9 +306,18 @@ CELERY_WORKER_CONCURRENCY = env.read_number("GATEWAY_BATCH_THREADS", default=8, 
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_IMPORTS = ["gateway.batches.tasks"]
 
+API_DESCRIPTION = """Three tools instead of dozens: a model lists, reads help and runs ops by path.
+
+**How to get a key.** An Admin adds one in the admin under [API keys](/admin/gateway/apikey/add/); it is shown once. On
+the server, `manage.py create_api_key` does the same. `make run` writes one to `var/dev.env`, bound to the demo's user.
+Send it as `Authorization: Bearer <key>`; here, paste it under *Authorize*. A key that is not bound to an end user sends
+`Gateway-Subject`, too.
+
+**Where to start.** `POST /api/v1/help` with `{}` lists what there is, `POST /api/v1/exec` runs an op.
+"""
 SPECTACULAR_SETTINGS = {
     "TITLE": "Tool Gateway",
-    "DESCRIPTION": "Three tools instead of dozens: a model lists, reads help and runs ops by path.",
+    "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
     "POSTPROCESSING_HOOKS": ["gateway.api.openapi.document.add_components"],

@@ -6,6 +6,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+# A page without scripts, wherever it is: other addresses outside of the admin may load nothing.
+PLAIN_PAGE_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+
 
 def is_browser(request: HttpRequest) -> bool:
     """Return whether a person's browser asked for a page. Below the prefixes of the API, everyone gets its errors."""
@@ -19,4 +22,7 @@ def render_error_page(request: HttpRequest, *, title: str, message: str, status:
     is_in_admin = is_staff and request.path.startswith(reverse("admin:index"))
     template = "admin_ui/error.html" if is_in_admin else "admin_ui/plain_error.html"
     context = (admin.site.each_context(request) if is_in_admin else {}) | {"title": title, "message": message}
-    return render(request, template, context, status=status)
+    response = render(request, template, context, status=status)
+    if not is_in_admin:
+        response.headers["Content-Security-Policy"] = PLAIN_PAGE_POLICY
+    return response

@@ -50,12 +50,13 @@ def test_page_of_another_role_names_role_and_page(client: HttpClient, role: str,
     assert sentence in open_as(client, role, path)
 
 
-def test_people_get_pages_and_clients_get_envelopes(client: HttpClient) -> None:
+def test_people_get_pages_and_clients_get_envelopes(client: HttpClient, admin_client: HttpClient) -> None:
     page = client.get("/nope", headers=BROWSER)
+    assert "style-src 'self'" in page.headers["Content-Security-Policy"]
     assert (page.status_code, page.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
     assert "This page does not exist" in page.content.decode()
     for path in ("/nope", "/admin/nope/", "/"):
-        assert client.get(path, follow=True).json()["error"]["code"] == "NOT_FOUND"
+        assert admin_client.get(path).json()["error"]["code"] == "NOT_FOUND"
     assert client.get("/api/v1/nope", headers=BROWSER).json()["error"]["code"] == "NOT_FOUND"
 
 

@@ -7,7 +7,7 @@ import orjson
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
-from gateway.api.openapi import batches, discover, envelopes, events, exec, help, releases, telemetry, toolset
+from gateway.api.openapi import batches, discover, envelopes, events, examples, exec, help, releases, telemetry, toolset
 
 # Named components of the document, so that generated clients get named types.
 COMPONENTS: dict[str, Any] = {
@@ -23,6 +23,11 @@ COMPONENTS: dict[str, Any] = {
 }
 
 
+# The order of the page: first what every client calls.
+PATH_ORDER = ("help", "exec", "batch", "batches", "toolset", "telemetry")
+METHOD_ORDER = ("post", "get", "delete")
+
+
 class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # registers itself, untyped
     """Describes Bearer keys, so that the Authorize button of the docs page works."""
 
@@ -30,7 +35,7 @@ class ApiKeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "apiKey"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": "An API key."}
+        return {"type": "http", "scheme": "bearer", "description": "An API key, without “Bearer”."}
 
 
 @cache
@@ -40,10 +45,20 @@ def render_document() -> bytes:
 
 
 def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add our named components and mark request bodies as required (a drf-spectacular post-processing hook)."""
+    """Add our named components and the examples, and put paths in order (a drf-spectacular post-processing hook)."""
     result["components"].setdefault("schemas", {}).update(COMPONENTS)
     for endpoints in result["paths"].values():
         for endpoint in endpoints.values():
             if "requestBody" in endpoint:
                 endpoint["requestBody"]["required"] = True
+    result["paths"] = dict(sorted(result["paths"].items(), key=lambda item: _get_place(item[0])))
+    for path, endpoints in result["paths"].items():
+        result["paths"][path] = dict(sorted(endpoints.items(), key=lambda item: METHOD_ORDER.index(item[0])))
+    examples.add_examples(result)
     return result
+
+
+def _get_place(path: str) -> tuple[int, str]:
+    """Return the place of a path in the document: what every client calls first, then the others by name."""
+    name = path.removeprefix("/api/v1/").partition("/")[0]
+    return (PATH_ORDER.index(name) if name in PATH_ORDER else len(PATH_ORDER)), path
