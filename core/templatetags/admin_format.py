@@ -1,14 +1,19 @@
 """Template filters of the admin: {% load admin_format %}."""
 
 import json
+import re
 from typing import Any
 
 from django import template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from core.admin.form_fields import PrettyJSONEncoder
 
 MAX_PASSAGE_LENGTH = 400  # characters of an unchanged passage in a diff; longer ones are shortened
 PASSAGE_END_LENGTH = 120  # characters kept at either end
+
+_BREAK_AFTER = re.compile(r"([._])(?=[A-Za-z])")
 
 register = template.Library()
 
@@ -35,6 +40,14 @@ def signed(number: int) -> str:
 def signed_points(points: float) -> str:
     """Return a difference of percentages with its sign: "+1.5" or "−0.7" (with a true minus), "±0" for none."""
     return f"{points:+.1f}".replace("-", "−") if round(points, 1) else "±0"
+
+
+@register.filter
+def breakable(text: str) -> str:
+    """Return a text that may be broken after a dot or an underscore: else a long name is broken inside a word."""
+    if isinstance(text, SafeString):
+        return text
+    return mark_safe(_BREAK_AFTER.sub(r"\1<wbr>", escape(text)))  # noqa: S308 - escaped
 
 
 @register.filter

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from analytics import reports
 from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links
-from core.templatetags.admin_format import percent
+from core.templatetags.admin_format import breakable, percent
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import connections, switches
 from registry.catalog.connections import Connections, UpstreamTarget
@@ -97,7 +97,9 @@ def explain_missing(op: Op, current: Connections) -> str:
 class OpListMixin(SwitchableMixin):
     """The list of ops."""
 
-    list_display = ["op", "summary", "kind", "short", "full", "calls", "failure_rate", "repair_rate", "editor", "draft"]
+    list_display = [
+        *("op_path", "summary", "kind", "short", "full", "calls", "failure_rate", "repair_rate", "editor", "draft")
+    ]
     list_filter = [DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -115,6 +117,10 @@ class OpListMixin(SwitchableMixin):
             week_failure_rate=reports.build_failure_rate_subquery(op, at=at),
             week_repair_rate=reports.build_repair_rate_subquery(op, at=at),
         )
+
+    @admin.display(description="Op", ordering="op")
+    def op_path(self, op: Op) -> str:
+        return breakable(op.op)
 
     @admin.display(description="Short tokens", ordering=F("short_tokens").asc(nulls_first=True))
     def short(self, op: Op) -> str:

@@ -258,7 +258,7 @@ def test_unknown_name_can_become_an_alias(
     page = read_page(admin_client, "report_dead_ends")
     assert address not in page
     assert page.count("Add alias") == 1
-    assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.task.update</a>' in page
+    assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.<wbr>task.<wbr>update</a>' in page
     assert [row["Alias of"] for row in read_csv(admin_client, "report_dead_ends", "names")] == [
         "",
         "onto.task.update",
