@@ -63,7 +63,7 @@ ACTIONS = {
 UNNAMED_ROUTES = {"<path:object_id>/", "(?P<url>.*)$"}  # Django's redirects
 
 # API routes that need no key. All others need one, whatever the admin session.
-PUBLIC_NAMES = {"schema", "docs", "healthz", "readyz", "metrics", "connect", "connect_callback"}
+PUBLIC_NAMES = {"front", "schema", "docs", "healthz", "readyz", "metrics", "connect", "connect_callback"}
 
 
 def is_allowed(response: HttpResponse) -> bool:
