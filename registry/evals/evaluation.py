@@ -1,6 +1,5 @@
 """Evaluate the draft and releases with the active eval cases. Runs are kept in memory: releases never change."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -81,12 +80,12 @@ def run_on_release(release: Release, cases: Sequence[EvalCase]) -> EvalRun:
 
 def _get_or_run(key: Any, cases: Sequence[EvalCase], build: Callable[[], Catalog]) -> EvalRun:
     key = (key, hash_cases(cases))
-    if key not in _runs:
-        _runs[key] = run_cases(build(), cases)
-    run = _runs[key]
-    while len(_runs) > RUNS_KEPT:
-        _runs.popitem(last=False)
+    run = _runs.get(key)
+    if run is None:
+        run = _runs[key] = run_cases(build(), cases)
+        while len(_runs) > RUNS_KEPT:
+            _runs.pop(next(iter(_runs)), None)
     return run
 
 
-_runs: OrderedDict[Any, EvalRun] = OrderedDict()
+_runs: dict[Any, EvalRun] = {}  # oldest first
