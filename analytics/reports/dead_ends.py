@@ -1,5 +1,6 @@
 """Dead ends of models: unknown names, and turns that repeat the same call."""
 
+from collections import Counter
 from typing import NamedTuple
 
 from django.db.models import Count
@@ -16,6 +17,7 @@ class UnknownName(NamedTuple):
 
     name: str
     times: int
+    releases: Counter[str]  # that served it
 
 
 def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list[UnknownName]:
@@ -27,7 +29,11 @@ def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list
         report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
     )
     groups = events.values("op").annotate(times=Count("id")).order_by("-times", "op")
-    return [UnknownName(row["op"], row["times"]) for row in groups[:limit]]
+    times = {row["op"]: row["times"] for row in groups[:limit]}
+    releases: dict[str, Counter[str]] = {name: Counter() for name in times}
+    for name, release in events.filter(op__in=times).values_list("op", "release"):
+        releases[name][release] += 1
+    return [UnknownName(name, times[name], releases[name]) for name in times]
 
 
 def list_worst_loops(report_filter: ReportFilter, *, limit: int = 20) -> list[Turn]:

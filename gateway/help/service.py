@@ -13,7 +13,7 @@ from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
-from gateway.recording import call_events, hints
+from gateway.recording import call_events, hints, redaction
 from gateway.request_context import Caller
 from gateway.routing import release_routing
 from gateway.toolset import native_search
@@ -57,6 +57,9 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
             format=_get_event_format(query) if op else "",
             result_count=answer.result_count,
             digest=call_events.hash_call(caller, "help", body),
+            content=redaction.build_search_content(query.query, answer.found_paths)
+            if query.query is not None
+            else None,
         )
     )
     return answer

@@ -4,6 +4,7 @@ Values that a schema marks as secret (writeOnly or x-redact) are never stored. A
 redacted, at every level and in every spelling.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -20,6 +21,7 @@ from registry.jsonschema import keywords
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
 MAX_CONTENT_BYTES = 20_000  # bytes of an event's args and result as JSON; larger content is not stored
+MAX_QUERY_LENGTH = 1_000  # characters of a search; the rest is ignored by search, too
 
 
 def build_content(op: CatalogOp | None, args: dict[str, Any], answer: EnvelopeResponse) -> dict[str, Any] | None:
@@ -35,6 +37,13 @@ def build_content(op: CatalogOp | None, args: dict[str, Any], answer: EnvelopeRe
         content["result"] = redact(answer.envelope["result"], secret_names)
     size = len(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS))
     return content if size <= MAX_CONTENT_BYTES else {"too_large": size}
+
+
+def build_search_content(query: str | None, found: Sequence[str]) -> dict[str, Any] | None:
+    """Return what an event of a search stores: its words and the paths found. None for other help, or if it is off."""
+    if query is None or not settings.GATEWAY_CONTENT_DAYS:
+        return None
+    return {"args": {"query": query[:MAX_QUERY_LENGTH]}, "result": {"items": list(found)}}
 
 
 def redact(value: Any, secret_names: frozenset[str]) -> Any:

@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.filters import SimpleListFilter
-from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -19,36 +17,17 @@ from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from core.admin import base
 from core.admin.form_fields import LinesField, StrictJSONField
-from registry.admin import eval_results
+from registry.admin import eval_results, op_edit_page
 from registry.admin.forms import CompareEvalsForm, ImportFilesForm
+from registry.admin.op_choice import OpPathField
 from registry.evals import case_store, comparison, evaluation
 from registry.evals.run import EvalRun
 from registry.files import case_files, uploads, yaml_format
-from registry.models import EvalCase, Op, OpAlias, Release, get_parent_path
+from registry.models import EvalCase, Release, get_parent_path
+from registry.models.eval_case import MAX_REQUEST_LENGTH
 from registry.releases import publishing
 
 LISTS = {"also_accepted": 200, "tags": 60}  # fields edited as one text per line, and the longest line
-
-
-class OpPathField(forms.ModelChoiceField):  # type: ignore[type-arg]  # its value is a path
-    """A choice of an op of the draft, found by typing a part of its path. The value is the path."""
-
-    def __init__(self, *, site: admin.AdminSite, **kwargs: Any) -> None:
-        # An alias refers to an op, so its field knows how to look for one.
-        widget = AutocompleteSelect(OpAlias._meta.get_field("op"), site)
-        super().__init__(Op.objects.all(), widget=widget, **kwargs)
-
-    def prepare_value(self, value: Any) -> Any:
-        """Return the primary key of the op with a path. Typed values are primary keys."""
-        if isinstance(value, str) and not value.isdigit():
-            return Op.objects.filter(op=value).values_list("pk", flat=True).first()
-        return value
-
-    def clean(self, value: Any) -> str:
-        return str(super().clean(value).op)
-
-    def has_changed(self, initial: Any, data: Any) -> bool:
-        return str(self.prepare_value(initial) or "") != str(data or "")
 
 
 class OptionalJSONField(StrictJSONField):
@@ -130,6 +109,12 @@ class EvalCaseAdmin(AuditedAdmin):
 
     def get_audit_values(self, row: EvalCase) -> dict[str, Any]:
         return case_files.case_to_entry(row)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Return the values of a new case from the URL. `event` names a search whose stored words are the request."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        args = op_edit_page.read_stored_args(request)
+        return initial if args is None else {**initial, "request": str(args.get("query", ""))[:MAX_REQUEST_LENGTH]}
 
     @admin.display(description="Tags")
     def listed_tags(self, case: EvalCase) -> str:

@@ -14,6 +14,7 @@ from core.admin.form_fields import SentenceField
 from registry.admin.copy_pages import CopyAdmin
 from registry.admin.files import CopyFilesMixin
 from registry.admin.history import CopyForm
+from registry.admin.op_edit_page import OpEditPageMixin
 from registry.admin.op_list import OpListMixin
 from registry.admin.previews import OpPreviewMixin
 from registry.admin.switches import SwitchableMixin
@@ -73,7 +74,7 @@ def _is_schema_text(text: str, schema: Any) -> bool:
 
 
 @admin.register(Op)
-class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin):
+class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin, OpEditPageMixin):
     empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
     form = OpForm
     go_to_order = 1

@@ -38,6 +38,19 @@ def compare_with_live(
     return comparison.compare_runs(cases, after, run_on_release(live, cases) if live else None)
 
 
+def compare_op_edit(entry: dict[str, Any]) -> EvalComparison | None:
+    """Compare the draft with one op's entry replaced, by path, with the draft as it is; None without active cases.
+
+    Entries that no release could serve are left out.
+    """
+    cases = list_active_cases()
+    if not cases:
+        return None
+    content = snapshot.snapshot_draft()
+    edited = {**content, "ops": [entry if op["op"] == entry["op"] else op for op in content["ops"]]}
+    return comparison.compare_runs(cases, _run_on_unchecked(edited, cases), _run_on_unchecked(content, cases))
+
+
 def exceeds_margin(compared: EvalComparison | None) -> bool:
     """Return whether publishing needs a reason: a hit rate falls by more than GATEWAY_EVAL_MARGIN."""
     return compared is not None and compared.loses_more_than(settings.GATEWAY_EVAL_MARGIN)
@@ -57,8 +70,11 @@ def run_on_content(
 
 
 def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
-    """Run cases on the draft as it is."""
-    content = snapshot.snapshot_draft()
+    """Run cases on the draft as it is, without the ops that no release could serve."""
+    return _run_on_unchecked(snapshot.snapshot_draft(), cases)
+
+
+def _run_on_unchecked(content: dict[str, Any], cases: Sequence[EvalCase]) -> EvalRun:
     blocked = {op["op"] for op in content["ops"] if checks.find_op_errors(op)}
     try:
         version = canonical_json.digest(content)

@@ -110,12 +110,13 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_evalcase_files": ("AEPU", "AE"),
     "registry_evalcase_download": ("AEPU", "AEPU"),  # writes nothing
     "registry_op_files": ("AE", "AE"),
+    "registry_op_edit": ("AE", "AE"),
     "registry_op_download": ("AE", "AE"),  # writes nothing
     **{f"registry_{name}_preview": ("", "AEPU") for name in COPY_MODELS},  # writes nothing
     **{f"registry_{name}_add_preview": ("", "AE") for name in COPY_MODELS},
     **{  # read-only
         f"report_{name}": ("AEPU", "AEPU")
-        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "dead_ends")
+        for name in ("overview", "funnel", "ops", "models", "comparison", "selection", "dead_ends", "misses")
     },
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),

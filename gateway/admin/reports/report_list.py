@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest
 
-from gateway.admin.reports import by_model, by_op, comparison, dead_ends, funnel, overview, selection
+from gateway.admin.reports import by_model, by_op, comparison, dead_ends, funnel, misses, overview, selection
 from gateway.admin.reports.report_content import ReportContent
 
 # Permissions that every report requires: to view the rows behind the figures.
@@ -30,6 +30,7 @@ REPORTS = (
     Report("report_models", "reports/models/", "By model", "smart_toy", by_model.build_report),
     Report("report_comparison", "reports/side-by-side/", "Side by side", "compare", comparison.build_report),
     Report("report_selection", "reports/tool-selection/", "Tool selection", "checklist", selection.build_report),
+    Report("report_misses", "reports/misses/", "Misses", "search_off", misses.build_report),
     Report(
         "report_dead_ends",
         "reports/unknown-names-and-loops/",

@@ -1,5 +1,6 @@
 """The funnel of turns, tool selections, unknown names and loops."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -78,11 +79,11 @@ def test_unknown_names_are_counted_as_sent(write_event: WriteEvent) -> None:
     write_event(NOON)
 
     assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [
-        UnknownName("onto.snooze", 4),
-        UnknownName("onto.tusk", 1),
+        UnknownName("onto.snooze", 4, Counter(r1=4)),
+        UnknownName("onto.tusk", 1, Counter(r1=1)),
     ]
-    assert dead_ends.count_unknown_names(ReportFilter(NOON), limit=1) == [UnknownName("onto.snooze", 4)]
-    assert dead_ends.count_unknown_names(ReportFilter(NOON, model="claude")) == [UnknownName("onto.tusk", 1)]
+    assert [each.name for each in dead_ends.count_unknown_names(ReportFilter(NOON), limit=1)] == ["onto.snooze"]
+    assert [each.name for each in dead_ends.count_unknown_names(ReportFilter(NOON, model="claude"))] == ["onto.tusk"]
 
 
 def test_worst_loops_come_first(turn: CreateRow) -> None:
