@@ -28,7 +28,7 @@ from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns.models import ToolSelection
 from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, TurnWith
 from core.admin import base
-from core.templatetags.admin_format import indented
+from core.templatetags.admin_format import breakable, indented
 
 # Columns of events by whose value other pages link to the list.
 SCOPE_FIELDS = ("surface", "release", "model", "cohort")
@@ -244,19 +244,84 @@ class RollupAdmin(LogAdmin):
     search_fields = ["name"]
 
 
+# The permission to view entries about a kind of rows, where it is not that to view the audit log.
+KIND_PERMISSIONS = {
+    AuditEntry.Kind.CLIENT: "gateway.view_client",
+    AuditEntry.Kind.API_KEY: "gateway.view_apikey",
+    AuditEntry.Kind.APPLICATION: "oauth2_provider.view_application",
+    AuditEntry.Kind.USER: "auth.view_user",
+    AuditEntry.Kind.ROLE: "auth.view_group",
+    AuditEntry.Kind.SIGN_IN: "auth.view_user",
+}
+VERSION_LENGTH = 64  # of a release, which lists show in 12 characters
+MAX_SHOWN_VALUE = 30  # characters of a value in the list
+
+
+class PersonFilter(admin.SimpleListFilter):
+    """Filter for what one person, command or job did."""
+
+    title, parameter_name = "person", "by"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        names = model_admin.get_queryset(request).order_by("by").values_list("by", flat=True).distinct()
+        return [(name, name) for name in names]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(by=name) if (name := self.value()) else queryset
+
+
+def _describe_field(name: str, before: Any, after: Any) -> str:
+    values = [_shorten_value(value) for value in (before, after)]
+    return name if None in values else f"{name} {' → '.join(map(str, values))}"
+
+
+def _shorten_value(value: Any) -> str | None:
+    """Return a value as the list shows it, or None if it is too long for it."""
+    if value in (None, "", []):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict | list):
+        return None
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = _shorten_version(text)
+    return text if len(text) <= MAX_SHOWN_VALUE else None
+
+
+def _shorten_version(text: str) -> str:
+    return text[:12] if len(text) == VERSION_LENGTH and text.isalnum() else text
+
+
 class AuditEntryAdmin(LogAdmin):
     """The audit log. Registered by the apps that own the rows, which add actions for an entry."""
 
     empty = "Edit an op. Who changed what, and the text before, appear here."
-    list_display = ["time", "by", "kind", "name", "action", "fields_changed", "note"]
-    list_display_links = ["name"]
-    list_filter = ["kind", "action", "by"]
+    list_display = ["time", "by", "what", "what_changed", "note"]
+    list_display_links = ["what"]
+    list_filter = [PersonFilter, "kind", "action", ("time", admin.DateFieldListFilter)]
     link_lookups = ["name"]
     search_fields = ["name", "by", "note"]
 
-    @admin.display(description="changed")
-    def fields_changed(self, entry: AuditEntry) -> str:
-        return ", ".join(sorted(entry.changes)) if entry.action == AuditEntry.Action.CHANGED else ""
+    def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
+        """Leave out entries about rows that the user may not view, such as users and API keys."""
+        entries: QuerySet[AuditEntry] = super().get_queryset(request)
+        if not self.has_view_permission(request):
+            return entries  # the pages refuse the user anyway
+        hidden = [kind for kind, permission in KIND_PERMISSIONS.items() if not request.user.has_perm(permission)]
+        return entries.exclude(kind__in=hidden) if hidden else entries
+
+    @admin.display(description="what", ordering="name")
+    def what(self, entry: AuditEntry) -> str:
+        """Return what was done, such as "cohort copy-b changed"."""
+        kind = "" if entry.kind == AuditEntry.Kind.SIGN_IN else entry.get_kind_display()
+        return breakable(f"{kind} {_shorten_version(entry.name)} {entry.get_action_display()}".strip())
+
+    @admin.display(description="before and after")
+    def what_changed(self, entry: AuditEntry) -> str:
+        """Return the changed fields, and of short values those before and after: "percentage 5 → 25"."""
+        if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
+            return ""
+        return ", ".join(_describe_field(name, *pair) for name, pair in sorted(entry.changes.items()))
 
 
 class AuditHistoryAdmin(base.ModelAdmin[Any]):
@@ -286,7 +351,11 @@ class AuditedAdmin(AuditHistoryAdmin):
     audit_kind: AuditEntry.Kind
 
     def get_audit_key(self, row: Any) -> tuple[str, str]:
-        return self.audit_kind, str(row)
+        return self.audit_kind, self.get_audit_name(row)
+
+    def get_audit_name(self, row: Any) -> str:
+        """Return the name of a row in the audit log."""
+        return str(row)
 
     def get_audit_values(self, row: Any) -> dict[str, Any]:
         """Return the audited fields of a row as JSON values."""
@@ -314,4 +383,6 @@ class AuditedAdmin(AuditHistoryAdmin):
     def _record_change(
         self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None
     ) -> None:
-        audit.record_change(self.audit_kind, str(row), before, after, by=str(request.user), at=timezone.now())
+        audit.record_change(
+            self.audit_kind, self.get_audit_name(row), before, after, by=str(request.user), at=timezone.now()
+        )

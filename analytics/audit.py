@@ -39,7 +39,21 @@ def record_change(
 
 
 def record_action(
-    kind: AuditEntry.Kind, name: str, action: AuditEntry.Action, *, by: str, at: datetime, note: str
+    kind: AuditEntry.Kind,
+    name: str,
+    action: AuditEntry.Action,
+    *,
+    by: str,
+    at: datetime,
+    note: str = "",
+    changes: Mapping[str, list[Any]] | None = None,
 ) -> AuditEntry:
-    """Record what somebody did with a row without changing it."""
-    return AuditEntry.objects.create(time=at, by=by, kind=kind, name=name, action=action, note=note[:500])
+    """Record what somebody did, if no row was added, changed or removed. `changes` is {field: [before, after]}."""
+    return AuditEntry.objects.create(
+        time=at, by=by[:150], kind=kind, name=name[:200], action=action, note=note[:500], changes=dict(changes or {})
+    )
+
+
+def record_export(kind: AuditEntry.Kind, name: str, *, by: str, at: datetime) -> None:
+    """Record that somebody downloaded rows."""
+    record_action(kind, name, AuditEntry.Action.EXPORTED, by=by, at=at)

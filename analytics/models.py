@@ -23,6 +23,12 @@ __all__ = [
 ]
 
 
+AUDIT_ACTIONS = [
+    *("added", "changed", "removed", "tried", "published", "made_live", "imported", "exported", "rotated", "revoked"),
+    *("signed_in", "signed_out"),
+]
+
+
 class AuditEntry(models.Model):
     """What an admin, a command or an import did: who and when; of a change, before and after. Never updated."""
 
@@ -39,12 +45,28 @@ class AuditEntry(models.Model):
         COHORT = "cohort", "cohort"
         SUBJECT = "subject", "subject"
         EVAL_CASE = "eval_case", "eval case"
+        COPY = "copy", "copy"  # as a whole: files that were exported or imported
+        REPORT = "report", "report"
+        CLIENT = "client", "client"
+        API_KEY = "api_key", "API key"
+        APPLICATION = "oauth_app", "OAuth application"
+        USER = "user", "user"
+        ROLE = "role", "role"
+        SIGN_IN = "sign_in", "sign-in"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"
         CHANGED = "changed", "changed"
         REMOVED = "removed", "removed"
         TRIED = "tried", "tried"  # an op, for a subject whose rows the answer shows; the note has the op
+        PUBLISHED = "published", "published"  # a release that was never live before
+        MADE_LIVE = "made_live", "made live again"  # a rollback, or its undoing
+        IMPORTED = "imported", "imported"
+        EXPORTED = "exported", "exported"
+        ROTATED = "rotated", "rotated"
+        REVOKED = "revoked", "revoked"
+        SIGNED_IN = "signed_in", "signed in"
+        SIGNED_OUT = "signed_out", "signed out"
 
     time = models.DateTimeField()
     by = models.CharField(max_length=150)
@@ -57,7 +79,7 @@ class AuditEntry(models.Model):
     note = models.CharField(max_length=500, blank=True)
 
     class Meta:
-        verbose_name = "change"
+        verbose_name, verbose_name_plural = "audit log entry", "audit log entries"
         ordering = ["-time", "-id"]
         indexes = [
             models.Index(fields=["-time", "-id"], name="audit_newest"),  # the whole history, newest first
@@ -66,10 +88,8 @@ class AuditEntry(models.Model):
         constraints = [
             # Every change has an author and a known action.
             models.CheckConstraint(condition=~Q(by=""), name="audit_by_somebody"),
-            models.CheckConstraint(
-                condition=Q(action__in=["added", "changed", "removed", "tried"]), name="audit_action_known"
-            ),
+            models.CheckConstraint(condition=Q(action__in=AUDIT_ACTIONS), name="audit_action_known"),
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.name} {self.action} by {self.by}"
+        return f"{self.get_kind_display()} {self.name} {self.get_action_display()} by {self.by}"

@@ -70,7 +70,6 @@ SECTIONS = [
             SidebarList("Eval cases", "fact_check", "registry.EvalCase"),
             SidebarList("Releases", "inventory_2", "registry.Release"),
             SidebarList("Release history", "timeline", "registry.Activation"),
-            SidebarList("History of changes", "history", "analytics.AuditEntry"),
         ],
     ),
     SidebarSection(
@@ -118,6 +117,7 @@ SECTIONS = [
             SidebarList("Roles", "shield_person", "auth.Group"),
             SidebarList("Chat profiles", "chat", "chat.Profile"),
             SidebarList("Failed sign-ins", "lock", "axes.AccessAttempt"),
+            SidebarList("Audit log", "history", "analytics.AuditEntry"),
         ],
     ),
     SidebarSection(

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out
 
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
@@ -15,7 +16,7 @@ from core import poller
 from core.admin import site
 from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
-from gateway.admin import try_op
+from gateway.admin import try_op, users
 from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
 from gateway.admin.rollout import flag_explainer
@@ -29,6 +30,7 @@ from gateway.jobs import retention, runner, subject_data, write_check
 from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
 from gateway.routing import release_routing
+from gateway.sign_in import sign_in_log
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_server
@@ -105,6 +107,7 @@ UPSTREAM_LOOKUPS = {
 
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (
+    AdminPage("password_change", "password_change/", users.change_own_password),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     AdminPage("rollout_who", "rollout/who/", flag_explainer.page),
     *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),
@@ -123,6 +126,8 @@ def connect() -> None:
     cache.set_warmers(CATALOG_WARMERS)
     runner.set_jobs(PERIODIC_JOBS)
     site.set_pages(ADMIN_PAGES)
+    user_logged_in.connect(sign_in_log.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
+    user_logged_out.connect(sign_in_log.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)

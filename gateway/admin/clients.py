@@ -12,23 +12,30 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from core.admin import base
+from analytics.admin import AuditedAdmin
+from analytics.models import AuditEntry
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 
+AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
 ROTATION_OVERLAP = timedelta(hours=24)
 
 
 @admin.register(Client)
-class ClientAdmin(base.ModelAdmin[Client]):
+class ClientAdmin(AuditedAdmin):
+    audit_kind = AuditEntry.Kind.CLIENT
     empty = "A client is a service that calls for end users. Add a client, then add a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
     go_to_order = 4
 
+    def get_audit_values(self, row: Client) -> dict[str, Any]:
+        return {name: getattr(row, name) for name in AUDITED_CLIENT_FIELDS}
+
 
 @admin.register(ApiKey)
-class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
+class ApiKeyAdmin(AuditedAdmin):
+    audit_kind = AuditEntry.Kind.API_KEY
     empty = "Nobody can call the API yet. Add a key for a client; the key is shown once, right after you save."
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
@@ -41,6 +48,7 @@ class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
         if change:
             super().save_model(request, obj, form, change)
             return
+        # This service records the key in the audit log, and save_related nothing, because nothing changes after it.
         api_key, plaintext = api_keys.issue(
             client=obj.client,
             by=str(request.user),
@@ -52,6 +60,13 @@ class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
         )
         obj.pk, obj.prefix = api_key.pk, api_key.prefix
         obj.plaintext = plaintext  # type: ignore[attr-defined]  # for response_add, and stored nowhere
+        vars(request)["audited_before"] = self.get_audit_values(api_key)
+
+    def get_audit_name(self, row: ApiKey) -> str:
+        return api_keys.get_audit_name(row)
+
+    def get_audit_values(self, row: ApiKey) -> dict[str, Any]:
+        return api_keys.get_audit_values(row)
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
         """Show the new key, whichever button saved it."""
@@ -71,7 +86,7 @@ class ApiKeyAdmin(base.ModelAdmin[ApiKey]):
     @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
         for key in queryset.filter(revoked_at=None):
-            api_keys.revoke(key, at=timezone.now())
+            api_keys.revoke(key, by=str(request.user), at=timezone.now())
             self.message_user(request, f"Revoked {key}.")
 
     def has_rotate_permission(self, request: HttpRequest) -> bool:

@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, IDToken, RefreshToken
 
+from analytics.admin import AuditedAdmin
+from analytics.models import AuditEntry
 from core.admin import base
 from gateway.models import SignedInApplication
 from gateway.oauth import sign_ins
@@ -40,7 +42,8 @@ class ApplicationForm(forms.ModelForm[Application]):
 
 
 @admin.register(Application)
-class ApplicationAdmin(base.ModelAdmin[Application]):
+class ApplicationAdmin(AuditedAdmin):
+    audit_kind = AuditEntry.Kind.APPLICATION
     empty = "Most applications describe themselves when a user lets them in. Add one that cannot."
     form = ApplicationForm
     list_display = ["name", "client_id", "registration_source", "created"]
@@ -57,6 +60,9 @@ class ApplicationAdmin(base.ModelAdmin[Application]):
             obj.authorization_grant_type = Application.GRANT_AUTHORIZATION_CODE
         super().save_model(request, obj, form, change)
 
+    def get_audit_values(self, row: Application) -> dict[str, Any]:
+        return {"name": row.name, "client_id": row.client_id, "redirect_uris": row.redirect_uris}
+
 
 @admin.register(SignedInApplication)
 class SignedInApplicationAdmin(base.ReadOnlyMixin, base.ModelAdmin[SignedInApplication]):
@@ -71,7 +77,7 @@ class SignedInApplicationAdmin(base.ReadOnlyMixin, base.ModelAdmin[SignedInAppli
     @admin.action(description="Revoke: the application is signed out at once", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[SignedInApplication]) -> None:
         for link in queryset:
-            sign_ins.end_access(link, at=timezone.now())
+            sign_ins.end_access(link, by=str(request.user), at=timezone.now())
             self.message_user(request, f"Revoked {link}.")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:

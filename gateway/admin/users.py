@@ -1,16 +1,24 @@
 """Admin pages for Django's users and groups; groups are called roles here."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from core.admin import base
+from analytics import audit
+from analytics.admin import AuditedAdmin
+from analytics.models import AuditEntry
 from gateway.roles import Role
+
+AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),)
 
 # Django's own texts speak of what a status "designates".
 LABELS = {"is_staff": "May sign in here", "is_superuser": "May do everything"}
@@ -29,7 +37,8 @@ Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin[User], base.ModelAdmin[User]):
+class AccountAdmin(UserAdmin[User], AuditedAdmin):
+    audit_kind = AuditEntry.Kind.USER
     empty = "Add the people who work here and give each a role."
     form = UserChangeForm
     add_form = UserCreationForm
@@ -47,10 +56,45 @@ class AccountAdmin(UserAdmin[User], base.ModelAdmin[User]):
             kwargs["help_text"] = "A user may do what any of the chosen roles allows."
         return super().formfield_for_manytomany(db_field, request, **kwargs)
 
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        with _record_new_password(request, user_id=unquote(id)):
+            return super().user_change_password(request, id, form_url)
+
+    def get_audit_values(self, row: User) -> dict[str, Any]:
+        """Return the audited fields of a user. The password is not among them."""
+        fields: dict[str, Any] = {name: getattr(row, name) for name in AUDITED_USER_FIELDS}
+        roles = sorted(row.groups.values_list("name", flat=True))
+        return fields | {"roles": roles, "permissions": _list_permissions(row.user_permissions)}
+
+
+def change_own_password(request: HttpRequest) -> HttpResponse:
+    """Show Django's page with which users change their own password, and record that they did."""
+    with _record_new_password(request, user_id=str(request.user.pk)):
+        response: HttpResponse = admin.site.password_change(request)
+    return response
+
+
+@contextmanager
+def _record_new_password(request: HttpRequest, *, user_id: str) -> Iterator[None]:
+    """Record in the audit log if the block changes a user's password."""
+    users = User.objects.filter(pk=user_id) if user_id.isdecimal() else User.objects.none()
+    before = users.first()
+    yield
+    after = users.first()
+    if before and after and before.password != after.password:
+        note, kind, action = "Set a new password", AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
+        audit.record_action(kind, after.username, action, by=str(request.user), at=timezone.now(), note=note)
+
+
+def _list_permissions(permissions: Any) -> list[str]:
+    return sorted(f"{app}.{name}" for app, name in permissions.values_list("content_type__app_label", "codename"))
+
 
 @admin.register(Group)
-class RoleAdmin(GroupAdmin, base.ModelAdmin[Group]):
+class RoleAdmin(GroupAdmin, AuditedAdmin):
     """Groups. The built-in roles are read-only, because every `migrate` resets their permissions."""
+
+    audit_kind = AuditEntry.Kind.ROLE
 
     empty = "Run manage.py migrate to create the roles."
 
@@ -59,6 +103,9 @@ class RoleAdmin(GroupAdmin, base.ModelAdmin[Group]):
 
     def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
         return super().has_delete_permission(request, obj) and not _is_builtin_role(obj)
+
+    def get_audit_values(self, row: Group) -> dict[str, Any]:
+        return {"name": row.name, "permissions": _list_permissions(row.permissions)}
 
 
 def _is_builtin_role(group: Group | None) -> bool:

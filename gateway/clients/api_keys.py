@@ -4,12 +4,18 @@ import logging
 import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
+from analytics import audit
+from analytics.models import AuditEntry
 from gateway.clients import key_verification
 from gateway.clients.key_verification import PREFIX
 from gateway.models import ApiKey, Client, all_scopes
 
 log = logging.getLogger(__name__)
+
+Kind = AuditEntry.Kind
+AUDITED_FIELDS = ("name", "subject", "scopes", "rate")
 
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some admins write "never" as the year 9999
 
@@ -49,6 +55,13 @@ def issue(
         expires_at=expires_at,
         rotated_from=rotated_from,
     )
+    at = key.created_at
+    if rotated_from is None:
+        audit.record_change(Kind.API_KEY, get_audit_name(key), None, get_audit_values(key), by=by, at=at)
+    else:
+        changes = {"prefix": [rotated_from.prefix, key.prefix]}
+        name = get_audit_name(rotated_from)
+        audit.record_action(Kind.API_KEY, name, AuditEntry.Action.ROTATED, by=by, at=at, changes=changes)
     return key, plaintext
 
 
@@ -74,8 +87,22 @@ def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[A
     return successor
 
 
-def revoke(key: ApiKey, *, at: datetime) -> None:
+def revoke(key: ApiKey, *, by: str, at: datetime) -> None:
     """Revoke a key for good. This process refuses it at once, all others within two seconds."""
-    key.revoked_at = key.revoked_at or at
-    key.save(update_fields=["revoked_at", "updated_at"])
+    if key.revoked_at is None:
+        key.revoked_at = at
+        key.save(update_fields=["revoked_at", "updated_at"])
+        changes = {"revoked_at": [None, at.isoformat()]}
+        audit.record_action(Kind.API_KEY, get_audit_name(key), AuditEntry.Action.REVOKED, by=by, at=at, changes=changes)
     key_verification.forget_key(key.prefix)
+
+
+def get_audit_name(key: ApiKey) -> str:
+    """Return the name of a key in the audit log: what its holder can see of it, and whose it is."""
+    return f"{key.prefix} of {key.client}"
+
+
+def get_audit_values(key: ApiKey) -> dict[str, Any]:
+    """Return the audited fields of a key. Its hash is not among them."""
+    fields: dict[str, Any] = {name: getattr(key, name) for name in AUDITED_FIELDS}
+    return {"client": str(key.client), **fields, "expires_at": key.expires_at and key.expires_at.isoformat()}

@@ -134,7 +134,7 @@ def _find_tries(subject: str) -> QuerySet[AuditEntry]:
 def _redact_history(subject: str) -> int:
     """Redact a subject in the history of cohorts and of tried ops. What was done, by whom and when stays."""
     changed = _find_tries(subject).update(name=FORGOTTEN)
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT)
+    entries = AuditEntry.objects.filter(kind__in=[AuditEntry.Kind.COHORT, AuditEntry.Kind.API_KEY])
     for entry in entries.iterator(CHUNK_SIZE):
         if (redacted := _redact_value(entry.changes, subject)) != entry.changes:
             AuditEntry.objects.filter(pk=entry.pk).update(changes=redacted)

@@ -37,7 +37,7 @@ class OwnApplicationsView(LoginRequiredMixin, View):
         id = request.POST.get("id", "")
         link = self._find(request).filter(pk=id).first() if id.isdecimal() and len(id) < 19 else None
         if link is not None:
-            sign_ins.end_access(link, at=timezone.now())
+            sign_ins.end_access(link, by=request.user.get_username(), at=timezone.now())
             messages.success(request, f"{link.application} has no access any more.")
         return redirect("oauth2_provider:own-applications")
 

@@ -44,7 +44,7 @@ def let_in(application: Application, user: User, *, at: datetime) -> SignedInApp
     if link is not None:
         if _is_usable(link.key, client, subject, at):
             return link
-        end_access(link, at=at)
+        end_access(link, by=user.get_username(), at=at)
         link.delete()
     key, _ = api_keys.issue(client=client, by=user.get_username(), name=_build_key_name(application), subject=subject)
     log.info("oauth.let_in application=%s user=%s key=%s", application.pk, user.pk, key.prefix)
@@ -58,11 +58,11 @@ def may_continue(application: Application, user: User, *, at: datetime) -> bool:
 
 
 @transaction.atomic
-def end_access(link: SignedInApplication, *, at: datetime) -> None:
+def end_access(link: SignedInApplication, *, by: str, at: datetime) -> None:
     """Delete the tokens of an application for a user, and revoke its key."""
     for model in (RefreshToken, AccessToken, Grant):
         model.objects.filter(application_id=link.application_id, user_id=link.user_id).delete()
-    api_keys.revoke(link.key, at=at)
+    api_keys.revoke(link.key, by=by, at=at)
     log.info("oauth.ended application=%s user=%s key=%s", link.application_id, link.user_id, link.key.prefix)
 
 

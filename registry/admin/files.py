@@ -12,6 +12,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from core.admin import base
 from registry.admin import diff_page
 from registry.admin.forms import ImportFilesForm
@@ -45,6 +47,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
         """Return the draft as a ZIP archive of YAML files."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
+        audit.record_export(AuditEntry.Kind.COPY, "draft.zip", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
         return HttpResponse(export.to_zip(snapshot.snapshot_draft()), content_type="application/zip", headers=headers)
 
@@ -76,9 +79,11 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
             return ["Nothing was imported.", *map(str, error.problems[: diff_page.MAX_LISTED])]
         except (draft.DraftChanged, draft.NothingToChange) as error:
             return [f"Nothing was imported. {error}"]
-        self.message_user(
-            request, f"Imported into the draft: {diff_page.format_change_counts(imported)}.", messages.SUCCESS
+        counts = diff_page.format_change_counts(imported)
+        audit.record_action(
+            AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=by, at=at, note=f"Into the draft: {counts}"
         )
+        self.message_user(request, f"Imported into the draft: {counts}.", messages.SUCCESS)
         return []
 
 

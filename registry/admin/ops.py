@@ -6,8 +6,11 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.forms.fields import InvalidJSONInput
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from analytics import audit
+from analytics.models import AuditEntry
 from core import strict_json
 from core.admin import base
 from core.admin.form_fields import SentenceField
@@ -117,5 +120,7 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
         content = snapshot.snapshot_draft()
         content["ops"] = [op for op in content["ops"] if op["op"] in chosen]
         table = export.to_csv(content, publishing.count_tokens(content))
+        if chosen:
+            audit.record_export(AuditEntry.Kind.COPY, "ops.csv", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)

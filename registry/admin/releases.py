@@ -10,6 +10,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.timesince import timesince
 
+from analytics.admin import AuditHistoryAdmin
+from analytics.models import AuditEntry
 from core.admin import base
 from registry.admin import diff_page
 from registry.admin.compare_releases import CompareReleasesMixin
@@ -23,7 +25,8 @@ TIMELINE_LENGTH = 10  # activations shown above the list
 
 
 @admin.register(Release)
-class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin):
+class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin, AuditHistoryAdmin):
+    has_history = True
     empty = "No releases yet. Review the draft and publish it."
     list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
     list_before_template = "registry/timeline.html"
@@ -36,6 +39,9 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
     readonly_fields = ["state", "note", "warnings"]
     search_fields = ["version", "created_by", "withdrawn_reason"]
     go_to_order = 5
+
+    def get_audit_key(self, row: Release) -> tuple[str, str]:
+        return AuditEntry.Kind.RELEASE, row.version
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         activations = Activation.objects.filter(release=OuterRef("pk"))

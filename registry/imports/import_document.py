@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from analytics import audit
+from analytics.models import AuditEntry
 from registry.drafts import history
 from registry.imports import definitions, openapi_source, run_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
@@ -106,6 +108,9 @@ def import_document(
     result = run_import.import_ops(source, group=group, connection=connection.name)
     note = f"Import of {document.title or connection} into {group}"
     history.record_changes(result.merged.changes, by=by, at=at, note=note)
+    if result.merged.changes:
+        kind, action = AuditEntry.Kind.CONNECTION, AuditEntry.Action.IMPORTED
+        audit.record_action(kind, str(connection), action, by=by, at=at, note=f"{note}: {result.merged}")
     imported = set(result.upstream_names.values())
     definitions.approve_imported(connection, [op for op in source.ops if op.name in imported], at=at)
     connection.import_group, connection.import_selection = group, selection.to_json()

@@ -10,6 +10,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from analytics import audit
+from analytics.models import AuditEntry
 from core import canonical_json, gc_pause
 from registry import checks
 from registry.catalog import builder, cache
@@ -237,6 +239,8 @@ def activate_release(
         for current in Activation.objects.select_for_update().filter(is_live=True):
             if current.release_id == version:
                 raise AlreadyLive(version)
+        was_live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+        action = AuditEntry.Action.MADE_LIVE if release.activations.exists() else AuditEntry.Action.PUBLISHED
         # If two users publish at once, the constraint of one live row makes one of them fail.
         Activation.objects.filter(is_live=True).update(is_live=False)
         activation = Activation.objects.create(
@@ -248,6 +252,8 @@ def activate_release(
             eval_figures=eval_figures or {},
             lost_because=lost_because,
         )
+        changes = {"live": [was_live, version]}
+        audit.record_action(AuditEntry.Kind.RELEASE, version, action, by=by, at=at, note=note, changes=changes)
         transaction.on_commit(cache.refresh_live)
     return activation
 

@@ -133,7 +133,7 @@ def test_history_of_a_switch_lists_only_its_own_changes(live_catalog: Any, admin
     assert [entry.name for entry in response.context["cl"].result_list] == ["op onto.task.get"] * 2
 
 
-def test_only_rows_edited_by_hand_link_to_a_history(live_catalog: Any, admin_client: HttpClient) -> None:
+def test_rows_of_services_link_to_no_history_except_releases(live_catalog: Any, admin_client: HttpClient) -> None:
     event = OperationEvent.objects.create(time=timezone.now(), type="exec", ok=True, status=200, latency_ms=1)
     rows = [event, Release.objects.get(), Op.objects.first(), Connection.objects.first()]
 
@@ -144,7 +144,7 @@ def test_only_rows_edited_by_hand_link_to_a_history(live_catalog: Any, admin_cli
             f"{address.removesuffix('change/')}history/" in admin_client.get(address).content.decode()
         )
 
-    assert has_history_link == {"operationevent": False, "release": False, "op": True, "connection": True}
+    assert has_history_link == {"operationevent": False, "release": True, "op": True, "connection": True}
 
 
 def test_flag_pages_show_master_switch_default_and_cohorts(admin_client: HttpClient) -> None:

@@ -472,7 +472,7 @@ def test_batch_is_not_reported_as_undone_when_its_results_cannot_be_read(
 def test_batch_stops_when_its_key_is_revoked(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [build_create_entry("Never")]}, Prefer="respond-async").json()["batch_id"]
-    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
 
     sweep_until_done(id)
 

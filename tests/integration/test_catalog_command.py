@@ -111,7 +111,8 @@ def test_import_merges_the_files_into_the_draft(published_catalog: None, run_cat
     assert f"op {PATH} changed" in output
     assert Op.objects.get(op=PATH).summary == "Other words"
     assert Op.objects.count() == count
-    entry = AuditEntry.objects.get()
+    entry = AuditEntry.objects.get(kind="op")
+    assert AuditEntry.objects.filter(kind="copy", action="imported", by=entry.by).count() == 1
     assert (entry.by, entry.name, entry.action, list(entry.changes)) == ("ann", PATH, "changed", ["summary"])
     assert entry.note == f"Import of {tmp_path.name}"
 

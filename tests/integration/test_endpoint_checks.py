@@ -75,7 +75,7 @@ def test_endpoint_refuses_a_key_from_the_second_it_expires(make_api: MakeApi, li
 def test_endpoint_refuses_a_key_at_once_when_revoked_in_this_process(api: Api, endpoint: str) -> None:
     assert call_endpoint(api, endpoint).status_code == 200
 
-    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
 
     assert_refused(call_endpoint(api, endpoint), 401, "unauthenticated")
 

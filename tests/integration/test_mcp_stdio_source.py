@@ -20,7 +20,7 @@ def test_call_with_a_key_that_was_revoked_meanwhile_reads_why(
 ) -> None:
     source = _StdioSource(make_key(subject="ana"), {})
     assert source.open_call().caller.subject == "ana"
-    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
     key_verification.clear_cache()
 
     with pytest.raises(PermissionDeniedError) as refused:

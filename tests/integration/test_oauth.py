@@ -499,7 +499,7 @@ def end_by_refresh_token(client: OAuthClient, tokens: dict[str, Any]) -> None:
 
 
 def end_by_key(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    api_keys.revoke(ApiKey.objects.get(), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
 
 
 def end_by_inactive_user(client: OAuthClient, tokens: dict[str, Any]) -> None:

@@ -88,7 +88,10 @@ def test_forget_deletes_one_subject_and_keeps_others(live_catalog: Any, make_key
     cohort.refresh_from_db()
     assert (cohort.listed, cohort.rules.get().values) == (["ben"], ["ben"])
     history = AuditEntry.objects.get(kind="cohort").changes
-    assert sorted(AuditEntry.objects.filter(kind="subject").values_list("name", flat=True)) == ["[forgotten]", "ben"]
+    assert sorted(AuditEntry.objects.filter(kind="subject").values_list("name", flat=True)) == ["(not stored)"] * 3 + [
+        "[forgotten]",
+        "ben",
+    ]
     assert history["listed"] == [None, ["[forgotten]", "ben"]]
     assert history["rules"] == [None, ["subject is one of [forgotten] or ben"]]
     assert "All data about ana is deleted." in out.getvalue()

@@ -160,7 +160,7 @@ def test_client_signs_in_calls_a_tool_refreshes_and_is_revoked(server: Server, c
     assert browser.visits == 1
 
     [link] = SignedInApplication.objects.all()
-    api_keys.revoke(ApiKey.objects.get(pk=link.key_id), at=timezone.now())
+    api_keys.revoke(ApiKey.objects.get(pk=link.key_id), by="tests", at=timezone.now())
     assert refresh(server, storage).json()["error"] == "invalid_grant"
     use(server, storage, browser)  # the client notices that its token has ended, and asks its user again
     assert browser.visits == 2

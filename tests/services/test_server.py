@@ -104,7 +104,7 @@ def test_every_worker_refuses_a_revoked_key_within_two_seconds(shared_server: Se
     with shared_server.workers() as workers:
         assert [read_help(http, key).status_code for http in workers.values()] == [200, 200]
 
-        api_keys.revoke(ApiKey.objects.get(prefix=key[: key_verification.PREFIX_LENGTH]), at=timezone.now())
+        api_keys.revoke(ApiKey.objects.get(prefix=key[: key_verification.PREFIX_LENGTH]), by="tests", at=timezone.now())
         took = measure_seconds_until(lambda: all(read_help(http, key).status_code == 401 for http in workers.values()))
 
         assert took < FOLLOWS_WITHIN

@@ -8,7 +8,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS, REPORTS, Report
 from gateway.admin.reports.report_query import ReportQuery
 
@@ -20,6 +23,8 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
     content = report.build(request)
     for table in content.tables:
         if request.GET.get("csv") == table.name:
+            name = f"{report.title}, {table.title}"
+            audit.record_export(AuditEntry.Kind.REPORT, name, by=str(request.user), at=timezone.now())
             return table.to_csv_response()
     query = content.query
     tables = [

@@ -7,9 +7,12 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from gateway.clients import api_keys
 from gateway.models import Client, Scope
 
+BY = "create_api_key"
 MAX_DAYS = 3_650
 
 
@@ -37,7 +40,7 @@ class Command(BaseCommand):
         try:
             key, plaintext = api_keys.issue(
                 client=client,
-                by="create_api_key",
+                by=BY,
                 name=options["name"],
                 subject=options["subject"],
                 scopes=options["scopes"],
@@ -60,6 +63,8 @@ class Command(BaseCommand):
             except ValidationError as error:
                 raise CommandError(str(error)) from None
             client.save()
+            values = {"subject_pattern": client.subject_pattern, "op_patterns": client.op_patterns}
+            audit.record_change(AuditEntry.Kind.CLIENT, client.name, None, values, by=BY, at=timezone.now())
         elif options["subjects"] or options["ops"]:
             raise CommandError(f"The client {client} already exists. Change its subjects and ops in the admin.")
         return client

@@ -10,6 +10,8 @@ from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from gateway.admin.connections import missing_settings
 from registry.drafts import history
 from registry.imports import (
@@ -134,7 +136,11 @@ def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult,
     run_import.check_group(options["group"])
     source = functions.read_functions(document, options["group"])
     result = run_import.import_ops(source, group=options["group"])
-    history.record_changes(result.merged.changes, by="import_ops", at=timezone.now(), note=note)
+    at = timezone.now()
+    history.record_changes(result.merged.changes, by="import_ops", at=at, note=note)
+    if result.merged.changes:
+        kind, action = AuditEntry.Kind.COPY, AuditEntry.Action.IMPORTED
+        audit.record_action(kind, options["group"], action, by="import_ops", at=at, note=f"{note}: {result.merged}")
     return result, source, ""
 
 

@@ -7,6 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, text_diff, yaml_format
 from registry.releases import publishing
@@ -98,12 +100,13 @@ class Command(BaseCommand):
         content, content_changes, seen_version = self._show_changes(options["folder"])
         if not content_changes or not self._confirm_import(yes=options["yes"]):
             return
+        note, at = f"Import of {options['folder'].name}", timezone.now()
         try:
             draft.write_snapshot(
                 content,
                 by=options["by"],
-                at=timezone.now(),
-                note=f"Import of {options['folder'].name}",
+                at=at,
+                note=note,
                 seen=seen_version,
             )
         except draft.DraftRefused as error:
@@ -111,6 +114,9 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported.\n{problems}") from None
         except (draft.DraftChanged, draft.NothingToChange) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
+        audit.record_action(
+            AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=options["by"], at=at, note=note
+        )
         self.stdout.write("Imported into the draft. To publish: manage.py catalog publish --note …")
 
     def _confirm_import(self, *, yes: bool) -> bool:

@@ -176,8 +176,8 @@ def test_revoke_is_immediate_and_final(client: Client) -> None:
     key, plaintext = issue_key(client)
     verify_key(plaintext)
 
-    api_keys.revoke(key, at=AT)
-    api_keys.revoke(key, at=AT + timedelta(days=1))
+    api_keys.revoke(key, by="tests", at=AT)
+    api_keys.revoke(key, by="tests", at=AT + timedelta(days=1))
 
     assert key_verification.verify(plaintext) is None
     key.refresh_from_db()

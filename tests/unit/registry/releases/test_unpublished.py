@@ -89,7 +89,7 @@ def test_reverted_changes_are_not_pending(published: None) -> None:
         Op.objects.filter(pk=op.pk).update(summary="Other")
     assert unpublished.find_unpublished_names()[Kind.OP] == {"onto.task.a"}
 
-    revert.revert_change(change_tracking.AuditEntry.objects.get(), by="ann", at=timezone.now())
+    revert.revert_change(change_tracking.AuditEntry.objects.get(kind="op"), by="ann", at=timezone.now())
 
     assert unpublished.find_unpublished_names() == NOTHING == compare_completely()
 
