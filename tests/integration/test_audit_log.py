@@ -142,8 +142,9 @@ def test_log_hides_entries_about_what_a_role_may_not_view(client: HttpClient, ad
 
     seen, all_entries = (http.get(reverse(LOG)).content.decode() for http in (client, admin_client))
 
-    assert key.prefix in all_entries
-    assert key.prefix not in seen
+    random_part = key.prefix.removeprefix("gw_")  # the name may be broken after the underscore
+    assert random_part in all_entries
+    assert random_part not in seen
     assert "?by=ana" not in seen
     assert "First" in seen
 
