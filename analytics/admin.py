@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
-from analytics import audit
+from analytics import audit, audit_text
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
@@ -253,8 +253,6 @@ KIND_PERMISSIONS = {
     AuditEntry.Kind.ROLE: "auth.view_group",
     AuditEntry.Kind.SIGN_IN: "auth.view_user",
 }
-VERSION_LENGTH = 64  # of a release, which lists show in 12 characters
-MAX_SHOWN_VALUE = 30  # characters of a value in the list
 
 
 class PersonFilter(admin.SimpleListFilter):
@@ -268,28 +266,6 @@ class PersonFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(by=name) if (name := self.value()) else queryset
-
-
-def _describe_field(name: str, before: Any, after: Any) -> str:
-    values = [_shorten_value(value) for value in (before, after)]
-    return name if None in values else f"{name} {' → '.join(map(str, values))}"
-
-
-def _shorten_value(value: Any) -> str | None:
-    """Return a value as the list shows it, or None if it is too long for it."""
-    if value in (None, "", []):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, dict | list):
-        return None
-    text = f"{value:g}" if isinstance(value, float) else str(value)
-    text = _shorten_version(text)
-    return text if len(text) <= MAX_SHOWN_VALUE else None
-
-
-def _shorten_version(text: str) -> str:
-    return text[:12] if len(text) == VERSION_LENGTH and text.isalnum() else text
 
 
 class AuditEntryAdmin(LogAdmin):
@@ -312,16 +288,11 @@ class AuditEntryAdmin(LogAdmin):
 
     @admin.display(description="what", ordering="name")
     def what(self, entry: AuditEntry) -> str:
-        """Return what was done, such as "cohort copy-b changed"."""
-        kind = "" if entry.kind == AuditEntry.Kind.SIGN_IN else entry.get_kind_display()
-        return breakable(f"{kind} {_shorten_version(entry.name)} {entry.get_action_display()}".strip())
+        return breakable(audit_text.describe_entry(entry))
 
     @admin.display(description="before and after")
     def what_changed(self, entry: AuditEntry) -> str:
-        """Return the changed fields, and of short values those before and after: "percentage 5 → 25"."""
-        if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
-            return ""
-        return ", ".join(_describe_field(name, *pair) for name, pair in sorted(entry.changes.items()))
+        return audit_text.describe_changes(entry)
 
 
 class AuditHistoryAdmin(base.ModelAdmin[Any]):

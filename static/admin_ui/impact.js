@@ -45,6 +45,34 @@
     slider.addEventListener("input", () => (percentage.value = slider.value));
     percentage.addEventListener("input", () => (slider.value = percentage.value || 0));
     percentage.insertAdjacentElement("afterend", slider);
+    addRampButtons(percentage, slider);
+  }
+
+  // The usual steps of a rollout, and a stop. They fill in the form, so that the effect shows before it is saved.
+  function addRampButtons(percentage, slider) {
+    const bar = Object.assign(document.createElement("div"), { className: "ui-buttons cohort-ramp" });
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", "Steps");
+    const addButton = (label, act) => {
+      const button = Object.assign(document.createElement("button"), { type: "button", className: "ui-button", textContent: label });
+      button.addEventListener("click", act);
+      bar.append(button);
+      return button;
+    };
+    for (const step of [5, 25, 50, 100]) {
+      addButton(`${step}%`, () => {
+        percentage.value = slider.value = step;
+        percentage.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+    }
+    const isOn = form.elements.namedItem("is_on");
+    if (isOn) {
+      const stop = addButton("", () => isOn.click());
+      const describe = () => (stop.textContent = isOn.checked ? "Stop" : "Start again");
+      isOn.addEventListener("change", describe);
+      describe();
+    }
+    slider.insertAdjacentElement("afterend", bar);
   }
 
   // For a new cohort the flag is chosen first; then hide the variants of other flags.

@@ -160,7 +160,7 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
                 else _format_points(each.difference, each.interval)
             ),
             _draw_interval(each.interval, max_distance),
-            ReportCell(_describe_comparison(each)),
+            ReportCell(describe_comparison(each)),
         ]
         for each in comparisons
     ]
@@ -203,7 +203,8 @@ def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCe
     return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, most))
 
 
-def _describe_comparison(each: MetricComparison) -> str:
+def describe_comparison(each: MetricComparison) -> str:
+    """Return the difference between the sides in words, or how much data is missing."""
     if each.interval is None:
         smaller_sample = min(each.first.total, each.second.total)
         wait_text = f"; about {each.days_to_wait} more days" if each.days_to_wait else ""

@@ -25,7 +25,7 @@ from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import MAX_VALUE_LENGTH
 from core.admin import base
 from core.admin.form_fields import LinesField
-from gateway.admin.rollout import impact_text
+from gateway.admin.rollout import cohort_facts, impact_text
 from gateway.admin.rollout.impact_preview import ImpactPreviewMixin
 from gateway.admin.rollout.variants import build_variant_choices, shorten_variant
 
@@ -52,6 +52,7 @@ class CohortRuleInline(LineListMixin, base.TabularInline[CohortRule, Cohort]):
 @admin.register(Cohort)
 class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
     line_list_field = "listed"
+    change_form_template = "gateway/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = AuditEntry.Kind.COHORT
     list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
@@ -129,8 +130,9 @@ class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
     ) -> HttpResponse:
-        """Add links to the cohort's results and exposures."""
+        """Add what is known about the cohort, and links to its results and exposures."""
         if cohort := kwargs.get("obj"):
+            context["facts"] = cohort_facts.build_facts(request, cohort, timezone.now())
             query, comparison_query = (
                 urlencode({"cohort": cohort.name}),
                 urlencode({"first": NO_COHORT, "second": cohort.name}),

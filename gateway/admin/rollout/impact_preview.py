@@ -24,6 +24,7 @@ class ImpactPreviewMixin(LivePreviewAdmin):
     compressed_fields = False  # labels above inputs, because the effect is beside the form
 
     class Media:
+        css = {"all": ["admin_ui/report.css"]}
         js = [Script("admin_ui/impact.js", defer=True)]
 
     def build_rollout_from_form(self, request: HttpRequest, row: Any) -> tuple[FlagKey, Rollout] | None:
