@@ -10,7 +10,7 @@ from gateway.admin.reports import by_op, comparison
 
 
 def describe(first: Totals, second: Totals) -> str:
-    return comparison._describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
+    return comparison.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
 
 
 @pytest.mark.parametrize(
