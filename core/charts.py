@@ -4,7 +4,7 @@ Each chart has one series, with a title and a label at its end, so that nothing 
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor, log10
 
 from django.utils.html import format_html, format_html_join
@@ -18,17 +18,23 @@ Point = tuple[str, float | None]  # label and value; None breaks the line
 FormatValue = Callable[[float], str]
 
 
-def draw_line(title: str, points: Sequence[Point], format_value: FormatValue) -> SafeString:
-    """Return a line chart from zero up, with equally spaced points. `format_value` formats a value."""
+def draw_line(
+    title: str, points: Sequence[Point], format_value: FormatValue, markers: Mapping[int, str] | None = None
+) -> SafeString:
+    """Return a line chart from zero up, with equally spaced points. `format_value` formats a value.
+
+    `markers` are vertical lines at some points, each with a label: {index of the point: label}.
+    """
     top = _round_up(max((value for _, value in points if value is not None), default=0))
     positions = list(zip(_iter_x(len(points)), points, strict=True))
     drawn = [
         (x, _scale_y(value, top), label, format_value(value)) for x, (label, value) in positions if value is not None
     ]
     return format_html(
-        '<svg class="line-chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}{}</svg>',
-        *(WIDTH, HEIGHT, _describe(title, points, format_value)),
+        '<svg class="line-chart" viewBox="0 0 {} {}" role="img" aria-label="{}">{}{}{}{}{}{}</svg>',
+        *(WIDTH, HEIGHT, _describe(title, points, format_value) + _describe_markers(points, markers or {})),
         _draw_axis(top, format_value),
+        _draw_markers(positions, markers or {}),
         format_html_join("", '<path class="chart-line" d="{}"/>', ((path,) for path in _iter_paths(positions, top))),
         format_html_join(
             "",
@@ -96,6 +102,24 @@ def _draw_axis(top: float, format_value: FormatValue) -> SafeString:
         ((LEFT, WIDTH - RIGHT, y, y) for y, _ in ends),
     )
     return format_html('{}<text class="chart-label" x="{}" y="{}">{}</text>', lines, LEFT, TOP - 2, format_value(top))
+
+
+def _draw_markers(positions: Sequence[tuple[float, Point]], markers: Mapping[int, str]) -> SafeString:
+    """Return the markers. Their labels alternate between two heights, so that neighbours do not cover each other."""
+    marked = [(x, label, markers[index]) for index, (x, (label, _)) in enumerate(positions) if index in markers]
+    return format_html_join(
+        "",
+        '<line class="chart-marker" x1="{0}" x2="{0}" y1="{1}" y2="{2}"><title>{4}: {5}</title></line>'
+        '<text class="chart-marker-label" x="{6}" y="{3}">{5}</text>',
+        (
+            (x, TOP, HEIGHT - BOTTOM, TOP + 8 + 10 * (number % 2), label, text, x + 3)
+            for number, (x, label, text) in enumerate(marked)
+        ),
+    )
+
+
+def _describe_markers(points: Sequence[Point], markers: Mapping[int, str]) -> str:
+    return "".join(f"; {text} went live on {points[index][0]}" for index, text in sorted(markers.items()))
 
 
 def _draw_end_labels(points: Sequence[Point]) -> SafeString:

@@ -52,6 +52,9 @@ def _serialize_release(release: Any) -> dict[str, Any]:
     """Return a release as a list shows it; `note` is the note of its first activation."""
     payload = {
         "version": release.version,
+        "number": release.number,
+        "name": release.name,
+        "labels": release.labels,
         "at": release.created_at.isoformat(),
         "by": release.created_by,
         "note": release.note or "",

@@ -42,6 +42,7 @@ def get_or_create_release(live: Release, at: datetime) -> Release:
             "op_count": len(content["ops"]),
             "created_at": at - AGE,
             "created_by": BY,
+            "name": "Plainer copy",
         },
     )
     return release

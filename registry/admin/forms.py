@@ -4,9 +4,17 @@ from typing import Any
 
 from django import forms
 from django.db.models import OuterRef, Subquery
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldBooleanWidget
+from unfold.widgets import (
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldBooleanWidget,
+)
 
+from core.admin.form_fields import LinesField
 from registry.models import Activation, Release
+
+MAX_LABEL_LENGTH = 30  # characters
 
 
 class PublishForm(forms.Form):
@@ -65,6 +73,20 @@ class WithdrawForm(forms.Form):
     )
 
 
+class NameForm(forms.Form):
+    """Give a release a name and labels, by which people find it."""
+
+    name = forms.CharField(
+        max_length=60, required=False, widget=UnfoldAdminTextInputWidget(), help_text="Such as: clearer summaries."
+    )
+    labels = LinesField(
+        longest=MAX_LABEL_LENGTH,
+        required=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
+        help_text="One per line, such as quarter-4. Shown in lists.",
+    )
+
+
 class RestoreForm(forms.Form):
     """Restore a release into the draft."""
 
@@ -76,12 +98,12 @@ class ReleaseField(forms.ModelChoiceField[Release]):
 
     def __init__(self, **kwargs: Any) -> None:
         note = Activation.objects.filter(release=OuterRef("pk")).order_by("-activated_at", "-id").values("note")[:1]
-        releases = Release.objects.only("version", "created_at").annotate(note=Subquery(note))
+        releases = Release.objects.only("version", "created_at", "number", "name").annotate(note=Subquery(note))
         widget = UnfoldAdminSelectWidget()
         super().__init__(releases, required=False, empty_label="The draft", widget=widget, **kwargs)
 
     def label_from_instance(self, obj: Any) -> str:
-        parts = [str(obj), f"{obj.created_at:%Y-%m-%d %H:%M}", obj.note]
+        parts = [obj.short_name, str(obj), f"{obj.created_at:%Y-%m-%d %H:%M}", obj.note]
         return " · ".join(filter(None, parts))
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 from analytics.rollout import impact
 from core.admin import base
 from registry.admin import diff_page
-from registry.admin.forms import MakeLiveForm, RestoreForm, WithdrawForm
+from registry.admin.forms import MakeLiveForm, NameForm, RestoreForm, WithdrawForm
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import help_diff, publishing, restore
@@ -58,6 +58,10 @@ class ReleaseAction:
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
         """Return what the action would change, or None if that cannot be shown. Raises restore.OpNotInRelease."""
         return None
+
+    def get_initial(self, release: Release) -> dict[str, Any]:
+        """Return what the form begins with."""
+        return {}
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         """Run the action and return a success message. Raises the errors of its service."""
@@ -135,7 +139,22 @@ class RestoreAction(ReleaseAction):
         return f"Restored release {release} into the draft: {counts}. Publish it to make it live."
 
 
-RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction()]
+class NameAction(ReleaseAction):
+    name, link_label = "name", "Name and labels"
+    title, button = "Name release {}", "Save"
+    lead = "Name and labels are for people. They change nothing that models read, and are in the audit log."
+    permission = "publish"
+    form = NameForm
+
+    def get_initial(self, release: Release) -> dict[str, Any]:
+        return {"name": release.name, "labels": release.labels}
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        publishing.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
+        return f"Release {release} is named {release.short_name}."
+
+
+RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
 
 REFUSAL_ERRORS = (
     *(publishing.AlreadyLive, publishing.AlreadyWithdrawn, publishing.ReleaseStillLive),
@@ -173,7 +192,7 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
         if not (self.has_view_permission(request) and self.can_run(request, action)):
             raise PermissionDenied
         release, op = diff_page.get_release_or_404(version), request.GET.get("op", "")
-        form = action.form(request.POST or None)
+        form = action.form(request.POST or None, initial=action.get_initial(release))
         if request.method == "POST" and form.is_valid() and self._run_action(request, action, release, op, form):
             return redirect("admin:registry_release_changelist")
         refusal = action.explain_refusal(release)

@@ -28,16 +28,17 @@ TIMELINE_LENGTH = 10  # activations shown above the list
 class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin, AuditHistoryAdmin):
     has_history = True
     empty = "No releases yet. Review the draft and publish it."
-    list_display = ["__str__", "state", "note", "op_count", "created_at", "created_by"]
+    list_display = ["title", "short_version", "state", "note", "op_count", "created_at", "created_by"]
+    list_display_links = ["title", "short_version"]
     list_before_template = "registry/timeline.html"
     change_form_template = "registry/release.html"
     fieldsets = [
-        (None, {"fields": ["version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
+        (None, {"fields": ["title", "version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
         ("Accepted warnings", {"fields": ["accepted_because", "warnings"]}),
         ("Withdrawn", {"fields": [("withdrawn_at", "withdrawn_by"), "withdrawn_reason"]}),
     ]
-    readonly_fields = ["state", "note", "warnings"]
-    search_fields = ["version", "created_by", "withdrawn_reason"]
+    readonly_fields = ["title", "state", "note", "warnings"]
+    search_fields = ["version", "name", "labels", "created_by", "withdrawn_reason"]
     go_to_order = 5
 
     def get_audit_key(self, row: Release) -> tuple[str, str]:
@@ -54,6 +55,16 @@ class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, Releas
         fieldsets = list(super().get_fieldsets(request, obj))
         applies = [True, bool(obj and obj.accepted_warnings), bool(obj and obj.withdrawn_at)]
         return [fieldset for fieldset, is_so in zip(fieldsets, applies, strict=True) if is_so]
+
+    @admin.display(description="Release", ordering="number")
+    def title(self, release: Release) -> str:
+        """Return the number, the name and the labels."""
+        labels = ((label,) for label in release.labels)
+        return format_html("{} {}", release.short_name, format_html_join(" ", '<span class="ui-tag">{}</span>', labels))
+
+    @admin.display(description="Version", ordering="version")
+    def short_version(self, release: Release) -> str:
+        return str(release)
 
     @admin.display(description="State")
     def state(self, release: Any) -> str:

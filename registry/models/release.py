@@ -1,7 +1,9 @@
 """Releases, and when each was live."""
 
-from django.db import models
-from django.db.models import Q
+from typing import Any
+
+from django.db import models, transaction
+from django.db.models import Max, Q
 
 
 class Release(models.Model):
@@ -23,6 +25,12 @@ class Release(models.Model):
     )
     created_at = models.DateTimeField(editable=False)
     created_by = models.CharField(max_length=150, editable=False)
+    # Null, because processes of the previous version insert rows without a number.
+    number = models.PositiveIntegerField(
+        null=True, unique=True, editable=False, help_text="Counted from 1; shown as r1."
+    )
+    name = models.CharField(max_length=60, blank=True, default="", db_default="", editable=False)
+    labels = models.JSONField(default=list, db_default=models.Value([], models.JSONField()), editable=False)
     withdrawn_at = models.DateTimeField(null=True, editable=False)
     # Database defaults, because processes of the previous version insert rows without these columns.
     withdrawn_by = models.CharField(max_length=150, blank=True, default="", db_default="", editable=False)
@@ -40,6 +48,25 @@ class Release(models.Model):
 
     def __str__(self) -> str:
         return self.version[:12]
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        with transaction.atomic():
+            if self._state.adding and self.number is None:
+                self.number = _lock_last_number() + 1
+            super().save(*args, **kwargs)
+
+    @property
+    def short_name(self) -> str:
+        """The number and the name for people, such as "r12 Clearer summaries"; the hash if there is no number yet."""
+        return " ".join(filter(None, [f"r{self.number}" if self.number else str(self), self.name]))
+
+
+def _lock_last_number() -> int:
+    """Return the highest number of a release. The lock makes those wait who add one at the same time."""
+    numbered = Release.objects.exclude(number=None).order_by("-number")
+    numbered.select_for_update().only("number").first()
+    last: int = numbered.aggregate(last=Max("number"))["last"] or 0  # read after the lock: who held it added one
+    return last
 
 
 class Activation(models.Model):

@@ -24,6 +24,7 @@ from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import Action, CopyChange
 
+MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
 LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
 
@@ -285,8 +286,19 @@ def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Rel
     return release
 
 
+def name_release(release: Release, *, name: str, labels: Sequence[str], by: str, at: datetime) -> None:
+    """Give a release a name and labels. They are no part of its content."""
+    before = {"name": release.name, "labels": release.labels}
+    release.name, release.labels = name.strip(), list(labels)
+    release.save(update_fields=["name", "labels"])
+    after = {"name": release.name, "labels": release.labels}
+    audit.record_change(AuditEntry.Kind.RELEASE, release.version, before, after, by=by, at=at)
+
+
 def find_release(version: str) -> Release:
-    """Return the release whose version starts with `version`. Raises UnknownRelease."""
+    """Return the release whose version starts with `version`, or with a number such as r12. Raises UnknownRelease."""
+    if numbered := _find_by_number(version):
+        return numbered
     if len(version) < MIN_VERSION_PREFIX:
         raise UnknownRelease(f"Give at least {MIN_VERSION_PREFIX} characters of the version.")
     matches = list(Release.objects.filter(version__startswith=version).defer("content", "tokens")[:2])
@@ -295,6 +307,13 @@ def find_release(version: str) -> Release:
     if len(matches) > 1:
         raise UnknownRelease(f"More than one release starts with {version[:64]}. Give more characters.")
     return matches[0]
+
+
+def _find_by_number(text: str) -> Release | None:
+    digits = text.removeprefix("r")
+    if not text.startswith("r") or not (digits.isascii() and digits.isdecimal()) or len(digits) > MAX_NUMBER_DIGITS:
+        return None
+    return Release.objects.filter(number=int(digits)).defer("content", "tokens").first()
 
 
 def get_previous_release() -> Release:

@@ -48,6 +48,9 @@ def test_releases_are_listed_newest_first(api: Api) -> None:
     assert [each["version"] for each in response["results"]] == [second.version, first.version, shipped.version]
     assert response["results"][0] == {
         "version": second.version,
+        "number": 3,
+        "name": "",
+        "labels": [],
         "at": second.created_at.isoformat(),
         "by": "ann",
         "note": "Note 4",

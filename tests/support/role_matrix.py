@@ -106,6 +106,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
+    "registry_release_name": ("A", "A"),
     "registry_evalcase_compare": ("AEPU", "AEPU"),  # read-only
     "registry_evalcase_files": ("AEPU", "AE"),
     "registry_evalcase_download": ("AEPU", "AEPU"),  # writes nothing
@@ -208,7 +209,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],
     }
-    of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore")]
+    of_a_release = [f"registry_release_{page}" for page in ("read", "make_live", "withdraw", "restore", "name")]
     args |= {page: [rows["registry.Release"].pk] for page in of_a_release}
     query = {
         "autocomplete": "?app_label=registry&model_name=policyrule&field_name=op&term=task",

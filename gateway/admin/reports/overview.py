@@ -14,6 +14,7 @@ from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
 from core import charts
 from gateway.admin.reports import tables
+from gateway.admin.reports.release_markers import list_markers
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -36,6 +37,8 @@ def build_report(request: HttpRequest) -> ReportContent:
 
 
 def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
+    markers = list_markers(list(days))
+
     def build_figure(
         title: str,
         value: Callable[[Totals], float | None],
@@ -45,7 +48,7 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
         chart: str = "",
     ) -> ReportFigure:
         whole = value(total)
-        drawn = _draw_chart(chart or title, days, value, formatter)
+        drawn = _draw_chart(chart or title, days, value, formatter, markers)
         return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, drawn)
 
     count = tables.format_count
@@ -79,9 +82,14 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
 
 
 def _draw_chart(
-    title: str, days: Mapping[date, Totals], value: Callable[[Totals], float | None], formatter: tables.Formatter
+    title: str,
+    days: Mapping[date, Totals],
+    value: Callable[[Totals], float | None],
+    formatter: tables.Formatter,
+    markers: Mapping[int, str],
 ) -> SafeString:
-    return charts.draw_line(title, [(date_format(day, "j M"), value(each)) for day, each in days.items()], formatter)
+    points = [(date_format(day, "j M"), value(each)) for day, each in days.items()]
+    return charts.draw_line(title, points, formatter, markers)
 
 
 def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:

@@ -18,6 +18,7 @@ from core import charts
 from core.templatetags.admin_format import percent
 from gateway.admin.reports import tables
 from gateway.admin.reports.comparison import describe_comparison
+from gateway.admin.reports.release_markers import list_markers
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS
 
 DAYS = 28
@@ -80,7 +81,7 @@ def _draw_exposures(cohort: Cohort, at: datetime) -> SafeString:
     for day in days:
         count += by_day[day]
         points.append((date_format(day, "j M"), count))
-    return charts.draw_line("Exposed users", points, tables.format_count)
+    return charts.draw_line("Exposed users", points, tables.format_count, list_markers(days))
 
 
 def _list_changes(cohort: Cohort) -> list[CohortChange]:

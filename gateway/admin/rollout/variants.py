@@ -38,4 +38,4 @@ def shorten_variant(variant: str) -> str:
 def _label_release(release: Release) -> str:
     note = release.activations.order_by("activated_at", "id").values_list("note", flat=True).first() or ""
     withdrawn_suffix = ", withdrawn" if release.withdrawn_at else ""
-    return f"release {release}, {release.created_at:%Y-%m-%d}{withdrawn_suffix}: {note[:60]}".rstrip(": ")
+    return f"{release.short_name}, {release}, {release.created_at:%Y-%m-%d}{withdrawn_suffix}: {note[:60]}".rstrip(": ")

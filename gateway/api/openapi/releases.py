@@ -5,12 +5,15 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse
 
 from gateway.api.openapi.endpoint import build_query_parameters, describe_endpoint
-from gateway.api.openapi.schema_parts import TEXT, build_array, build_enum, build_object, build_ref
+from gateway.api.openapi.schema_parts import TEXT, TEXTS, build_array, build_enum, build_object, build_ref
 from gateway.contracts import request_schemas
 from registry.models import Op
 
 _RELEASE = {
     "version": TEXT,
+    "number": {"type": ["integer", "null"], "description": "For people, who call it r12."},
+    "name": TEXT,
+    "labels": TEXTS,
     "at": {**TEXT, "format": "date-time"},
     "by": TEXT,
     "note": {**TEXT, "description": "The note of its publication."},

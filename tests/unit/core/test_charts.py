@@ -81,3 +81,13 @@ def test_interval_is_on_the_right_side_of_zero(low: float, width_share: float, m
 
 def test_labels_are_escaped() -> None:
     assert not re.search("<calls>", charts.draw_line("<b>", [("<i>", 1)], format_value))
+
+
+def test_markers_are_lines_with_labels_and_part_of_the_description() -> None:
+    points = [("1 May", 1.0), ("2 May", 2.0), ("3 May", 3.0)]
+    svg = parse_svg(charts.draw_line("Calls", points, format_value, {1: "r12", 2: "<r13>"}))
+
+    labels = [each.text for each in svg.iter("text") if each.get("class") == "chart-marker-label"]
+    assert labels == ["r12", "<r13>"]
+    assert len([each for each in svg.iter("line") if each.get("class") == "chart-marker"]) == 2
+    assert svg.get("aria-label").endswith("; r12 went live on 2 May; <r13> went live on 3 May")  # type: ignore[union-attr]

@@ -56,6 +56,19 @@ def test_older_release_is_made_live_after_one_confirmation(
     assert f"Release {published} is live." in page_text
 
 
+def test_release_gets_a_name_and_labels(admin_client: Client, published: Release) -> None:
+    submit_action(admin_client, "name", published, name="Clearer <b>words", labels="quarter-4\nreviewed")
+
+    published.refresh_from_db()
+    assert (published.name, published.labels) == ("Clearer <b>words", ["quarter-4", "reviewed"])
+    page = admin_client.get(get_registry_url(Release, "changelist")).content.decode()
+    assert "r1 Clearer &lt;b&gt;words" in page
+    assert '<span class="ui-tag">quarter-4</span>' in page
+    form = admin_client.get(get_action_url("name", published)).content.decode()
+    assert "quarter-4\nreviewed</textarea>" in form
+    assert "Clearer &lt;b&gt;words" in form
+
+
 def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
     page_text = read_page_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
 

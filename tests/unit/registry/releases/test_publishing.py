@@ -443,3 +443,21 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
     assert Activation.objects.filter(note="Race").count() == ended.count("live")
     cache.refresh_live()
     assert cache.get_live_catalog().version == publishing.get_live_release().version in versions
+
+
+@pytest.mark.django_db
+def test_releases_are_numbered_named_and_found_by_number() -> None:
+    op = make_op()
+    first = publish()
+    Op.objects.filter(pk=op.pk).update(summary="Other")
+    second = publish()
+    publishing.name_release(second, name=" Clearer words ", labels=["quarter-4"], by="ana", at=AT)
+
+    assert (first.short_name, second.short_name) == ("r1", "r2 Clearer words")
+    assert publishing.find_release("r2") == second
+    assert Release.objects.get(pk=second.pk).labels == ["quarter-4"]
+    entry = AuditEntry.objects.filter(kind="release", name=second.version).latest("id")
+    assert entry.changes == {"name": ["", "Clearer words"], "labels": [[], ["quarter-4"]]}
+    for unknown in ("r", "r3", "r-1", "r9999999999", "r²"):
+        with pytest.raises(publishing.UnknownRelease):
+            publishing.find_release(unknown)
