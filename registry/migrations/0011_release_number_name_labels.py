@@ -23,6 +23,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='release',
             name='number',
-            field=models.PositiveIntegerField(editable=False, help_text='From 1; shown as r1.', null=True, unique=True),
+            field=models.PositiveIntegerField(editable=False, help_text='Counted from 1; shown as r1.', null=True, unique=True),
         ),
     ]
