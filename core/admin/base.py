@@ -159,6 +159,11 @@ def accessibility_script(_: HttpRequest) -> str:
     return static("admin_ui/accessibility.js")
 
 
+def save_script(_: HttpRequest) -> str:
+    """Return the URL of the script that saves a form with Ctrl+S."""
+    return static("admin_ui/save_shortcut.js")
+
+
 def go_to_script(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's "Go to"."""
     return static("admin_ui/go_to.js")

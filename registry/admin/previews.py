@@ -35,7 +35,7 @@ class PreviewMixin(LivePreviewAdmin):
     compressed_fields = False  # labels above inputs, because the form has half of the width
 
     class Media:
-        js = [Script(f"admin_ui/op/{name}.js", defer=True) for name in ("json_editor", "rows", "preview")]
+        js = [Script(f"admin_ui/op/{name}.js", defer=True) for name in ("json_editor", "rows", "jump_links", "preview")]
         css = {"all": ["admin_ui/op/op.css"]}
 
     def build_preview_context(

@@ -6,6 +6,7 @@ from django.contrib import admin, messages
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldBooleanWidget
@@ -17,6 +18,8 @@ from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Switch
 
+FROM_PAGE = "from_page"  # in the POST of an action that was sent from the page of a row
+
 
 class SwitchableMixin(base.ModelAdmin[Any]):
     """Adds actions to switch the rows of a list off and on at once."""
@@ -27,12 +30,14 @@ class SwitchableMixin(base.ModelAdmin[Any]):
     switch_name: str  # the field that names a row
 
     @admin.action(description="Switch off now, with the reason given", permissions=["switch"])
-    def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def switch_off(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         _switch_targets(self, request, self._list_targets(queryset), is_off=True)
+        return self._return_to_page(request, queryset)
 
     @admin.action(description="Switch on again", permissions=["switch"])
-    def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
+    def switch_on(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
         _switch_targets(self, request, self._list_targets(queryset), is_off=False)
+        return self._return_to_page(request, queryset)
 
     def has_switch_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.change_switch")
@@ -51,8 +56,16 @@ class SwitchableMixin(base.ModelAdmin[Any]):
     ) -> HttpResponse:
         row = kwargs.get("obj")
         if row is not None and row.pk is not None:
+            name = getattr(row, self.switch_name)
             context["off_reason"] = self.explain_off(row)
+            context["may_switch"] = self.has_switch_permission(request)
+            context["is_switched_off"] = Switch.objects.filter(kind=self.switch_kind, name=name, is_off=True).exists()
         return super().render_change_form(request, context, *args, **kwargs)
+
+    def _return_to_page(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
+        """Return to the page of the row if the action was sent from there; None leads to the list."""
+        row = queryset.first() if FROM_PAGE in request.POST else None
+        return redirect(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", row.pk) if row else None
 
     def _list_targets(self, queryset: QuerySet[Any]) -> list[tuple[str, str]]:
         return [(self.switch_kind, name) for name in queryset.values_list(self.switch_name, flat=True)]

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from registry.models import Op
 from tests.browser.conftest import SharedServer
@@ -11,6 +11,11 @@ from tests.support.browser_users import BrowserUser
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 
+SET_CARET = """(area, text) => {
+  area.focus();
+  const place = area.value.indexOf(text) + text.length;
+  area.setSelectionRange(place, place);
+}"""
 UNKNOWN_OPS = " ".join(f"See onto.unknown.op{number}." for number in range(10))
 
 
@@ -56,3 +61,37 @@ def test_go_to_opens_and_closes_by_keyboard(admin: BrowserUser) -> None:
     page.keyboard.press("Escape")
     expect(go_to).to_be_hidden()
     expect(search).to_be_focused()
+
+
+def test_preview_follows_the_field_that_is_edited(admin: BrowserUser) -> None:
+    page = admin.page
+    page.goto("/admin/registry/op/?q=onto.task.update")
+    page.locator("#result_list").get_by_role("link", name="onto.task.update").click()
+    expect(page.locator("#preview")).to_contain_text("tokens")
+
+    page.locator("#id_description").fill("Changes one task.")
+    expect(page.get_by_role("tab", name="Full")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#preview .is-edited")).to_have_text("Changes one task.")
+
+    schema = page.locator("#id_parameters_schema")
+    schema.evaluate(SET_CARET, '"priority": {')
+    page.keyboard.type(" ")
+    expect(page.get_by_role("tab", name="Argument")).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#preview-argument")).to_have_value("priority")
+
+
+def is_post(request: Request) -> bool:
+    return request.method == "POST" and request.url.endswith("/change/")
+
+
+def test_ctrl_s_saves_the_form_and_stays_on_it(admin: BrowserUser, shared_server: SharedServer) -> None:
+    page, op = admin.page, shared_server.rows["registry.Op"]
+    page.goto(f"/admin/registry/op/{op.pk}/change/")
+    # Nothing is saved: other tests share the server.
+    page.route("**/change/", lambda route: route.fulfill(status=204) if is_post(route.request) else route.fallback())
+    page.locator("#id_notes").focus()
+    with page.expect_request(is_post) as request:
+        page.keyboard.press("Control+s")
+    page.unroute("**/change/")
+
+    assert "_continue=" in (request.value.post_data or "")

@@ -272,3 +272,29 @@ def test_switching_needs_its_permission(api: Api, client: HttpClient, django_use
     client.post(get_admin_url(Op, "changelist"), data, follow=True)
 
     assert not Switch.objects.exists()
+
+
+def test_op_is_switched_off_and_on_from_its_page(api: Api, admin_client: HttpClient) -> None:
+    op = Op.objects.get(op="onto.task.update")
+    page, chosen = get_admin_url(Op, "change", op.pk), {"_selected_action": op.pk, "from_page": "1"}
+    address = get_admin_url(Op, "changelist")
+
+    missing = admin_client.post(address, {**chosen, "action": "switch_off", "reason": ""}, follow=True)
+    off = admin_client.post(address, {**chosen, "action": "switch_off", "reason": REASON}, follow=True)
+    assert missing.redirect_chain[-1][0] == off.redirect_chain[-1][0] == page
+    assert "Switch off now" in missing.content.decode()
+    assert Switch.objects.get(is_off=True).reason == REASON
+    assert "Switch on again" in off.content.decode()
+
+    on = admin_client.post(address, {**chosen, "action": "switch_on"}, follow=True)
+    assert "Switch off now" in on.content.decode()
+
+
+def test_page_of_an_op_offers_no_switch_to_editors(api: Api, client: HttpClient) -> None:
+    editor = User.objects.create_user("ed", is_staff=True)
+    editor.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_op"]))
+    client.force_login(editor)
+
+    page = client.get(get_admin_url(Op, "change", Op.objects.get(op="onto.task.update").pk)).content.decode()
+
+    assert "Switch off" not in page

@@ -51,6 +51,7 @@
         target.dataset.shown = html;
       }
     }
+    showEditedPart();
     if (argument) document.getElementById("tab-arg").disabled = !argument.options.length;
     showProblems(preview);
   }
@@ -171,6 +172,59 @@
   });
   const last = document.getElementById(sessionStorage.getItem("op-tab") ?? "");
   if (tabs.includes(last)) selectTab(last);
+
+  /* --- the preview follows the field that is edited ---------------------------------------------------------------- */
+
+  // Where the short form shows a field, it stays; the others need the full form, or that of the argument.
+  const FULL_ONLY = ["description", "notes", "rules", "examples"];
+  let edited = ""; // the field that was edited last
+
+  form.addEventListener("input", (event) => {
+    if (!tabs.length) return;
+    const field = (event.target.name ?? "").split("-")[0];
+    const isOther = field !== edited;
+    edited = field;
+    if (field === "parameters_schema") followArgument(event.target);
+    if (!isOther) return; // somebody who chose another tab while editing a field keeps it
+    if (field === "parameters_schema") openTab("tab-arg");
+    else if (FULL_ONLY.includes(field)) openTab("tab-full");
+    else if (field === "summary" || field === "op") openTab("tab-short", ["tab-full"]);
+  });
+
+  function openTab(id, alternatives = []) {
+    const current = tabs.find((each) => each.getAttribute("aria-selected") === "true");
+    const tab = document.getElementById(id);
+    if (tab && !tab.disabled && ![id, ...alternatives].includes(current?.id)) selectTab(tab);
+  }
+
+  /* Select the argument whose schema the caret is in. */
+  function followArgument(area) {
+    const path = getPath(area.value.slice(0, area.selectionStart));
+    const name = path[0] === "properties" ? path[1] : "";
+    if (name && [...argument.options].some((option) => option.value === name)) argument.value = name;
+  }
+
+  /* The keys that lead to the end of some JSON, which may be cut off or invalid. */
+  function getPath(json) {
+    const path = []; // of each open object or array the key that is read, null before it
+    for (const [token, text] of json.matchAll(/"((?:[^"\\]|\\.)*)"|[{}[\],]/g)) {
+      const last = path.length - 1;
+      if (token === "{" || token === "[") path.push(null);
+      else if (token === "}" || token === "]") path.pop();
+      else if (last >= 0 && token === ",") path[last] = null;
+      else if (last >= 0 && path[last] === null) path[last] = text;
+    }
+    return path;
+  }
+
+  function showEditedPart() {
+    for (const each of panel.querySelectorAll(".is-edited")) each.classList.remove("is-edited");
+    const visible = panel.querySelector('[role="tabpanel"]:not([hidden])');
+    const part = visible?.querySelector(`[data-shows="${CSS.escape(edited)}"]`);
+    if (!part) return;
+    part.classList.add("is-edited");
+    visible.scrollTop = Math.max(0, part.offsetTop - visible.offsetTop - 48); // not scrollIntoView: it moves the page, too
+  }
 
   /* ---------------------------------------------------------------------------------------------------------------- */
 
