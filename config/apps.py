@@ -11,6 +11,8 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         from config import wiring  # models can be imported only now
+        from core import second_factor
 
         connection_created.connect(sqlite.wait_fairly_for_locks)
+        second_factor.connect()
         wiring.connect()

@@ -13,6 +13,9 @@ class ChatWiringConfig(AppConfig):
     label = "config_chat"
 
     def ready(self) -> None:
+        from core import second_factor  # models can be imported only now
+
+        second_factor.connect()
         connection_created.connect(sqlite.wait_fairly_for_locks)
         # Static files: WhiteNoise sends them from synchronous iterators. They are small.
         warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")

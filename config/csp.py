@@ -24,6 +24,7 @@ POLICIES = {
     "/api/v1/files/": f"{DENY_ALL}; sandbox",
     "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
+    "/account/": f"{SAME_HOST}; form-action 'self'",
     "/oauth/": f"{SAME_HOST}; form-action 'self'",
     "/chat/api/": DENY_ALL,
     "/chat/": f"{CHAT} 'none'",

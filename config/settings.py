@@ -5,6 +5,7 @@ from datetime import timedelta
 from urllib.parse import urlsplit
 
 import django_stubs_ext
+from django.urls import reverse_lazy
 
 from config import env
 from config.env import BASE_DIR, VAR_DIR
@@ -39,6 +40,10 @@ INSTALLED_APPS = [
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.usersessions",
     "oauth2_provider",  # its endpoints exist only if GATEWAY_OAUTH is on
     "axes",  # before the last app with models, after which the roles get their permissions (gateway/apps.py)
     "django.contrib.sessions",
@@ -60,6 +65,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "core.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gateway.sign_in.refusals.RefusalMiddleware",
 ]
@@ -134,7 +141,21 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
+
+# Second factors and the list of sessions (core/second_factor.py).
+GATEWAY_REQUIRE_SECOND_FACTOR = env.read_boolean("GATEWAY_REQUIRE_SECOND_FACTOR", default=PRODUCTION)
+ACCOUNT_ADAPTER = "core.second_factor_adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/second_factor_forms.py)
+MFA_ADAPTER = "core.second_factor_adapters.MFAAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_FORMS = {"reauthenticate": "core.second_factor_forms.CodeForm"}
+MFA_TOTP_TOLERANCE = 1  # codes before and after this one, for clocks that differ
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # http://localhost
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -334,6 +355,13 @@ UNFOLD = {
     "SCRIPTS": ["core.admin.base.accessibility_script", "core.admin.base.go_to_script", "core.admin.base.save_script"],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "gateway.admin.home.context",
+    "ACCOUNT": {
+        "navigation": [
+            {"title": "Change password", "link": reverse_lazy("admin:password_change")},
+            {"title": "Second factor", "link": reverse_lazy("mfa_index")},
+            {"title": "Sessions", "link": reverse_lazy("usersessions_list")},
+        ]
+    },
     "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
 }
 

@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/docs", DocsView.as_view(), name="docs"),
     path("connect/callback", callback_page, name="connect_callback"),
     path("connect/<str:name>", begin_page, name="connect"),
+    path("account/", include("gateway.sign_in.urls")),
     path("admin/", admin.site.urls),
     path("healthz", AliveView.as_view(), name="healthz"),
     path("readyz", ReadyView.as_view(), name="readyz"),

@@ -13,6 +13,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from chat.errors import ApiError
 from chat.gateway.client import Credentials
 from chat.models import Profile, validate_subject
+from core import second_factor
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 
@@ -70,10 +71,10 @@ def get_subject(user_id: int) -> str:
 
 
 def _find_signed_in_user(request: HttpRequest) -> int | None:
-    """Return the user of the request's session, as Django's middleware does."""
+    """Return the user of the request's session, as Django's middleware does; None while a second factor is missing."""
     request.session = SessionStore(request.COOKIES.get(settings.SESSION_COOKIE_NAME))
     user = get_user(request)
-    return user.pk if user.is_authenticated else None
+    return user.pk if user.is_authenticated and not second_factor.is_pending(request.session) else None
 
 
 class _CsrfCheck(CsrfViewMiddleware):

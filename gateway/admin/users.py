@@ -16,6 +16,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 from analytics import audit
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
+from gateway.admin.user_sign_in import SignInMixin
 from gateway.roles import Role
 
 AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),)
@@ -37,13 +38,18 @@ Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
 @admin.register(User)
-class AccountAdmin(UserAdmin[User], AuditedAdmin):
+class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     audit_kind = AuditEntry.Kind.USER
     empty = "Add the people who work here and give each a role."
     form = UserChangeForm
     add_form = UserCreationForm
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        ("Sign-in", {"fields": ("second_factors", "sessions")}),
+    )
+    readonly_fields = ("second_factors", "sessions")
 
     def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
         """Return the form, with labels and help texts in our words."""

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from allauth.mfa.models import Authenticator
 from django.db.models import Model
 
 from core import encryption
 from core.encryption import DecryptionFailed
+from core.second_factor_adapters import reencrypt_authenticator
 from gateway.credentials.connection_secrets import REFERENCE
 from gateway.models import ConnectionSecret, SignIn, UserGrant
 
@@ -31,6 +33,8 @@ class RotationCounts(NamedTuple):
 def reencrypt_all() -> RotationCounts:
     """Encrypt every stored value with the first key. Safe to run twice, and while calls are served."""
     results = [_reencrypt_value(*value) for value in _iterate_values()]
+    with_secrets = Authenticator.objects.exclude(type=Authenticator.Type.WEBAUTHN).order_by("pk")
+    results += [reencrypt_authenticator(each) for each in with_secrets.iterator(CHUNK_SIZE)]
     return RotationCounts(done=results.count(True), failed=results.count(False))
 
 

@@ -4,6 +4,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import Any
 
+from allauth.usersessions.models import UserSession
 from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.contrib.sessions.models import Session
@@ -38,8 +39,11 @@ def delete_batches(at: datetime) -> bool:
 
 
 def delete_sessions(at: datetime) -> bool:
-    """Delete expired admin sessions."""
-    return _delete_expired(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
+    """Delete expired sessions, and what is shown of them to their users."""
+    more = _delete_expired(Session.objects.filter(expire_date__lte=at), oldest="expire_date")
+    over = UserSession.objects.filter(created_at__lt=at - timedelta(seconds=settings.SESSION_COOKIE_AGE))
+    over = over.exclude(session_key__in=Session.objects.values("session_key"))
+    return _delete_expired(over, oldest="created_at") or more
 
 
 def delete_sign_ins(at: datetime) -> bool:

@@ -58,6 +58,7 @@ PROTOCOLS = {
 # Routes of pages, which have their own protection.
 PAGES = {
     "": "a redirect to the admin, for browsers only; tests/integration/test_admin_error_pages.py",
+    "account/": "the session of who has signed in; tests/integration/test_second_factor.py",
     "admin/": "Django's sessions, staff and permissions; tests/integration/test_admin.py opens them",
     "connect/callback": "a signed state, valid once; tests/integration/test_user_sign_in.py",
     "connect/<str:name>": "a signed link; tests/integration/test_user_sign_in.py",

@@ -61,6 +61,7 @@ INVALID = [
     ("GATEWAY_KEY_PEPPER", "hunter2", f"is too short; {SECRET}"),
     ("GATEWAY_ENCRYPTION_KEYS", "hunter2", f"has a value that is not a Fernet key; {ENCRYPTION_KEYS}"),
     ("GATEWAY_URL", "gateway.acme.com/?key=hunter2", GATEWAY),
+    ("GATEWAY_REQUIRE_SECOND_FACTOR", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH_CLIENT", "my client", "is 'my client'; set it to a name without spaces, such as mcp."),
     ("GATEWAY_FILE_HOURS", "0", "is '0'; set it to a whole number from 1 to 876000, such as 24."),

@@ -1,0 +1,55 @@
+"""What admins do for people who lost a device: end their sessions, remove their second factors."""
+
+import allauth.account.admin
+import allauth.mfa.admin
+import allauth.usersessions.admin  # noqa: F401 - they register their own pages, before these are taken away below
+from allauth.account.models import EmailAddress
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
+from django.utils import timezone
+
+from core import user_sessions
+from core.admin import base
+
+admin.site.unregister([Authenticator, EmailAddress, UserSession])  # shown with their users
+
+KINDS = {
+    Authenticator.Type.TOTP: "authenticator app",
+    Authenticator.Type.WEBAUTHN: "passkey",
+    Authenticator.Type.RECOVERY_CODES: "recovery codes",
+}
+
+
+class SignInMixin(base.ModelAdmin[User]):
+    """Adds second factors and sessions to the admin of users."""
+
+    actions = ["end_sessions", "remove_second_factors"]
+
+    @admin.action(description="Sign out everywhere", permissions=["change"])
+    def end_sessions(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            count = user_sessions.end_sessions(user, by=request.user.get_username())
+            self.message_user(request, f"{user} is signed out of {count} session{pluralize(count)}.")
+
+    @admin.action(description="Remove second factors: the password alone signs in", permissions=["change"])
+    def remove_second_factors(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            count = user_sessions.remove_second_factors(user, by=request.user.get_username())
+            self.message_user(request, f"{user} has no second factor any more." if count else f"{user} had none.")
+
+    @admin.display(description="Second factors")
+    def second_factors(self, user: User) -> str:
+        found = Authenticator.objects.filter(user=user).order_by("created_at")
+        return ", ".join(KINDS[Authenticator.Type(each.type)] for each in found) or "none"
+
+    @admin.display(description="Sessions")
+    def sessions(self, user: User) -> int:
+        open_sessions = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+        count: int = UserSession.objects.filter(user=user, session_key__in=open_sessions).count()
+        return count
