@@ -130,7 +130,7 @@ def refresh(server: Server, storage: Storage) -> httpx2.Response:
 @pytest.fixture
 def server(serve: Callable[..., Server]) -> Server:
     """A gateway at which the demo's user can sign in."""
-    user = User.objects.create(username="ana", password=make_password(PASSWORD, hasher="pbkdf2_sha256"))  # the server's
+    user = User.objects.create(username="ana", password=make_password(PASSWORD, hasher="argon2"))  # the server's
     ChatProfile.objects.create(user=user, subject=DEMO_SUBJECT)
     rollout.create_demo_cohort(timezone.now())
     port = free_port()

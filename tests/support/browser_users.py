@@ -44,7 +44,7 @@ def find_chromium() -> str:
 
 def create_users() -> None:
     """Create a user for each role, named after it in lower case, for example "product manager"."""
-    hashed = make_password(PASSWORD, hasher="pbkdf2_sha256")  # the hasher of the server
+    hashed = make_password(PASSWORD, hasher="argon2")  # the hasher of the server
     for role in Role:
         person = User.objects.create(username=role.value.lower(), password=hashed, is_staff=True)
         person.groups.set(Group.objects.filter(name=role.value))
