@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
+from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
@@ -128,6 +129,8 @@ def connect() -> None:
     site.set_pages(ADMIN_PAGES)
     user_logged_in.connect(sign_in_log.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(sign_in_log.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
+    authenticator_added.connect(sign_in_log.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")
+    authenticator_removed.connect(sign_in_log.record_removed_factor, dispatch_uid="sign_in_log.record_removed_factor")
     sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)

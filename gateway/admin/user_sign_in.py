@@ -14,6 +14,8 @@ from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
+from analytics import audit
+from analytics.models import AuditEntry
 from core import user_sessions
 from core.admin import base
 
@@ -35,12 +37,15 @@ class SignInMixin(base.ModelAdmin[User]):
     def end_sessions(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
             count = user_sessions.end_sessions(user, by=request.user.get_username())
+            _record(request, user, f"Signed out everywhere: {count} session{pluralize(count)}")
             self.message_user(request, f"{user} is signed out of {count} session{pluralize(count)}.")
 
     @admin.action(description="Remove second factors: the password alone signs in", permissions=["change"])
     def remove_second_factors(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
             count = user_sessions.remove_second_factors(user, by=request.user.get_username())
+            if count:
+                _record(request, user, "Removed the second factors")
             self.message_user(request, f"{user} has no second factor any more." if count else f"{user} had none.")
 
     @admin.display(description="Second factors")
@@ -53,3 +58,8 @@ class SignInMixin(base.ModelAdmin[User]):
         open_sessions = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
         count: int = UserSession.objects.filter(user=user, session_key__in=open_sessions).count()
         return count
+
+
+def _record(request: HttpRequest, user: User, note: str) -> None:
+    kind, action = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
+    audit.record_action(kind, user.username, action, by=str(request.user), at=timezone.now(), note=note)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils import timezone
@@ -29,3 +30,18 @@ def _record(action: AuditEntry.Action, request: HttpRequest | None, user: User) 
     address = read_client_address(request.META)
     note = f"from {address}" if address else ""
     audit.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
+
+
+def record_added_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
+    """Receiver of allauth's authenticator_added."""
+    _record_factor(user, f"Added a second factor: {authenticator.get_type_display()}")
+
+
+def record_removed_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
+    """Receiver of allauth's authenticator_removed."""
+    _record_factor(user, f"Removed a second factor: {authenticator.get_type_display()}")
+
+
+def _record_factor(user: User, note: str) -> None:
+    kind, action, name = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED, user.get_username()
+    audit.record_action(kind, name, action, by=name, at=timezone.now(), note=note)

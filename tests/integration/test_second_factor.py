@@ -14,6 +14,7 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
+from analytics.models import AuditEntry
 from core import second_factor
 from core.sign_in_throttle import PAIR_LIMIT
 from tests.support.admin_models import run_action
@@ -162,6 +163,8 @@ def test_staff_without_a_second_factor_are_sent_to_add_one(ana: User, required: 
 
     assert http.get("/admin/").status_code == 200
     assert is_asked(sign_in().get("/admin/"))
+    notes = AuditEntry.objects.filter(kind=AuditEntry.Kind.USER, name="ana", by="ana").values_list("note", flat=True)
+    assert "Added a second factor: TOTP Authenticator" in notes
 
 
 def test_session_from_before_the_setting_is_asked(ana: User, settings: Any) -> None:
@@ -182,6 +185,8 @@ def test_admin_removes_second_factors(ana: User, admin_client: HttpClient) -> No
     assert "authenticator app, recovery codes" in page
 
     assert "ana has no second factor any more." in run_action(admin_client, User, "remove_second_factors", ana)
+    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.USER, name="ana")
+    assert (entry.by, entry.note) == ("admin", "Removed the second factors")
 
     assert sign_in().get("/admin/").status_code == 200
 
