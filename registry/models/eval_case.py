@@ -81,7 +81,12 @@ class EvalCase(models.Model):
         also: Any = self.also_accepted
         if isinstance(also, list) and (problem := _explain_unknown([path for path in also if isinstance(path, str)])):
             errors["also_accepted"] = problem
-        if self.args is not None and "op" not in errors and (problem := _explain_invalid_args(self.op, self.args)):
+        if (
+            self.op
+            and self.args is not None
+            and "op" not in errors
+            and (problem := _explain_invalid_args(self.op, self.args))
+        ):
             errors["args"] = problem
         if errors:
             raise ValidationError(errors)
