@@ -68,6 +68,7 @@ SECTIONS = [
             SidebarPage("Review and publish", "rate_review", "registry_release_review", SEE_COPY),
             SidebarPage("Evals", "quiz", "registry_evalcase_compare", ["registry.view_evalcase"]),
             SidebarList("Eval cases", "fact_check", "registry.EvalCase"),
+            SidebarList("Evals with a model", "psychology", "gateway.ModelRun"),
             SidebarList("Releases", "inventory_2", "registry.Release"),
             SidebarList("Release history", "timeline", "registry.Activation"),
         ],

@@ -29,6 +29,7 @@ AREAS = {
         *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
         *("registry.promptsection", "registry.agent", "registry.pin", "registry.evalcase"),
     ),
+    "model_runs": ("gateway.modelrun",),
     "releases": ("registry.release", "registry.activation"),
     "switches": (
         *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
@@ -54,13 +55,13 @@ AREAS = {
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
 
-_VIEW_ONLY = dict.fromkeys(("copy", "releases", "switches", "history", "rollout", "activity"), VIEW)
+_VIEW_ONLY = dict.fromkeys(("copy", "model_runs", "releases", "switches", "history", "rollout", "activity"), VIEW)
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
 # releases; switching requires permission to change switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
-    Role.EDITOR: {**_VIEW_ONLY, "copy": ALL},
+    Role.EDITOR: {**_VIEW_ONLY, "copy": ALL, "model_runs": ("view", "add")},
     Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL},
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }

@@ -2,6 +2,7 @@
 
 from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, UsedConfirmation
 from gateway.models.client import ApiKey, Client, Scope, all_scopes, every_op
+from gateway.models.model_run import ModelRun
 from gateway.models.signed_in_application import SignedInApplication
 from gateway.models.stored_file import StoredFile
 from gateway.models.upstream_credentials import ConnectionSecret, SignIn, UserGrant
@@ -13,6 +14,7 @@ __all__ = [
     "Client",
     "ConnectionSecret",
     "IdempotencyRecord",
+    "ModelRun",
     "PeriodicJob",
     "Scope",
     "SignIn",

@@ -8,6 +8,8 @@ from django.contrib.admin.widgets import AutocompleteSelect
 
 from registry.models import Op, OpAlias
 
+MAX_KEY_LENGTH = 19  # digits of a key that databases can look up
+
 
 class OpPathField(forms.ModelChoiceField):  # type: ignore[type-arg]  # its value is a path
     """A choice of an op of the draft, found by typing a part of its path. The value is the path."""
@@ -18,10 +20,10 @@ class OpPathField(forms.ModelChoiceField):  # type: ignore[type-arg]  # its valu
         super().__init__(Op.objects.all(), widget=widget, **kwargs)
 
     def prepare_value(self, value: Any) -> Any:
-        """Return the primary key of the op with a path. Typed values are primary keys."""
-        if isinstance(value, str) and not value.isdigit():
-            return Op.objects.filter(op=value).values_list("pk", flat=True).first()
-        return value
+        """Return the primary key of the op with a path. Typed values are primary keys, or are dropped."""
+        if not isinstance(value, str) or (value.isascii() and value.isdigit() and len(value) < MAX_KEY_LENGTH):
+            return value
+        return Op.objects.filter(op=value.replace("\0", "")).values_list("pk", flat=True).first()
 
     def clean(self, value: Any) -> str:
         return str(super().clean(value).op)

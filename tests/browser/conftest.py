@@ -20,7 +20,7 @@ from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
 from gateway.demo import activity
 from gateway.jobs import runner
-from gateway.models import ApiKey, Client, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
+from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding
 from tests.services.conftest import serve, set_up_store, store
@@ -148,6 +148,7 @@ def _rows(server: Server) -> dict[str, Any]:
     user, key = User.objects.order_by("pk")[0], ApiKey.objects.order_by("pk")[0]
     ChatProfile.objects.create(user=user, subject="demo-user")
     SignedInApplication.objects.create(application=register_application(), user=user, key=key)
+    ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)

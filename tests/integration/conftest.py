@@ -21,7 +21,16 @@ from chat.models import Profile as ChatProfile
 from config import celery, sidebar
 from gateway.batches import broker
 from gateway.jobs import runner
-from gateway.models import ApiKey, BatchEntry, Client, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
+from gateway.models import (
+    ApiKey,
+    BatchEntry,
+    Client,
+    ModelRun,
+    SignedInApplication,
+    StoredFile,
+    UsedConfirmation,
+    UserGrant,
+)
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding
 from tests.support import role_matrix
@@ -120,6 +129,7 @@ def row_of_every_model(api: Api) -> None:
     SignedInApplication.objects.create(
         application=register_application(), user=User.objects.get(username="chatter"), key=ApiKey.objects.get()
     )
+    ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)

@@ -55,6 +55,7 @@ ACTIONS = {
     ("analytics.AuditEntry", "take_back"): "AE",
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
     ("gateway.SignedInApplication", "revoke"): "A",
+    ("gateway.ModelRun", "stop"): "AE",
     **{
         (label, action): "A"
         for label in set(MODELS_BY_ROLES[OWNED]) - {"workspace.Membership"}

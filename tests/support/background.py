@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from gateway.executors.mcp import definition_check
+from gateway.model_evals import job as model_eval_job
 from registry.imports import drift, import_job
 
 
@@ -15,5 +16,5 @@ def background_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(name: str, work: Callable[[], object]) -> None:
         work()
 
-    for module in (drift, import_job, definition_check):
+    for module in (drift, import_job, definition_check, model_eval_job):
         monkeypatch.setattr(module, "run_in_background", run)

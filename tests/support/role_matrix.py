@@ -54,6 +54,7 @@ MODELS_BY_ROLES = {
         "analytics.ToolSelection",
         "analytics.Subject",
     ],
+    ("AEPU", "AE", "", ""): ["gateway.ModelRun"],
     ("AEPU", "AP", "AP", "AP"): ["analytics.Cohort"],
     ("AEPU", "", "AP", ""): ["analytics.Flag"],  # declared in the code
     ("AEPU", "A", "A", ""): ["registry.Switch"],
@@ -90,6 +91,18 @@ MODELS_BY_ROLES = {
     ],
 }
 
+
+# What a run of eval cases through a model stores of a case, with words that could break a page.
+MODEL_RUN_RESULT = {
+    "request": "<b>Remind me</b>",
+    "op": "onto.task.create",
+    "calls": ["onto.task.list"],
+    "rounds": 2,
+    "tokens": 900,
+    "op_right": False,
+    "args_right": None,
+    "problem": "",
+}
 
 ROLES_BY_MODEL = {label: who for who, labels in MODELS_BY_ROLES.items() for label in labels}
 

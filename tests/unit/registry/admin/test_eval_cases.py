@@ -49,7 +49,7 @@ def test_the_form_takes_an_op_of_the_draft_and_records_the_change(admin_client: 
 
     saved = admin_client.post(url, fields | {"op": paint.pk, "tags": "short\nodd", "args": '{"title": "x"}'})
     unknown = admin_client.post(url, fields | {"also_accepted": "onto.task.rign"})
-    none = admin_client.post(url, fields | {"op": "0"})
+    none = admin_client.post(url, fields | {"op": "0", "args": "{}"})
 
     assert fields["op"] == str(Op.objects.get(op="onto.task.ring").pk)
     assert saved.status_code == 302
