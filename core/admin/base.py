@@ -3,7 +3,7 @@
 JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from django import forms
@@ -16,7 +16,7 @@ from django.templatetags.static import static
 from unfold.forms import ActionForm
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from core.admin.form_fields import PlainTextField, StrictJSONField
+from core.admin.form_fields import LinesField, PlainTextField, StrictJSONField
 
 if TYPE_CHECKING:  # unfold has no type hints; Django's classes stand in for it
     from django.contrib.admin import ModelAdmin as BaseAdmin
@@ -50,9 +50,13 @@ class FormFieldMixin(BaseModelAdmin[Row]):
     """Form fields and widgets for any page or inline."""
 
     formfield_overrides = FORMFIELD_OVERRIDES
+    line_lists: Mapping[str, int] = {}  # JSON columns that are lists of texts, edited one per line: {name: max_length}
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Return a column's form field, with a full-width input for a long text column."""
+        if db_field.name in self.line_lists:
+            kwargs |= {"form_class": LinesField, "longest": self.line_lists[db_field.name], "widget": LINES_WIDGET}
+            kwargs["help_text"] = f"{db_field.help_text} One per line.".strip()
         if isinstance(db_field, CharField) and (db_field.max_length or 0) >= LONG_TEXT_LENGTH and not db_field.choices:
             kwargs.setdefault("widget", LINE_WIDGET)
         return super().formfield_for_dbfield(db_field, request, **kwargs)

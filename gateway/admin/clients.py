@@ -6,16 +6,18 @@ Not in a message: messages travel in a cookie or are stored in the session.
 from datetime import timedelta
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils import timezone
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from gateway.clients import api_keys
-from gateway.models import ApiKey, Client
+from gateway.models import ApiKey, Client, Scope, all_scopes
 
 AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
 ROTATION_OVERLAP = timedelta(hours=24)
@@ -28,6 +30,7 @@ class ClientAdmin(AuditedAdmin):
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
     go_to_order = 4
+    line_lists = {"op_patterns": 200}
 
     def get_audit_values(self, row: Client) -> dict[str, Any]:
         return {name: getattr(row, name) for name in AUDITED_CLIENT_FIELDS}
@@ -43,6 +46,13 @@ class ApiKeyAdmin(AuditedAdmin):
     search_fields = ["prefix", "name", "client__name", "subject"]
     readonly_fields = ["prefix", "created_at", "created_by", "revoked_at", "rotated_from", "last_used_at"]
     actions = ["rotate", "revoke"]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Show the scopes as checkboxes: there are only a few."""
+        if db_field.name == "scopes":
+            widget = UnfoldAdminCheckboxSelectMultipleWidget()
+            return forms.MultipleChoiceField(choices=Scope.choices, widget=widget, initial=all_scopes)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
         if change:

@@ -8,6 +8,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -50,6 +51,34 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
         ("Sign-in", {"fields": ("second_factors", "sessions")}),
     )
     readonly_fields = ("second_factors", "sessions")
+    list_display = ["username", "roles", "last_sign_in", "may_sign_in", "email"]
+    list_filter = ["groups", "is_staff", "is_superuser", "is_active"]
+    add_fieldsets = [
+        *UserAdmin.add_fieldsets,
+        ("Roles", {"fields": ["groups"], "description": "Whoever has a role may sign in here."}),
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="Roles")
+    def roles(self, user: User) -> str:
+        names = ["Everything"] if user.is_superuser else sorted(group.name for group in user.groups.all())
+        return ", ".join(names) or "–"
+
+    @admin.display(description="Last sign-in", ordering="last_login")
+    def last_sign_in(self, user: User) -> Any:
+        return user.last_login or "never"
+
+    @admin.display(description="May sign in", boolean=True, ordering="is_staff")
+    def may_sign_in(self, user: User) -> bool:
+        return user.is_active and user.is_staff
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Let a new user with a role sign in: the role would be of no use otherwise."""
+        if not change and form.cleaned_data.get("groups"):
+            obj.is_staff = True
+        super().save_model(request, obj, form, change)
 
     def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
         """Return the form, with labels and help texts in our words."""

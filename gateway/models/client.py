@@ -52,7 +52,7 @@ class Client(models.Model):
         max_length=200, default="*", help_text="Subjects it may act for. * matches any characters: acme-*."
     )
     op_patterns = models.JSONField(
-        default=every_op, validators=[_patterns], help_text='Ops it may see and run, such as ["onto.*"].'
+        default=every_op, validators=[_patterns], help_text="Ops it may see and run, such as onto.* for all below onto."
     )
     confirms = models.BooleanField(
         "asks for confirmation", default=True, help_text="Turn off if the service itself asks users to confirm."

@@ -67,6 +67,7 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
     empty = (
         "Agents are roles for one task. Load the shipped ones with manage.py load_catalog, import files, or add one."
     )
+    line_lists = {"ops": 200, "constraints": 500, "examples": 500, "edge_cases": 500}
     list_display = ["name", "summary", "is_read_only", "status", "updated_at"]
     list_filter = ["status", "is_read_only"]
     search_fields = ["name", "summary", "description", "when_to_use", "system_prompt"]
@@ -81,6 +82,7 @@ class AgentAdmin(CopyAdmin, TextPreviewMixin):
 @admin.register(Pin)
 class PinAdmin(CopyAdmin, TextPreviewMixin):
     empty = "Pins are ops that a surface shows as tools of their own. Import files, or add one."
+    line_lists = {"ops": 200}
     list_display = ["surface", "context", "model_family", "pinned_ops", "max_tokens", "updated_at"]
     list_display_links = ["surface", "context"]
     list_filter = ["surface", "context", "model_family"]

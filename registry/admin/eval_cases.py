@@ -16,7 +16,7 @@ from django.utils import timezone
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from core.admin import base
-from core.admin.form_fields import LinesField, StrictJSONField
+from core.admin.form_fields import StrictJSONField
 from registry.admin import eval_results, op_edit_page
 from registry.admin.forms import CompareEvalsForm, ImportFilesForm
 from registry.admin.op_choice import OpPathField
@@ -75,6 +75,7 @@ class TagFilter(SimpleListFilter):
 class EvalCaseAdmin(AuditedAdmin):
     empty = "Eval cases are requests with the op that should be found. Load the shipped ones, import files, or add one."
     audit_kind = AuditEntry.Kind.EVAL_CASE
+    line_lists = LISTS
     change_list_template = "registry/eval_case_list.html"
     list_display = ["request", "op", "case_set", "listed_tags", "is_active", "updated_at"]
     list_filter = ["case_set", GroupFilter, TagFilter, "is_active"]
@@ -102,9 +103,6 @@ class EvalCaseAdmin(AuditedAdmin):
             return OpPathField(site=self.admin_site, label="Op", help_text=db_field.help_text)
         if db_field.name == "args":
             kwargs |= {"form_class": OptionalJSONField, "widget": base.LINES_WIDGET}
-        if db_field.name in LISTS:
-            kwargs |= {"form_class": LinesField, "longest": LISTS[db_field.name], "widget": base.LINES_WIDGET}
-            kwargs["help_text"] = f"{db_field.help_text} One per line."
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_audit_values(self, row: EvalCase) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.forms.models import InlineForeignKeyField
 
+from core.admin.form_fields import StrictJSONField
 from registry.models import Example, Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
 
@@ -113,7 +114,7 @@ def _fill_instance(form: Any, form_entry: FormEntry, row_label: str = "") -> Non
             continue
         label = str(bound.label)
         form_entry.labels[bound.html_name] = f"{row_label}{label.lower()}" if row_label else label
-        if isinstance(column, models.JSONField) and isinstance(bound.data, str):
+        if isinstance(bound.field, StrictJSONField) and isinstance(bound.data, str):
             form_entry.texts[bound.html_name] = bound.data
         if not bound.data:
             form_entry.empty.add(bound.html_name)

@@ -80,6 +80,7 @@ def _is_schema_text(text: str, schema: Any) -> bool:
 class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFilesMixin, OpEditPageMixin):
     empty = "Load the shipped ops with manage.py load_catalog, import files, or add one."
     form = OpForm
+    line_lists = {"keywords": 100, "contexts": 60, "result_fields": 200, "display_only": 100}
     go_to_order = 1
     switch_kind, switch_name = Switch.Kind.OP, "op"
     actions: Any = ["switch_off", "switch_on", "export_csv"]

@@ -22,7 +22,7 @@ class Agent(models.Model):
     ops = models.JSONField(
         default=list,
         validators=[validate_text_list],
-        help_text='Paths of the ops that it may run; * stands for any characters: ["onto.*", "util.profile.get"].',
+        help_text="Paths of the ops that it may run; * stands for any characters, as in onto.*.",
     )
     is_read_only = models.BooleanField("read-only", default=True, help_text="It runs only the reads among these ops.")
     constraints = models.JSONField(

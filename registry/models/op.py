@@ -120,7 +120,7 @@ class Op(models.Model):
         db_default=[],
         blank=True,
         validators=[validate_text_list],
-        help_text='What a model sees of an HTTP service\'s answer, such as ["items.id", "total"]. Empty: all of it.',
+        help_text="What a model sees of an HTTP service's answer, such as items.id. Empty: all of it.",
     )
     argument_aliases = models.JSONField(default=dict, blank=True, validators=[validate_text_map])
     display_only = models.JSONField(

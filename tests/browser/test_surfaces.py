@@ -1,6 +1,5 @@
 """An editor makes up the hybrid and the discovery surface at the desk: pins, a discovery name, an agent."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -44,12 +43,12 @@ def test_surfaces_are_edited_previewed_published_and_served(
 
     editor.goto(reverse("admin:registry_pin_change", args=[Pin.objects.get(surface="hybrid", context="*").pk]))
     expect(editor.locator(PREVIEW)).to_contain_text("list_calendar_events")
-    editor.locator("#id_ops").fill(json.dumps(["onto.project.create", "util.profile.get"]))
+    editor.locator("#id_ops").fill("\n".join(["onto.project.create", "util.profile.get"]))
     editor.locator("#id_max_tokens").fill("300")
     expect(editor.locator(PREVIEW)).to_contain_text("Its ops take")
-    editor.locator("#id_ops").fill(json.dumps(["util.profile.get", "onto.nothing"]))
+    editor.locator("#id_ops").fill("\n".join(["util.profile.get", "onto.nothing"]))
     expect(editor.locator(PREVIEW)).to_contain_text("There is no op onto.nothing.")
-    editor.locator("#id_ops").fill(json.dumps(["util.profile.get"]))
+    editor.locator("#id_ops").fill("\n".join(["util.profile.get"]))
     expect(editor.locator(PREVIEW)).to_contain_text("get_user_profile")
     save(editor)
 

@@ -121,7 +121,7 @@ def extract_key(html: str) -> str:
 
 def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
     client = Client.objects.create(name="chat")
-    form = {"client": client.pk, "name": "laptop", "subject": "demo-user", "scopes": '["help", "exec:read"]', "rate": 7}
+    form = {"client": client.pk, "name": "laptop", "subject": "demo-user", "scopes": ["help", "exec:read"], "rate": 7}
 
     response = admin_client.post(get_admin_url(ApiKey, "add"), form | {"_continue": "1"})
     html = response.content.decode()
@@ -144,7 +144,7 @@ def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, adm
         assert plaintext not in admin_client.get(address).content.decode()
 
 
-@pytest.mark.parametrize("scopes", ["[]", '["root"]', '"help"', "nonsense", '{"help": 1}'])
+@pytest.mark.parametrize("scopes", ["", "root", '["help"]', "nonsense"])
 def test_key_with_unknown_scopes_is_a_form_error(db: None, admin_client: HttpClient, scopes: str) -> None:
     client = Client.objects.create(name="chat")
 
@@ -180,7 +180,7 @@ def test_key_revoked_in_the_admin_is_refused(api: Api, admin_client: HttpClient)
 
 def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpClient) -> None:
     key = ApiKey.objects.get()
-    form = {"client": key.client_id, "name": "renamed", "scopes": '["help"]', "rate": 5}
+    form = {"client": key.client_id, "name": "renamed", "scopes": "help", "rate": 5}
 
     response = admin_client.post(get_admin_url(ApiKey, "change", key.pk), form, follow=True)
 

@@ -36,11 +36,11 @@ def read_entries(*kinds: str) -> list[tuple[str, str, Any]]:
 
 
 def test_clients_and_keys_are_logged_without_secrets(admin_client: HttpClient) -> None:
-    fields = {"name": "chat", "subject_pattern": "*", "op_patterns": '["*"]', "confirms": "on", "is_active": "on"}
+    fields = {"name": "chat", "subject_pattern": "*", "op_patterns": "*", "confirms": "on", "is_active": "on"}
     submit(admin_client, "gateway_client_add", **fields)
     client = Client.objects.get()
     submit(admin_client, "gateway_client_change", client.pk, **fields | {"is_active": ""})
-    key_fields = {"client": client.pk, "scopes": '["help"]', "rate": 5}
+    key_fields = {"client": client.pk, "scopes": "help", "rate": 5}
     submit(admin_client, "gateway_apikey_add", **key_fields, name="web")
     key = ApiKey.objects.get()
     submit(admin_client, "gateway_apikey_change", key.pk, **key_fields | {"rate": 9}, name="web")

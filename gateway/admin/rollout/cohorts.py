@@ -24,7 +24,6 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import MAX_VALUE_LENGTH
 from core.admin import base
-from core.admin.form_fields import LinesField
 from gateway.admin.rollout import cohort_facts, impact_text
 from gateway.admin.rollout.impact_preview import ImpactPreviewMixin
 from gateway.admin.rollout.variants import build_variant_choices, shorten_variant
@@ -32,26 +31,14 @@ from gateway.admin.rollout.variants import build_variant_choices, shorten_varian
 AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "variant", "listed", "note")
 
 
-class LineListMixin(base.FormFieldMixin[Any]):
-    """Edits the column `line_list_field`, a list of strings, as one value per line."""
-
-    line_list_field: str
-
-    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        if db_field.name == self.line_list_field:
-            kwargs |= {"form_class": LinesField, "longest": MAX_VALUE_LENGTH, "widget": base.LINES_WIDGET}
-            kwargs["help_text"] = f"{db_field.help_text} One per line.".strip()
-        return super().formfield_for_dbfield(db_field, request, **kwargs)
-
-
-class CohortRuleInline(LineListMixin, base.TabularInline[CohortRule, Cohort]):
+class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
     model = CohortRule
-    line_list_field = "values"
+    line_lists = {"values": MAX_VALUE_LENGTH}
 
 
 @admin.register(Cohort)
-class CohortAdmin(LineListMixin, ImpactPreviewMixin, AuditedAdmin):
-    line_list_field = "listed"
+class CohortAdmin(ImpactPreviewMixin, AuditedAdmin):
+    line_lists = {"listed": MAX_VALUE_LENGTH}
     change_form_template = "gateway/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = AuditEntry.Kind.COHORT

@@ -68,7 +68,7 @@ def test_unchanged_form_gives_the_entry_of_the_draft(op_forms: OpForms, live_cat
 def test_form_entry_equals_the_entry_after_saving(op_forms: OpForms) -> None:
     op = make_op()
     PolicyRule.objects.create(op=op, kind="do", text="Second", position=2)
-    sent = op_forms.get_form_data(op) | {"summary": "New", "description": "a\r\nb", "keywords": '["x"]', "contexts": ""}
+    sent = op_forms.get_form_data(op) | {"summary": "New", "description": "a\r\nb", "keywords": "x", "contexts": ""}
     sent |= {"rules-TOTAL_FORMS": "6", "rules-4-kind": "do", "rules-4-text": "Between", "rules-4-position": "1"}
     sent |= {"rules-5-kind": "do", "rules-5-text": "Never mind", "rules-5-position": "5", "rules-5-DELETE": "on"}
     sent |= {"examples-0-args": '{"title": "B"}', "aliases-0-DELETE": "on"}
@@ -115,7 +115,7 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
         ("timeout_ms", "soon", "whole number", 30_000),
         ("timeout_ms", "1", "greater than or equal to 100", 30_000),
         ("parameters_schema", '{"type":\n "object"', "Line 2, column 10: Invalid JSON", TITLE_SCHEMA),
-        ("keywords", '{"a": 1}', "list of non-empty strings", []),
+        ("argument_aliases", '{"a": 1}', "object of strings", {"name": "title"}),
         ("connection", "999999", "not one of the available choices", any_upstream.CONNECTION),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),
     ],
