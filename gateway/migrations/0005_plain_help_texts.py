@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('gateway', '0003_signed_in_applications'),
+        ('gateway', '0004_model_runs'),
     ]
 
     operations = [
