@@ -10,21 +10,24 @@ from typing import Any
 import orjson
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpResponse
+from django.test import RequestFactory
 from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import OperationEvent, ToolSelection
-from chat.access import service_keys
+from chat.access import identity, service_keys
 from chat.api import base, open_streams
 from chat.api.open_streams import MAX_STREAMS
 from chat.conversations import retention, start_turn
 from chat.conversations.start_turn import Decision, NewTurn
+from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
 from chat.turns import turn_runner
-from core import cursors, http
+from core import cursors, http, second_factor
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
@@ -88,6 +91,20 @@ def test_user_without_a_profile_is_told_who_can_help() -> None:
     browser.force_login(User.objects.create_user("ben"))
 
     assert get_code(browser.get("/chat/api/sessions")) == (403, "no_profile")
+
+
+def test_session_without_the_second_factor_of_its_user_is_none(person: AsyncViewClient) -> None:
+    session = person.session
+    request = RequestFactory().get("/chat/api/sessions")
+    request.COOKIES[settings.SESSION_COOKIE_NAME] = session.session_key or ""
+    assert identity.identify_person(request).subject == DEMO_SUBJECT
+    session[second_factor.ASKED_FOR] = ["totp"]
+    session.save()
+
+    with pytest.raises(ApiError) as refused:
+        identity.identify_person(request)
+
+    assert (refused.value.status, refused.value.code) == (401, "not_signed_in")
 
 
 def test_other_sites_cannot_send_with_a_session(person: AsyncViewClient) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 import time_machine
+from allauth.mfa.models import Authenticator
+from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client as HttpClient
@@ -14,8 +16,9 @@ from django.urls import clear_url_caches
 
 from chat.models import Conversation, Message, Profile, ToolCall
 from config import csp
-from core import password_hashing
+from core import password_hashing, second_factor
 from core.sign_in_throttle import PAIR_LIMIT
+from tests.support.totp import build_code
 
 pytestmark = pytest.mark.django_db
 
@@ -80,6 +83,29 @@ def test_strangers_sign_in_and_come_back(client: HttpClient, ana: User) -> None:
     assert client.get("/chat/sign-in/").headers["Location"] == "/chat/"
     assert client.post("/chat/sign-out/").headers["Location"] == "/chat/sign-in/"
     assert client.get(page).status_code == 302
+
+
+def test_second_factor_is_asked_for_before_any_page(client: HttpClient, ana: User) -> None:
+    secret = generate_totp_secret()
+    TOTP.activate(ana, secret)
+    page = f"/chat/c/{create_answer().pk}/"
+    client.post("/chat/sign-in/", {"username": "ana", "password": PASSWORD})
+
+    asked = client.get(page).headers["Location"]
+    assert asked == f"/chat/second-factor/?next={page.replace('/', '%2F')}"
+    assert "Enter the code that your authenticator app shows" in client.get(asked).content.decode()
+    assert second_factor.is_pending(client.session)
+
+    answer = client.post("/chat/second-factor/", {"code": build_code(secret), "next": page})
+    assert (answer.status_code, answer.headers["Location"]) == (302, page)
+    assert client.get(page).status_code == 200
+
+
+def test_passkey_is_asked_for_if_there_is_no_app(client: HttpClient, ana: User) -> None:
+    Authenticator.objects.create(user=ana, type=Authenticator.Type.WEBAUTHN, data={"name": "A key", "credential": {}})
+    client.post("/chat/sign-in/", {"username": "ana", "password": PASSWORD})
+
+    assert client.get("/chat/").headers["Location"] == "/chat/second-factor/passkey/?next=%2Fchat%2F"
 
 
 def test_sign_in_leads_to_no_other_site(client: HttpClient, ana: User) -> None:
