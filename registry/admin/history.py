@@ -14,7 +14,8 @@ from django.utils import timezone
 from analytics.admin import AuditEntryAdmin, AuditHistoryAdmin
 from analytics.models import AuditEntry
 from registry.admin import diff_page
-from registry.drafts import change_tracking, draft, revert
+from registry.admin.revert_page import REVERT_ERRORS, RevertPageMixin
+from registry.drafts import change_tracking, revert
 from registry.drafts.change_tracking import ChangeTracker
 from registry.releases import help_diff
 from registry.snapshot.copy_kinds import CopyRow
@@ -90,7 +91,7 @@ class TrackedChangesMixin(AuditHistoryAdmin):
 
 
 @admin.register(AuditEntry)
-class HistoryAdmin(AuditEntryAdmin):
+class HistoryAdmin(RevertPageMixin, AuditEntryAdmin):
     """All recorded changes, with an action to revert changes of copy."""
 
     actions = ["take_back"]
@@ -107,7 +108,7 @@ class HistoryAdmin(AuditEntryAdmin):
         for entry in queryset.order_by("-id"):
             try:
                 revert.revert_change(entry, by=str(request.user), at=timezone.now())
-            except (revert.NotRevertible, draft.DraftRefused, draft.NothingToChange, draft.DraftChanged) as error:
+            except REVERT_ERRORS as error:
                 self.message_user(request, f"{entry}: {error}", messages.ERROR)
             else:
                 self.message_user(request, f"Reverted in the draft: {entry}.")

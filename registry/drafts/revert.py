@@ -1,7 +1,7 @@
 """Revert one change of copy, keeping later changes of other fields and entries."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from analytics.models import AuditEntry
 from registry.drafts import draft
@@ -13,13 +13,32 @@ class NotRevertible(Exception):
     """The change cannot be reverted. The message says why."""
 
 
+class PlannedRevert(NamedTuple):
+    """What a revert would do: an entry of the draft as it is and as it would be. None: there is no such entry."""
+
+    kind: Kind
+    current: dict[str, Any] | None
+    previous: dict[str, Any] | None
+
+
 def revert_change(entry: AuditEntry, *, by: str, at: datetime) -> CopyChange:
     """Revert one change of copy. The revert is recorded as a new change.
 
-    Raises NotRevertible if it is not a change of copy, or if the same fields were changed again since. Raises
-    draft.DraftRefused if the revert would add problems to the draft.
+    Raises the errors of plan_revert, and draft.DraftRefused if the revert would add problems to the draft.
+    """
+    plan = plan_revert(entry)
+    note = f"Reverted what {entry.by} {entry.action} at {entry.time:%Y-%m-%d %H:%M}"
+    return draft.write_entry(plan.kind, entry.name, plan.previous, by=by, at=at, note=note)
+
+
+def plan_revert(entry: AuditEntry) -> PlannedRevert:
+    """Return what reverting a change would do to the draft, without doing it.
+
+    Raises NotRevertible if it is not a change of copy, or if the same fields were changed again since.
     """
     kind = Kind(entry.kind)
+    if entry.action not in list(Action):
+        raise NotRevertible("It changed nothing in the draft.")
     if kind not in COPY_KINDS:
         raise NotRevertible(f"Changes of a {kind.label} cannot be reverted here.")
     current = draft.read_entry(kind, entry.name)
@@ -36,8 +55,7 @@ def revert_change(entry: AuditEntry, *, by: str, at: datetime) -> CopyChange:
     else:
         _refuse_if_fields_changed(entry, current)
         previous = _restore_previous_values(entry, current)
-    note = f"Reverted what {entry.by} {entry.action} at {entry.time:%Y-%m-%d %H:%M}"
-    return draft.write_entry(kind, entry.name, previous, by=by, at=at, note=note)
+    return PlannedRevert(kind, current, previous)
 
 
 def _restore_previous_values(entry: AuditEntry, current: dict[str, Any]) -> dict[str, Any]:

@@ -90,6 +90,10 @@ def build_differences(
     return differences
 
 
+def _is_text_list(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(each, str) for each in value))
+
+
 def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[ChangedPassage, ...]:
     """Return what changed for a model between two bodies of full help. An empty body means no help."""
     return tuple(_iter_changed_passages(dict(_iter_help_parts(before)), dict(_iter_help_parts(after))))
@@ -101,6 +105,8 @@ def diff_fields(fields: Mapping[str, Sequence[Any]]) -> tuple[ChangedPassage, ..
 
 
 def _diff_field(name: str, before: Any, after: Any) -> ChangedPassage:
+    if _is_text_list(before) and _is_text_list(after):
+        return ChangedPassage(name, diff_lines("\n".join(before or ()), "\n".join(after or ())))
     if isinstance(before, dict | list) or isinstance(after, dict | list):
         return ChangedPassage(name, diff_lines(_format_json(before), _format_json(after)), is_json=True)
     return ChangedPassage(name, diff_words(_format_value(before), _format_value(after)))
@@ -182,6 +188,8 @@ def _format_value(value: Any) -> str:
     """Return a field as text; "" if it is empty."""
     if value in (None, "", [], {}):
         return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -6,6 +6,8 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from analytics.admin import KIND_PERMISSIONS
+from analytics.models import AuditEntry
 from gateway.roles import Role
 from registry.models import Connection, DocumentImport
 from tests.support.admin_models import MODELS, get_admin_url
@@ -119,6 +121,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
+    "registry_change_revert": ("AE", "AE"),
     "registry_release_name": ("A", "A"),
     "registry_evalcase_compare": ("AEPU", "AEPU"),  # read-only
     "registry_evalcase_files": ("AEPU", "AE"),
@@ -191,6 +194,8 @@ def pick_row_of_each_model() -> dict[str, Any]:
         if "shipped" in {field.name for field in model._meta.fields}:
             model._default_manager.update(shipped=None)
     rows = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
+    entries = AuditEntry.objects.exclude(kind__in=KIND_PERMISSIONS).order_by("pk")  # those that every role may view
+    rows["analytics.AuditEntry"] = entries.first()
     rows["auth.Group"] = Group.objects.create(name="Night shift")
     rows["http service"] = Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
     rows["document"] = DocumentImport.objects.create(url="https://pets.example.com/openapi.json", created_by="ana")
@@ -215,6 +220,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "app_list": ["registry"],
         **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
+        "registry_change_revert": [rows["analytics.AuditEntry"].pk],
         **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check", "add_op")},
         "registry_documentimport": [rows["document"].pk],
         "analytics_cohort_impact": [rows["analytics.Cohort"].pk],

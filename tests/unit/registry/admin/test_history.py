@@ -8,9 +8,11 @@ from django.contrib.auth.models import Permission
 from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
+from registry.releases import publishing
 from tests.support.admin_pages import get_registry_url, read_form, save_row
 from tests.support.copy_rows import make_op
 
@@ -163,3 +165,38 @@ def test_admin_reverts_changes(admin_client: Client) -> None:
     op.refresh_from_db()
     assert op.summary == f"Add {op.op}"
     assert [message.split(":")[0] for message in both[-2:]] == ["Reverted in the draft", "Reverted in the draft"]
+
+
+def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
+    op = make_op()
+    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    save_row(admin_client, op, sent | {"summary": "Other words", "keywords": "note\njot down"})
+    entry = AuditEntry.objects.get(kind="op")
+    address = reverse("admin:registry_change_revert", args=[entry.pk])
+
+    assert address in admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+    preview = admin_client.get(address).content.decode()
+    assert "<del>Other words</del><ins>Add onto.task.add</ins>" in preview
+    assert "<del>note\njot down\n</del>" in preview  # a list as lines, not as JSON
+    op.refresh_from_db()
+    assert op.summary == "Other words"
+
+    done = admin_client.post(address, follow=True)
+    op.refresh_from_db()
+    assert (op.summary, op.keywords) == ("Add onto.task.add", [])
+    assert "Reverted in the draft: op onto.task.add changed." in done.content.decode()
+    again = admin_client.post(address).content.decode()
+    assert "was changed again later" in again
+    page = admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+    assert address not in page
+
+
+def test_entry_that_is_no_change_of_copy_cannot_be_reverted(admin_client: Client) -> None:
+    make_op()
+    publishing.publish_draft(note="Test", by="tests", at=timezone.now())
+    entry = AuditEntry.objects.get(kind="release")
+    address = reverse("admin:registry_change_revert", args=[entry.pk])
+
+    for page in (admin_client.get(address), admin_client.post(address)):
+        assert "This is not possible." in page.content.decode()
+    assert admin_client.get(reverse("admin:registry_change_revert", args=[0])).status_code == 404

@@ -41,7 +41,8 @@ def test_json_is_compared_line_by_line() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "pieces"),
     [
-        (None, ["a"], (DiffPiece("after", '[\n  "a"\n]\n'),)),
+        (None, [1], (DiffPiece("after", "[\n  1\n]\n"),)),
+        (None, ["a"], (DiffPiece("after", "a\n"),)),  # a list of texts is shown as lines
         ({"a": 1}, {}, (DiffPiece("before", '{\n  "a": 1\n}\n'),)),
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, ()),  # the order of members means nothing
     ],
