@@ -11,7 +11,7 @@ class WiringConfig(AppConfig):
 
     def ready(self) -> None:
         from config import wiring  # models can be imported only now
-        from core import second_factor
+        from core.sign_in import second_factor
 
         connection_created.connect(sqlite.wait_fairly_for_locks)
         second_factor.connect()

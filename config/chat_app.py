@@ -13,7 +13,7 @@ class ChatWiringConfig(AppConfig):
     label = "config_chat"
 
     def ready(self) -> None:
-        from core import second_factor  # models can be imported only now
+        from core.sign_in import second_factor  # models can be imported only now
 
         second_factor.connect()
         connection_created.connect(sqlite.wait_fairly_for_locks)

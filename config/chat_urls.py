@@ -9,7 +9,7 @@ async def alive(_: HttpRequest) -> HttpResponse:
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("chat/api/", include("chat.api.urls")),
-    path("chat/second-factor/", include("core.second_factor_urls")),
+    path("chat/second-factor/", include("core.sign_in.urls")),
     path("chat/", include("chat.pages.urls")),
     path("healthz", alive, name="healthz"),
 ]

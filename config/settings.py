@@ -66,7 +66,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
-    "core.second_factor.SecondFactorMiddleware",
+    "core.sign_in.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "gateway.sign_in.refusals.RefusalMiddleware",
 ]
@@ -132,8 +132,8 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 PASSWORD_HASHERS = [
-    "core.password_hashing.BoundedArgon2PasswordHasher",
-    "core.password_hashing.BoundedPBKDF2PasswordHasher",
+    "core.sign_in.password_hashing.BoundedArgon2PasswordHasher",
+    "core.sign_in.password_hashing.BoundedPBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -144,16 +144,16 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "admin:login"
 LOGIN_REDIRECT_URL = "admin:index"
 
-# Second factors and the list of sessions (core/second_factor.py).
+# Second factors and the list of sessions (core/sign_in/second_factor.py).
 GATEWAY_REQUIRE_SECOND_FACTOR = env.read_boolean("GATEWAY_REQUIRE_SECOND_FACTOR", default=PRODUCTION)
-ACCOUNT_ADAPTER = "core.second_factor_adapters.AccountAdapter"
+ACCOUNT_ADAPTER = "core.sign_in.adapters.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/second_factor_forms.py)
-MFA_ADAPTER = "core.second_factor_adapters.MFAAdapter"
+ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/sign_in/forms.py)
+MFA_ADAPTER = "core.sign_in.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_FORMS = {"reauthenticate": "core.second_factor_forms.CodeForm"}
+MFA_FORMS = {"reauthenticate": "core.sign_in.forms.CodeForm"}
 MFA_TOTP_TOLERANCE = 1  # codes before and after this one, for clocks that differ
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # http://localhost
 
@@ -245,9 +245,9 @@ REST_FRAMEWORK = {
 # prometheus_client reads the variable. config/wsgi.py sets it for servers; other processes need none.
 env.make_folder("PROMETHEUS_MULTIPROC_DIR")
 
-# Limits of wrong passwords (core/sign_in_throttle.py).
-AXES_HANDLER = "core.sign_in_throttle.SignInThrottle"
-AXES_USERNAME_CALLABLE = "core.sign_in_throttle.get_account"
+# Limits of wrong passwords (core/sign_in/throttle.py).
+AXES_HANDLER = "core.sign_in.throttle.SignInThrottle"
+AXES_USERNAME_CALLABLE = "core.sign_in.throttle.get_account"
 AXES_CLIENT_IP_CALLABLE = "core.client_address.get_axes_address"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_FAILURE_LIMIT = 1  # the handler counts the limits that are reached

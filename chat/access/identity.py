@@ -13,7 +13,7 @@ from django.middleware.csrf import CsrfViewMiddleware
 from chat.errors import ApiError
 from chat.gateway.client import Credentials
 from chat.models import Profile, validate_subject
-from core import second_factor
+from core.sign_in import second_factor
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from core.client_address import read_client_address
-from core.password_hashing import MAX_WAIT_SECONDS, PasswordHashingBusy
-from core.sign_in_throttle import SignInLocked
+from core.sign_in.password_hashing import MAX_WAIT_SECONDS, PasswordHashingBusy
+from core.sign_in.throttle import SignInLocked
 
 log = logging.getLogger(__name__)
 

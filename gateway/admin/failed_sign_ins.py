@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import pluralize
 
-from core import sign_in_throttle
 from core.admin import base
+from core.sign_in import throttle
 
 # Not "access attempt" as in axes, whose rows are failures only.
 AccessAttempt._meta.verbose_name, AccessAttempt._meta.verbose_name_plural = "failed sign-in", "failed sign-ins"
@@ -26,7 +26,7 @@ class FailedSignInAdmin(base.ReadOnlyMixin, base.ModelAdmin[AccessAttempt]):
 
     @admin.action(description="Unlock: forget these failures", permissions=["unlock"])
     def unlock(self, request: HttpRequest, queryset: QuerySet[AccessAttempt]) -> None:
-        count = sign_in_throttle.unlock(queryset, by=str(request.user))
+        count = throttle.unlock(queryset, by=str(request.user))
         self.message_user(request, f"Unlocked: {count} row{pluralize(count)} of failures forgotten.")
 
     def has_unlock_permission(self, request: HttpRequest) -> bool:
@@ -35,7 +35,7 @@ class FailedSignInAdmin(base.ReadOnlyMixin, base.ModelAdmin[AccessAttempt]):
     @admin.display(description="User", ordering="username")
     def account(self, attempt: AccessAttempt) -> str:
         """Return the user name. Names that no user has are not stored."""
-        return "No such user" if attempt.username.startswith(sign_in_throttle.UNKNOWN_USER) else str(attempt.username)
+        return "No such user" if attempt.username.startswith(throttle.UNKNOWN_USER) else str(attempt.username)
 
     @admin.display(description="Address", ordering="ip_address")
     def address(self, attempt: AccessAttempt) -> str:

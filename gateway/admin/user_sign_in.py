@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from core import user_sessions
 from core.admin import base
+from core.sign_in import user_sessions
 
 admin.site.unregister([Authenticator, EmailAddress, UserSession])  # shown with their users
 

@@ -8,7 +8,7 @@ from django.db.models import Model
 
 from core import encryption
 from core.encryption import DecryptionFailed
-from core.second_factor_adapters import reencrypt_authenticator
+from core.sign_in.adapters import reencrypt_authenticator
 from gateway.credentials.connection_secrets import REFERENCE
 from gateway.models import ConnectionSecret, SignIn, UserGrant
 

@@ -12,7 +12,7 @@ from django.db.models import Model, QuerySet
 from oauth2_provider.models import clear_expired
 
 from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
-from core.sign_in_throttle import KNOWN_ADDRESS_AGE
+from core.sign_in.throttle import KNOWN_ADDRESS_AGE
 from gateway.models import Batch, IdempotencyRecord, SignIn, StoredFile, UsedConfirmation
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ import pytest
 from django.contrib.admin import site
 from playwright.sync_api import Browser
 
-from core.sign_in_throttle import PAIR_LIMIT
+from core.sign_in.throttle import PAIR_LIMIT
 from tests.browser.conftest import SharedServer
 from tests.support import browser_users, role_matrix
 from tests.support.browser_users import DESKTOP, PHONE, BrowserUser

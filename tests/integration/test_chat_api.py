@@ -27,7 +27,8 @@ from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
 from chat.turns import turn_runner
-from core import cursors, http, second_factor
+from core import cursors, http
+from core.sign_in import second_factor
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call

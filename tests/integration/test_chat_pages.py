@@ -16,8 +16,8 @@ from django.urls import clear_url_caches
 
 from chat.models import Conversation, Message, Profile, ToolCall
 from config import csp
-from core import password_hashing, second_factor
-from core.sign_in_throttle import PAIR_LIMIT
+from core.sign_in import password_hashing, second_factor
+from core.sign_in.throttle import PAIR_LIMIT
 from tests.support.totp import build_code
 
 pytestmark = pytest.mark.django_db

@@ -15,8 +15,8 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 
 from analytics.models import AuditEntry
-from core import second_factor
-from core.sign_in_throttle import PAIR_LIMIT
+from core.sign_in import second_factor
+from core.sign_in.throttle import PAIR_LIMIT
 from tests.support.admin_models import run_action
 from tests.support.totp import build_code
 

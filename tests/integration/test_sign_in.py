@@ -18,8 +18,8 @@ from django.db.models import Sum
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
-from core import password_hashing
-from core.sign_in_throttle import PAIR_LIMIT, UNKNOWN_USER
+from core.sign_in import password_hashing
+from core.sign_in.throttle import PAIR_LIMIT, UNKNOWN_USER
 from tests.support.admin_models import run_action
 from tests.support.concurrency import run_at_once
 
@@ -29,8 +29,8 @@ LOGIN = "/admin/login/"
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PASSWORD, WRONG = "a password of ana", "wrong"
 BOUNDED_HASHERS = [
-    "core.password_hashing.BoundedArgon2PasswordHasher",
-    "core.password_hashing.BoundedPBKDF2PasswordHasher",
+    "core.sign_in.password_hashing.BoundedArgon2PasswordHasher",
+    "core.sign_in.password_hashing.BoundedPBKDF2PasswordHasher",
 ]
 
 

@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core import user_sessions
+from core.sign_in import user_sessions
 
 
 class Command(BaseCommand):

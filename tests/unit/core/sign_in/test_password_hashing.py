@@ -12,8 +12,8 @@ import pytest
 from django.contrib.auth import hashers
 from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher
 
-from core import password_hashing
-from core.password_hashing import BoundedArgon2PasswordHasher, BoundedPBKDF2PasswordHasher, PasswordHashingBusy
+from core.sign_in import password_hashing
+from core.sign_in.password_hashing import BoundedArgon2PasswordHasher, BoundedPBKDF2PasswordHasher, PasswordHashingBusy
 from tests.support.servers.processes import eventually
 
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest
 
 from core.client_address import read_client_address
-from core.second_factor import is_pending
+from core.sign_in.second_factor import is_pending
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104 - of a server that listens on a socket without addresses
 

@@ -13,8 +13,8 @@ from django.contrib.auth.signals import user_logged_in
 from django.http import HttpRequest
 from django.test import RequestFactory
 
-from core import sign_in_throttle as throttle
-from core.sign_in_throttle import ACCOUNT_LIMIT, ADDRESS_LIMIT, PAIR_LIMIT, SignInLocked
+from core.sign_in import throttle
+from core.sign_in.throttle import ACCOUNT_LIMIT, ADDRESS_LIMIT, PAIR_LIMIT, SignInLocked
 from gateway.jobs import retention
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]

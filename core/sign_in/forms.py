@@ -6,7 +6,7 @@ from axes.handlers.proxy import AxesProxyHandler
 from django import forms
 from django.contrib.auth.models import User
 
-from core.sign_in_throttle import SignInLocked
+from core.sign_in.throttle import SignInLocked
 
 
 class CodeForm(ReauthenticateForm):  # type: ignore[misc]  # allauth has no type hints

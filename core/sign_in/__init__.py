@@ -1,0 +1,1 @@
+"""How people sign in: passwords, second factors, sessions, and limits of wrong ones."""
