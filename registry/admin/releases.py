@@ -15,6 +15,7 @@ from analytics.models import AuditEntry
 from core.admin import base
 from registry.admin import diff_page
 from registry.admin.compare_releases import CompareReleasesMixin
+from registry.admin.discard import DiscardMixin
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review import ReviewMixin
@@ -25,7 +26,9 @@ TIMELINE_LENGTH = 10  # activations shown above the list
 
 
 @admin.register(Release)
-class ReleaseAdmin(base.ReadOnlyMixin, ReviewMixin, CompareReleasesMixin, ReleasedOpMixin, AuditHistoryAdmin):
+class ReleaseAdmin(
+    base.ReadOnlyMixin, ReviewMixin, DiscardMixin, CompareReleasesMixin, ReleasedOpMixin, AuditHistoryAdmin
+):
     has_history = True
     empty = "No releases yet. Review the draft and publish it."
     list_display = ["title", "short_version", "state", "note", "op_count", "created_at", "created_by"]

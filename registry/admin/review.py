@@ -58,6 +58,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "change_counts": diff_page.format_change_counts(draft_review.changes),
             "cost": _format_daily_cost(draft_review),
             "form": form,
+            "can_discard": draft_review.live is not None and diff_page.can_write_draft(request),
             "replay": None
             if draft_review.verdict.problems
             else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),

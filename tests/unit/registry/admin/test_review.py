@@ -5,13 +5,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Permission, User
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import Cohort, Flag, OpDaily, Subject
+from analytics.models import AuditEntry, Cohort, Flag, OpDaily, Subject
 from analytics.rollout.flags import FlagKey
 from registry.admin import diff_page
 from registry.drafts import change_tracking
@@ -350,3 +350,61 @@ def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: C
     shown = open_review(admin_client).context["review"]
 
     assert (shown.before, shown.after) == ({}, {})  # the template's context outlives the page
+
+
+def discard(client: Client, kind: str, name: str) -> str:
+    response = client.post(reverse("admin:registry_release_discard"), {"kind": kind, "name": name}, follow=True)
+    assert response.status_code == 200
+    return read_page_text(response)
+
+
+def test_change_of_one_entry_is_discarded(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    change_op(op, summary="Something else", timeout_ms=9_000)
+    change_op(Group.objects.get(path="onto"), summary="All of it")
+    assert f"Discard the change of {op.op}" in read_page_text(open_review(admin_client))
+
+    page = discard(admin_client, "op", op.op)
+
+    assert f"{op.op} is as in the live release again." in page
+    assert [change.name for change in open_review(admin_client).context["review"].changes] == ["onto"]
+    entry = AuditEntry.objects.filter(kind="op").order_by("-pk")[0]
+    assert (entry.by, entry.note) == ("admin", "Discarded: as in the live release again")
+    assert f"{op.op} is as in the live release already." in discard(admin_client, "op", op.op)
+
+
+def test_added_op_is_discarded_unless_it_is_shipped(admin_client: Client, published: Release) -> None:
+    own, shipped = make_op("onto.task.copy", tool_name="copy_task"), make_op("onto.task.undo", tool_name="undo_task")
+    Op.objects.filter(pk=shipped.pk).update(shipped={})
+
+    discard(admin_client, "op", own.op)
+    refused = discard(admin_client, "op", shipped.op)
+
+    assert "Not discarded. onto.task.undo is shipped" in refused
+    assert set(Op.objects.values_list("op", flat=True)) >= {"onto.task.undo"}
+    assert not Op.objects.filter(op="onto.task.copy").exists()
+
+
+def test_removed_op_comes_back(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    name = op.op
+    op.delete()
+
+    discard(admin_client, "op", name)
+
+    assert open_review(admin_client).context["review"].changes == []
+
+
+def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client: Client, published: Release) -> None:
+    url = reverse("admin:registry_release_discard")
+
+    assert admin_client.get(url).status_code == 405
+    assert admin_client.post(url, {"kind": "nonsense", "name": "x"}).status_code == 404
+
+    reader = User.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "view_group", "view_promptsection"]))
+    client.force_login(reader)
+    change_op(Op.objects.get(), summary="Something else")
+
+    assert client.post(url, {"kind": "op", "name": Op.objects.get().op}).status_code == 403
+    assert "Discard the change" not in read_page_text(open_review(client))
