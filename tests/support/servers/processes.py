@@ -1,6 +1,7 @@
 """Real server processes, started as by `make run` and stopped completely."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,9 +20,14 @@ from django.conf import settings
 
 T = TypeVar("T")
 
+_ports = count(random.randrange(10_000))  # another start in each run, as several may run on a machine
+
 STARTS_WITHIN = 120.0  # seconds; each process needs two of CPU time, which a busy machine is slow to give
 STOPS_WITHIN = 40.0  # seconds; production gives a worker 25 seconds to finish
 WORKERS = 2
+PORTS = range(20_000, 32_000)
+PORT_SHARES = 8
+PORTS_EACH = len(PORTS) // PORT_SHARES
 # Options of clients: without them each client reads all CA certificates, which takes 25 ms.
 PLAIN_HTTP: dict[str, Any] = {"trust_env": False, "verify": False}
 
@@ -48,14 +55,18 @@ def _is_over(pid: int) -> bool:
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on. Nobody listens on the next one either: `make run` takes both."""
+    """Return a loopback port that nobody listens on. Nobody listens on the next one either: `make run` takes both.
+
+    The system gives ports of this range to no outgoing connection, and each test worker has a share of its own: until
+    the server listens, nobody else takes the port.
+    """
+    share = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % PORT_SHARES
     while True:
-        with socket.socket() as probe, socket.socket() as next_probe:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-            with suppress(OSError, OverflowError):
-                next_probe.bind(("127.0.0.1", port + 1))
-                return port
+        port = PORTS.start + share * PORTS_EACH + 2 * next(_ports) % PORTS_EACH
+        with suppress(OSError), socket.socket() as probe, socket.socket() as next_probe:
+            probe.bind(("127.0.0.1", port))
+            next_probe.bind(("127.0.0.1", port + 1))
+            return port
 
 
 class Process:
