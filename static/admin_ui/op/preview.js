@@ -223,7 +223,9 @@
     const part = visible?.querySelector(`[data-shows="${CSS.escape(edited)}"]`);
     if (!part) return;
     part.classList.add("is-edited");
-    visible.scrollTop = Math.max(0, part.offsetTop - visible.offsetTop - 48); // not scrollIntoView: it moves the page, too
+    const top = part.offsetTop - visible.offsetTop;
+    const isSeen = top >= visible.scrollTop && top + part.offsetHeight <= visible.scrollTop + visible.clientHeight;
+    if (!isSeen) visible.scrollTop = Math.max(0, top - 48); // not scrollIntoView: it moves the page, too
   }
 
   /* ---------------------------------------------------------------------------------------------------------------- */
