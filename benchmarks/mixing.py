@@ -19,7 +19,7 @@ from django.db.models.functions import Concat
 from django.utils import timezone
 
 from registry.models import ROOT, Group, Op, get_parent_path
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing
 
 READERS = 4
 REQUESTS_PER_CONNECTION = 50  # requests per connection; a connection stays with one worker
@@ -71,7 +71,7 @@ class _EditionPublisher:
         self._activate(self._order[-2])
 
     def _activate(self, version: str) -> None:
-        publishing.activate_release(version=version, note="Benchmark", by=ACTOR, at=timezone.now())
+        lifecycle.activate_release(version=version, note="Benchmark", by=ACTOR, at=timezone.now())
 
 
 def check_release_mixing(url: str, headers: dict[str, str], seconds: float) -> MixingResult:

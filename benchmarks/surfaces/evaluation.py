@@ -22,7 +22,7 @@ from benchmarks.surfaces.report import Evaluation
 from benchmarks.surfaces.sessions import SessionResult, SessionRunner
 from benchmarks.surfaces.workspaces import WorkspaceTemplate
 from core import llm
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 MILLION = 1_000_000
 INTERRUPTED = "interrupted by Ctrl-C."
@@ -41,7 +41,7 @@ def run_evaluation(plan: EvaluationPlan) -> int:
     sessions: list[SessionResult] = []
     with environment.serve_gateway(key):
         stopped = _run_jobs(plan, tasks, runner, sessions, prices)
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     evaluation = Evaluation(
         plan=plan,
         model=get_model_name(plan.model),

@@ -19,7 +19,7 @@ from analytics.reports.totals import Totals
 from analytics.rollout.flags import Surface
 from registry.admin import diff_page
 from registry.models import Activation, Agent, Group, Op, Pin, Release, Switch
-from registry.releases import publishing, unpublished
+from registry.releases import stored_releases, unpublished
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 MAX_NAMED_OPS = 5  # unpublished ops
@@ -94,11 +94,11 @@ def _summarize_live_release() -> dict[str, Any]:
     `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
-    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*publishing.LARGE_COLUMNS)
+    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*stored_releases.LARGE_COLUMNS)
     activation = rows.annotate(is_again=Exists(earlier)).first()
     try:
-        before: Release | None = publishing.get_previous_release()
-    except publishing.UnknownRelease:
+        before: Release | None = stored_releases.get_previous_release()
+    except stored_releases.UnknownRelease:
         before = None
     return {"activation": activation, "before": before}
 

@@ -17,7 +17,7 @@ from gateway.models import Scope
 from gateway.request_context import Caller
 from registry.catalog import builder, model
 from registry.models import Activation, Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 
 def list_releases(page: PageRequest) -> Mapping[str, Any]:
@@ -35,7 +35,7 @@ def get_release(version: str, caller: Caller) -> dict[str, Any]:
     if release is None:
         message = "This release does not exist. GET /api/v1/releases lists all releases."
         raise NotFoundError(message, reason="unknown_release")
-    catalog = builder.build_catalog(version, publishing.load_content(release), release.tokens)
+    catalog = builder.build_catalog(version, stored_releases.load_content(release), release.tokens)
     visible = (op for path, op in sorted(catalog.ops.items()) if caller.key.visibility.allows(op))
     return {**_serialize_release(release), "ops": [_serialize_op(op, catalog.tokens) for op in visible]}
 

@@ -14,7 +14,7 @@ from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from gateway.demo import earlier_copy, turns
 from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 DAYS = 28
 TURNS_PER_DAY = 140  # per weekday; a third of that at the weekend
@@ -58,7 +58,7 @@ def list_cohorts(at: datetime) -> Iterator[tuple[DemoVariant, list[str]]]:
 
 def _build_variants(at: datetime) -> list[DemoVariant]:
     """Return the default and two cohorts on two releases; the later release performs better."""
-    live_release = publishing.get_live_release()
+    live_release = stored_releases.get_live_release()
     live = live_release.version if live_release else ""
     earlier = earlier_copy.get_or_create_release(live_release, at).version if live_release else ""
     return [

@@ -8,7 +8,7 @@ from typing import Any
 
 from core import canonical_json
 from registry.models import Release
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 
 AGE = timedelta(days=35)  # before the demo activity begins
 BY = "load_demo"
@@ -31,7 +31,7 @@ EARLIER_FIELDS: dict[str, dict[str, Any]] = {
 
 def get_or_create_release(live: Release, at: datetime) -> Release:
     """Return the earlier release of what is live now."""
-    content = publishing.load_content(live)
+    content = stored_releases.load_content(live)
     content["ops"] = [op | EARLIER_FIELDS.get(op["op"], {}) for op in content["ops"]]
     frozen = canonical_json.dumps(content)
     release, _ = Release.objects.get_or_create(

@@ -12,7 +12,7 @@ from core.admin import base
 from registry.admin import diff_page
 from registry.admin.forms import CompareForm
 from registry.models import Release
-from registry.releases import help_diff, publishing
+from registry.releases import help_diff, stored_releases
 from registry.snapshot import diff, snapshot
 
 
@@ -30,7 +30,7 @@ class CompareReleasesMixin(base.ModelAdmin[Release]):
         """
         if not self.has_view_permission(request):
             raise PermissionDenied
-        live = publishing.get_live_release()
+        live = stored_releases.get_live_release()
         form = CompareForm(request.GET if "after" in request.GET else {"before": live and live.pk, "after": ""})
         context: dict[str, Any] = {"title": "Compare", "form": form}
         if form.is_valid():
@@ -46,4 +46,4 @@ class CompareReleasesMixin(base.ModelAdmin[Release]):
 
 def _load_content(release: Release | None) -> dict[str, Any]:
     """Return the content of a release, or of the draft if there is no release."""
-    return publishing.load_content(release) if release else snapshot.snapshot_draft()
+    return stored_releases.load_content(release) if release else snapshot.snapshot_draft()

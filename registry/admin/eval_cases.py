@@ -25,7 +25,7 @@ from registry.evals.run import EvalRun
 from registry.files import case_files, uploads, yaml_format
 from registry.models import EvalCase, Release, get_parent_path
 from registry.models.eval_case import MAX_REQUEST_LENGTH
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 LISTS = {"also_accepted": 200, "tags": 60}  # fields edited as one text per line, and the longest line
 
@@ -122,7 +122,7 @@ class EvalCaseAdmin(AuditedAdmin):
         """Run the active cases on the draft or a release, compared with another one: the live one by default."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        live = publishing.get_live_release()
+        live = stored_releases.get_live_release()
         form = CompareEvalsForm(request.GET if "after" in request.GET else {"after": "", "before": live})
         cases = evaluation.list_active_cases()
         context: dict[str, Any] = {"title": "Evals", "form": form, "case_count": len(cases)}

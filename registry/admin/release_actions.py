@@ -20,7 +20,7 @@ from registry.admin import diff_page
 from registry.admin.forms import MakeLiveForm, NameForm, RestoreForm, WithdrawForm
 from registry.drafts import draft
 from registry.models import Release
-from registry.releases import help_diff, publishing, restore
+from registry.releases import help_diff, lifecycle, restore, stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
 
@@ -82,11 +82,13 @@ class MakeLiveAction(ReleaseAction):
         return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
 
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
-        live = publishing.get_live_release()
-        return _build_effect(publishing.load_content(live), publishing.load_content(release)) if live else None
+        live = stored_releases.get_live_release()
+        return (
+            _build_effect(stored_releases.load_content(live), stored_releases.load_content(release)) if live else None
+        )
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        publishing.activate_release(version=release.version, note=data["note"], by=by, at=at)
+        lifecycle.activate_release(version=release.version, note=data["note"], by=by, at=at)
         return f"Release {release} is live."
 
 
@@ -108,7 +110,7 @@ class WithdrawAction(ReleaseAction):
         return "This release is live. Make another release live first." if is_live else ""
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        publishing.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
+        lifecycle.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
         return f"Release {release} is withdrawn and no longer served."
 
 
@@ -122,7 +124,7 @@ class RestoreAction(ReleaseAction):
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
         draft_content = snapshot.snapshot_draft()
         if not op:
-            return _build_effect(draft_content, publishing.load_content(release))
+            return _build_effect(draft_content, stored_releases.load_content(release))
         op_snapshot = restore.build_op_snapshot(release, op)
         return ReleaseActionEffect(
             draft_content,
@@ -150,14 +152,14 @@ class NameAction(ReleaseAction):
         return {"name": release.name, "labels": release.labels}
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
-        publishing.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
+        lifecycle.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
         return f"Release {release} is named {release.short_name}."
 
 
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
 
 REFUSAL_ERRORS = (
-    *(publishing.AlreadyLive, publishing.AlreadyWithdrawn, publishing.ReleaseStillLive),
+    *(lifecycle.AlreadyLive, lifecycle.AlreadyWithdrawn, lifecycle.ReleaseStillLive),
     *(draft.NothingToChange, draft.DraftRefused, draft.DraftChanged),
 )
 

@@ -15,7 +15,7 @@ from registry.catalog import builder
 from registry.drafts import draft
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
-from registry.releases import help_diff, publishing
+from registry.releases import help_diff, stored_releases
 from registry.snapshot import diff
 from registry.snapshot.diff import Kind
 
@@ -32,7 +32,7 @@ class ReleasedOpMixin(ReleaseActionsMixin):
         if not self.has_view_permission(request):
             raise PermissionDenied
         release, op = diff_page.get_release_or_404(version), request.GET.get("op", "")
-        content = publishing.load_content(release)
+        content = stored_releases.load_content(release)
         entry = diff.index_entries(content, Kind.OP).get(op)
         if entry is None:
             raise Http404(f"Release {release} has no op {op[:200]}.")

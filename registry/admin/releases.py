@@ -20,7 +20,7 @@ from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review import ReviewMixin
 from registry.models import Activation, Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 TIMELINE_LENGTH = 10  # activations shown above the list
 
@@ -93,7 +93,7 @@ class ReleaseAdmin(
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show the release history above the list."""
-        latest = query_timeline().select_related("release").defer(*publishing.LARGE_COLUMNS)[:TIMELINE_LENGTH]
+        latest = query_timeline().select_related("release").defer(*stored_releases.LARGE_COLUMNS)[:TIMELINE_LENGTH]
         context = {"timeline": latest, "may_publish": self.has_publish_permission(request)}
         return super().changelist_view(request, context | (extra_context or {}))
 
@@ -138,7 +138,7 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     search_fields = ["release__version", "note", "lost_because", "activated_by"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
-        return query_timeline().select_related("release").defer(*publishing.LARGE_COLUMNS)
+        return query_timeline().select_related("release").defer(*stored_releases.LARGE_COLUMNS)
 
     @admin.display(description="Live for")
     def live_for(self, activation: Any) -> str:

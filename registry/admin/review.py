@@ -19,7 +19,7 @@ from registry.admin import diff_page, eval_results
 from registry.admin.forms import PublishForm
 from registry.drafts import draft
 from registry.models import Release
-from registry.releases import publishing, recorded_calls, review
+from registry.releases import lifecycle, publishing, recorded_calls, review
 
 REVIEWED_MODELS = ("op", "group", "promptsection")
 
@@ -96,13 +96,13 @@ class ReviewMixin(base.ModelAdmin[Release]):
                 accepted_loss=data.get("lost_because", ""),
                 seen=draft_review.version,
             )
-        except publishing.AlreadyLive:
+        except lifecycle.AlreadyLive:
             form.add_error(None, "Nothing to publish. Your draft matches the live release.")
         except (
             publishing.NotPublishable,
             publishing.ReasonMissing,
             publishing.LossReasonMissing,
-            publishing.AlreadyWithdrawn,
+            lifecycle.AlreadyWithdrawn,
             draft.DraftChanged,
         ) as error:
             form.add_error(None, str(error))

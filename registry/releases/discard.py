@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from registry.drafts import draft
-from registry.releases import publishing
+from registry.releases import stored_releases
 from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import CopyChange, index_entries
 
@@ -17,8 +17,8 @@ def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChang
 
     Raises NotDiscardable, draft.NothingToChange and draft.DraftRefused.
     """
-    live = publishing.get_live_release()
-    entry = index_entries(publishing.load_content(live), kind).get(name) if live else None
+    live = stored_releases.get_live_release()
+    entry = index_entries(stored_releases.load_content(live), kind).get(name) if live else None
     row = draft.get_row(kind, name)
     if entry is None and row is not None and row.shipped is not None:
         raise NotDiscardable(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")

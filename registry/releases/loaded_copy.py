@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 
 
 def has_unpublished_edits() -> bool:
     """Return whether the draft differs from the live release. Not so before the first release."""
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     return live is not None and publishing.compute_draft_version() != live.version
 
 
@@ -17,6 +17,6 @@ def publish_loaded_copy(*, had_edits: bool, note: str, by: str, at: datetime) ->
         return "Not published: the draft has unpublished edits. Review them first."
     try:
         release = publishing.publish_draft(note=note, by=by, at=at, accepted=note, accepted_loss=note)
-    except publishing.AlreadyLive:
+    except lifecycle.AlreadyLive:
         return "The live release is up to date."
     return f"Release {release.version[:12]} with {release.op_count} ops is live."

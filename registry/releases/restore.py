@@ -5,7 +5,7 @@ from typing import Any
 
 from registry.drafts import draft
 from registry.models import ROOT, Release, get_parent_path
-from registry.releases import publishing
+from registry.releases import stored_releases
 from registry.snapshot import diff
 from registry.snapshot.diff import CopyChange, Kind
 
@@ -20,7 +20,7 @@ def restore_release(release: Release, *, by: str, at: datetime, seen: str = "") 
     A shipped op that this removes comes back with the next upgrade. `seen` is the version of the draft that the user
     reviewed. Raises draft.NothingToChange, draft.DraftRefused, draft.DraftChanged.
     """
-    content = publishing.load_content(release)
+    content = stored_releases.load_content(release)
     return draft.write_snapshot(content, whole=True, by=by, at=at, note=f"Restored release {release}", seen=seen)
 
 
@@ -35,7 +35,7 @@ def restore_op(release: Release, op: str, *, by: str, at: datetime, seen: str = 
 
 def build_op_snapshot(release: Release, op: str) -> dict[str, Any]:
     """Return a snapshot of one op of a release and of the parent groups that the draft lacks. Raises OpNotInRelease."""
-    content = publishing.load_content(release)
+    content = stored_releases.load_content(release)
     entry = diff.index_entries(content, Kind.OP).get(op)
     if entry is None:
         raise OpNotInRelease(f"Release {release} has no op {op}.")

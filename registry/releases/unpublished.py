@@ -15,7 +15,7 @@ from analytics.models import AuditEntry
 from core import canonical_json
 from registry.drafts import draft
 from registry.models import Activation, Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
@@ -84,7 +84,7 @@ def _hash_entry(entry: dict[str, Any]) -> str:
 @lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
 def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
     """Return the hash of each entry of a release."""
-    content = publishing.load_content(Release.objects.get(version=version))
+    content = stored_releases.load_content(Release.objects.get(version=version))
     return {
         kind: {name: canonical_json.digest(entry) for name, entry in diff.index_entries(content, kind).items()}
         for kind in COPY_KINDS

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from registry.models import Op
-from registry.releases import publishing
+from registry.releases import stored_releases
 from tests.support.browser_users import BrowserUser
 from tests.support.servers.processes import Server, eventually
 
@@ -37,7 +37,7 @@ def serves_summary(server: Server, summary: str) -> Callable[[], bool]:
 def test_copy_is_edited_checked_published_served_and_rolled_back(
     server: Server, log_in: Callable[[str], BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
-    first, before = publishing.get_live_release(), server.help(OP)
+    first, before = stored_releases.get_live_release(), server.help(OP)
     take_picture(log_in("admin"), "home")
 
     ed = log_in("editor")
@@ -70,7 +70,7 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     eventually(serves_summary(server, WRITTEN), within=5, what="serving it in every worker")
     after = server.help(OP)
     assert after.headers["ETag"] != before.headers["ETag"]
-    assert after.headers["Gateway-Release"] == publishing.get_live_release().version != first.version
+    assert after.headers["Gateway-Release"] == stored_releases.get_live_release().version != first.version
 
     admin = log_in("admin").page
     admin.goto("/admin/")

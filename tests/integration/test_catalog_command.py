@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from analytics.models import AuditEntry
 from registry.files import loader
 from registry.models import Activation, Group, Op, PromptSection
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from tests.support import catalog_fixture
 
@@ -70,7 +70,7 @@ def test_export_is_the_same_after_import_into_an_empty_database(
 def test_export_of_a_release_has_the_published_content(
     published_catalog: None, run_catalog: Any, tmp_path: Path
 ) -> None:
-    release = publishing.get_live_release()
+    release = stored_releases.get_live_release()
     run_catalog("export", str(tmp_path / "draft"))
     Op.objects.filter(op=PATH).update(summary="Later")
 
@@ -183,27 +183,27 @@ def test_csv_export_has_a_line_per_op_with_token_counts(
 
     assert len(rows) == Op.objects.count()
     assert rows[PATH]["summary"] == "'=HYPERLINK(1)"
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     assert rows["onto.task.get"]["tokens_full"] == str(live.tokens["onto.task.get"][1])
     assert run_catalog("export", "-", "--csv") == (tmp_path / "ops.csv").read_bytes().decode()
 
 
 def test_publish_and_rollback_print_the_live_release(published_catalog: None, run_catalog: Any) -> None:
-    first = publishing.get_live_release()
+    first = stored_releases.get_live_release()
     Op.objects.filter(op=PATH).update(summary="Other words")
 
     publish_output = run_catalog("publish", "--note", "Say it better", "--by", "ann")
-    second = publishing.get_live_release()
+    second = stored_releases.get_live_release()
     rollback_output = run_catalog("rollback")
 
     assert f"Release {second} with {second.op_count} ops is live." in publish_output
     assert f"Release {first} with" in rollback_output
-    assert publishing.get_live_release() == first
+    assert stored_releases.get_live_release() == first
     newest, before = Activation.objects.all()[:2]
     assert (newest.note, newest.activated_by) == ("Rolled back", getpass.getuser())
     assert (before.note, before.activated_by) == ("Say it better", "ann")
     run_catalog("rollback", second.version[:10])
-    assert publishing.get_live_release() == second
+    assert stored_releases.get_live_release() == second
     assert "Nothing to publish" in run_catalog("publish", "--note", "Again")
 
 
@@ -215,7 +215,7 @@ def test_rollback_refuses_invalid_versions(published_catalog: None, run_catalog:
     with pytest.raises(CommandError, match="at least 6 characters"):
         run_catalog("rollback", "f")
     with pytest.raises(CommandError, match="is already live"):
-        run_catalog("rollback", publishing.get_live_release().version)
+        run_catalog("rollback", stored_releases.get_live_release().version)
 
 
 def test_publish_names_the_invalid_field(published_catalog: None, run_catalog: Any) -> None:

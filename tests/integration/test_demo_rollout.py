@@ -12,7 +12,7 @@ from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
 from core import canonical_json
 from registry.models import Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +60,9 @@ def test_demo_activity_creates_cohorts_that_list_its_users(api: Api, admin_clien
     compared = {"before": earlier.version, "after": live.version}
     page = admin_client.get(reverse("admin:registry_release_compare"), compared).content.decode()
     assert "4 ops differ" in page
-    assert canonical_json.digest(publishing.load_content(earlier)) == earlier.version  # it can be served as any other
+    assert (
+        canonical_json.digest(stored_releases.load_content(earlier)) == earlier.version
+    )  # it can be served as any other
     for name, cohort in cohorts.items():
         cohort.full_clean()
         subjects = OperationEvent.objects.filter(cohort=name).values_list("subject", flat=True)

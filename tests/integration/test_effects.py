@@ -15,7 +15,7 @@ from analytics.rollout import bucketing, last_seen, rollout_cache
 from analytics.rollout.flags import FlagKey
 from registry.catalog import cache
 from registry.models import Op
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from tests.support.api import Api
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -113,7 +113,7 @@ def test_delete_action_shows_the_effect_of_all_cohorts(admin_client: HttpClient)
     surface, copy = (
         create_cohort(),
         create_cohort(
-            name="copy", flag_id=FlagKey.RELEASE, variant=publishing.get_live_release().version, percentage=100
+            name="copy", flag_id=FlagKey.RELEASE, variant=stored_releases.get_live_release().version, percentage=100
         ),
     )
     selected = {"action": "delete_selected", "_selected_action": [surface.pk, copy.pk]}
@@ -153,7 +153,7 @@ def test_flag_that_is_turned_off_shows_the_effect_on_users(admin_client: HttpCli
 
 
 def test_effect_of_another_release_counts_ops_with_different_copy(admin_client: HttpClient) -> None:
-    before = publishing.get_live_release().version
+    before = stored_releases.get_live_release().version
     Op.objects.filter(op__in=["onto.task.get", "onto.task.list"]).update(summary="Read it")
     Op.objects.filter(op="onto.task.delete").update(status="retired")
     publishing.publish_draft(note="Next", by="tests", at=timezone.now(), accepted="Tested")

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry.catalog import cache
 from registry.models import PromptSection, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.api import Api
 
 PURPOSE = {"prompt": "overview", "name": "purpose"}
@@ -46,7 +46,7 @@ def test_unknown_section_error_lists_the_sections(api: Api) -> None:
 
 
 def test_edited_section_is_served_after_publishing_until_rollback(api: Api) -> None:
-    before, first = read_purpose(api), publishing.get_live_release()
+    before, first = read_purpose(api), stored_releases.get_live_release()
     assert first is not None
     PromptSection.objects.filter(**PURPOSE).update(text="Edited.")
     assert read_purpose(api) == before  # the draft is not served
@@ -55,7 +55,7 @@ def test_edited_section_is_served_after_publishing_until_rollback(api: Api) -> N
     assert read_purpose(api) == "Edited."
     assert second.version != first.version
 
-    publishing.activate_release(version=first.version, note="Back", by="tests", at=timezone.now())
+    lifecycle.activate_release(version=first.version, note="Back", by="tests", at=timezone.now())
     cache.refresh_live()
     assert read_purpose(api) == before
 

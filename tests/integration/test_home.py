@@ -14,7 +14,7 @@ from analytics.models import Cohort, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
 from registry.drafts import change_tracking, switch_service
 from registry.models import Activation, Op
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.api import Api
 
 
@@ -39,7 +39,7 @@ def test_home_shows_that_nothing_needs_attention(api: Api, admin_client: HttpCli
     page = read_home(admin_client)
 
     assert "Nothing to publish." in page
-    assert str(publishing.get_live_release()) in page
+    assert str(stored_releases.get_live_release()) in page
     assert "No earlier release to roll back to." in page
     assert "No calls yet." in page
     assert "Nothing is switched off." in page
@@ -56,7 +56,7 @@ def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: Ht
 
 
 def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_client: HttpClient) -> None:
-    first = publishing.get_live_release()
+    first = stored_releases.get_live_release()
     assert first is not None
     change_op("onto.task.get", summary="Get one task, whole")
     second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
@@ -74,13 +74,13 @@ def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_cl
 
 
 def test_home_offers_no_rollback_to_the_release_just_rolled_back(api: Api, admin_client: HttpClient) -> None:
-    first = publishing.get_live_release()
+    first = stored_releases.get_live_release()
     assert first is not None
     change_op("onto.task.get", summary="Get one task, whole")
     second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now())
     assert f"Roll back to {first.short_name}" in read_home(admin_client)
 
-    publishing.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
+    lifecycle.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
 
     page = read_home(admin_client)
     assert "Roll back to" not in page

@@ -16,7 +16,7 @@ from gateway.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUB
 from registry.catalog import cache
 from registry.help import token_budget
 from registry.models import Connection, Group, Op
-from registry.releases import publishing
+from registry.releases import stored_releases
 from tests.support import any_upstream
 from tests.support.api import Api, assert_refused
 from tests.support.openapi_documents import build_document
@@ -85,7 +85,7 @@ def test_imported_op_is_reachable_from_the_root_of_help(api: Api, import_tools: 
 def test_import_accepts_its_warnings_with_its_note_as_the_reason(db: None, import_tools: Callable[..., str]) -> None:
     import_tools([build_tool("wait", "Wait.", properties={"delay": {"type": "number"}})], publish=True)
 
-    release = publishing.get_live_release()
+    release = stored_releases.get_live_release()
     assert release is not None
     assert release.accepted_because == "Import of weather.json into weather"
     assert [warning["rule"] for warning in release.accepted_warnings] == ["number_without_unit"]
@@ -138,7 +138,7 @@ def test_import_is_not_published_before_its_ops_have_a_connection(
     assert "Cannot run: no connection is set." in lines[0]
     assert (len(lines), lines[-1]) == (11, "… 5 more (--verbosity 2 lists all)")
     assert Op.objects.filter(source="weather").count() == 15
-    assert publishing.get_live_release().version == live_catalog.version
+    assert stored_releases.get_live_release().version == live_catalog.version
 
 
 def test_import_writes_a_map_from_paths_to_upstream_names(
@@ -290,7 +290,7 @@ def test_published_import_names_the_warnings_that_it_accepted(import_pets: Calla
 
     output = import_pets(publish=True)
 
-    release = publishing.get_live_release()
+    release = stored_releases.get_live_release()
     assert release is not None
     page = reverse("admin:registry_release_change", args=[release.version])
     warning = "The checks have 1 warning, accepted with the note of the import: 1 × number_without_unit."

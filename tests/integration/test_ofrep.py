@@ -13,7 +13,7 @@ from gateway.clients import api_keys
 from gateway.models import Client, Scope
 from registry.catalog import cache
 from registry.models import Op
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 
 pytestmark = pytest.mark.django_db
 
@@ -131,13 +131,13 @@ def test_bulk_evaluation_has_an_etag(client: HttpClient, headers: dict[str, str]
 def test_release_flag_falls_back_to_live_when_the_release_is_withdrawn(
     client: HttpClient, headers: dict[str, str], live_catalog: Any
 ) -> None:
-    pinned = publishing.get_live_release().version
+    pinned = stored_releases.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary="Read one task")
     publishing.publish_draft(note="Next", by="tests", at=timezone.now())
     make_cohort("copy-a", FlagKey.RELEASE, variant=pinned)
     assert evaluate_flag(client, headers, FlagKey.RELEASE)[1]["value"] == pinned
 
-    publishing.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
+    lifecycle.withdraw_release(version=pinned, reason="Wrong", by="tests", at=timezone.now())
     cache.drop_withdrawn()
 
     assert evaluate_flag(client, headers, FlagKey.RELEASE)[1] == {

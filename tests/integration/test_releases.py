@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from registry.catalog import cache
 from registry.models import Op, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.api import Api, assert_refused
 
 pytestmark = pytest.mark.both_databases
@@ -37,10 +37,10 @@ def read_all_pages(api: Api, limit: int) -> list[list[dict[str, Any]]]:
 
 
 def test_releases_are_listed_newest_first(api: Api) -> None:
-    shipped = publishing.get_live_release()
+    shipped = stored_releases.get_live_release()
     first, second = publish_edition(1), publish_edition(4)
-    publishing.activate_release(version=first.version, note="Back", by="bob", at=AT)
-    publishing.withdraw_release(version=second.version, reason="Wrong priority", by="bob", at=AT)
+    lifecycle.activate_release(version=first.version, note="Back", by="bob", at=AT)
+    lifecycle.withdraw_release(version=second.version, reason="Wrong priority", by="bob", at=AT)
 
     response = api.get("releases").json()
 
@@ -126,7 +126,7 @@ def test_release_lists_its_ops_with_token_counts(api: Api) -> None:
 
 
 def test_release_lists_only_ops_that_the_client_may_use(api: Api, make_api: Any) -> None:
-    version = publishing.get_live_release().version
+    version = stored_releases.get_live_release().version
 
     details = make_api(op_patterns=["util.*"]).get(f"releases/{version}").json()
 
@@ -139,11 +139,11 @@ def test_unknown_release_is_not_found(api: Api, version: str) -> None:
 
 
 def test_release_is_found_by_its_full_version_only(api: Api) -> None:
-    assert_refused(api.get(f"releases/{publishing.get_live_release().version[:12]}"), 404, "unknown_release")
+    assert_refused(api.get(f"releases/{stored_releases.get_live_release().version[:12]}"), 404, "unknown_release")
 
 
 def test_releases_are_listed_when_none_is_live(api: Api) -> None:
-    version = publishing.get_live_release().version
+    version = stored_releases.get_live_release().version
     Release.objects.get().activations.all().delete()
     cache.refresh_live()
 
@@ -156,7 +156,7 @@ def test_releases_are_listed_when_none_is_live(api: Api) -> None:
 def test_release_responses_match_the_document(api: Api, path: str, component: str) -> None:
     other = publish_edition(1)
     publish_edition(2)
-    publishing.withdraw_release(version=other.version, reason="Wrong", by="bob", at=AT)
+    lifecycle.withdraw_release(version=other.version, reason="Wrong", by="bob", at=AT)
     components = api.http.get("/api/schema").json()["components"]
     validator = jsonschema_rs.Draft202012Validator(
         {"$ref": f"#/components/schemas/{component}", "components": components}

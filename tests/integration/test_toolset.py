@@ -24,7 +24,7 @@ from gateway.routing import release_routing
 from gateway.toolset import rendering
 from registry.catalog import cache
 from registry.models import Op, PromptSection
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
@@ -63,7 +63,7 @@ def request_toolset(api: Api, body: dict[str, Any] | None = None, **headers: str
 
 def publish_next(summary: str = "Read one task") -> tuple[str, str]:
     """Publish a release with another summary. Returns the previous and the new version."""
-    before = publishing.get_live_release().version
+    before = stored_releases.get_live_release().version
     Op.objects.filter(op="onto.task.get").update(summary=summary)
     after = publishing.publish_draft(note="Next", by="tests", at=timezone.now()).version
     cache.refresh_live()
@@ -234,7 +234,7 @@ def test_toolset_id_is_refused_when_expired_or_its_release_is_withdrawn(api: Api
 
     id = request_toolset(api)["id"]
     before, _ = publish_next()
-    publishing.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    lifecycle.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
     cache.drop_withdrawn()
 
     assert_refused(api.post("exec", {"op": "onto.task.list"}, Gateway_Toolset=id), 400, "toolset_withdrawn")
@@ -245,7 +245,7 @@ def test_cohort_of_a_withdrawn_release_gets_the_live_one_without_a_query(
 ) -> None:
     before, after = publish_next()
     create_cohort("copy-a", FlagKey.RELEASE, variant=before)
-    publishing.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
+    lifecycle.withdraw_release(version=before, reason="Wrong", by="tests", at=timezone.now())
     poller.refresh()
     api.post("help", {"path": "onto.task.get"})
 

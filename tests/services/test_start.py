@@ -25,7 +25,7 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from gateway.models import ApiKey, Scope
 from registry.models import Activation, Op
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers import checkouts, stores
 from tests.support.servers.chat import ChatServer
@@ -292,7 +292,7 @@ def test_start_publishes_the_shipped_catalog_and_keeps_what_admins_did(
 ) -> None:
     shipped = stopped_checkout.folder / "registry" / "shipped" / "groups.yaml"
     with connect(stopped_checkout):
-        first = publishing.get_live_release()
+        first = stored_releases.get_live_release()
 
     shipped.write_text(shipped.read_text().replace("Lookups that change nothing", "Newly shipped"))
     with stopped_checkout.running() as server:  # nobody has edited anything: what is shipped goes live

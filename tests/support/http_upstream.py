@@ -12,7 +12,7 @@ from core.http import client
 from registry.catalog import cache, connections
 from registry.files import loader
 from registry.models import Connection
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing
 from tests.support.http_servers import ResponseBytes, Server, build_response
 from tests.support.op_entries import build_op_entry, build_schema
 
@@ -72,7 +72,7 @@ def publish_ops(*entries: dict[str, Any], base_url: str, **connection: Any) -> N
             "ops": [entry | {"connection": NAME, "needs_subject": False} for entry in entries],
         }
     )
-    with suppress(publishing.AlreadyLive):
+    with suppress(lifecycle.AlreadyLive):
         publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
     cache.refresh_live()
     connections.clear_connections()

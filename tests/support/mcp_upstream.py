@@ -38,7 +38,7 @@ from registry.catalog import cache, connections
 from registry.files import loader
 from registry.imports.mcp_server import digest_tool
 from registry.models import Connection, UpstreamDefinition
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing
 from tests.support.op_entries import build_op_entry
 from tests.support.servers.processes import free_port
 
@@ -202,7 +202,7 @@ def publish_tools(upstream: McpUpstream, **fields: Any) -> None:
     ]
     groups = [{"path": path, "summary": "Notes"} for path in ("notes", "notes.tool")]
     loader.load_into_draft({"format": 1, "groups": groups, "ops": ops})
-    with suppress(publishing.AlreadyLive):
+    with suppress(lifecycle.AlreadyLive):
         publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
     cache.refresh_live()
     connections.clear_connections()

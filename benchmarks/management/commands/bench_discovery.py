@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand
 from benchmarks import discovery, evals, figures
 from registry.catalog import cache
 from registry.models import Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 
 OTHER_TOOLS = 4_000
 
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, json: bool, **options: Any) -> None:
         catalog = cache.get_live_catalog()
-        content = publishing.load_content(Release.objects.get(version=catalog.version))
+        content = stored_releases.load_content(Release.objects.get(version=catalog.version))
         measured = [
             *discovery.measure_discovery(catalog),
             *discovery.measure_discovery(discovery.add_tools(content, OTHER_TOOLS), name="discovery.4k"),

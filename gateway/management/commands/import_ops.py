@@ -28,7 +28,7 @@ from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.import_source import ImportSource
 from registry.imports.run_import import ImportResult
 from registry.models import Connection, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing
 from registry.text.cleanup import escape_for_terminal
 
 OPENAPI, MCP = "openapi", "mcp"
@@ -105,7 +105,7 @@ class Command(BaseCommand):
             release = publishing.publish_draft(
                 note=note, by="import_ops", at=timezone.now(), accepted=note, accepted_loss=note
             )
-        except publishing.AlreadyLive:
+        except lifecycle.AlreadyLive:
             self.stdout.write("The live release is up to date.")
         except publishing.NotPublishable as error:
             problems = [escape_for_terminal(str(problem)) for problem in error.problems]

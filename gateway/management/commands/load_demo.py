@@ -14,7 +14,7 @@ from gateway.demo import activity, rollout
 from gateway.demo.domains import load as domains
 from gateway.demo.domains.refusals import get_data_folder
 from gateway.demo.shop import load as example_shop
-from registry.releases import loaded_copy, publishing
+from registry.releases import loaded_copy, publishing, stored_releases
 from workspace import demo
 
 BY = "load_demo"
@@ -74,7 +74,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
 
     def _load_activity(self) -> None:
-        if publishing.get_live_release() is None:
+        if stored_releases.get_live_release() is None:
             raise CommandError(NOT_PUBLISHED)
         if cohort_names := rollout.create_comparison_cohorts(at=timezone.now()):
             self.stdout.write(f"Added the cohorts {' and '.join(cohort_names)} for the comparison report.")
@@ -86,7 +86,7 @@ class Command(BaseCommand):
 
     def _load_domains(self) -> None:
         had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
-        if publishing.get_live_release() is None:
+        if stored_releases.get_live_release() is None:
             raise CommandError(NOT_PUBLISHED)
         try:
             file_count, row_count = domains.create_files(), domains.create_rows(at)

@@ -11,7 +11,7 @@ from analytics import audit
 from analytics.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, text_diff, yaml_format
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from registry.snapshot import diff, snapshot
 from registry.text.cleanup import escape_for_terminal
 
@@ -74,10 +74,10 @@ class Command(BaseCommand):
             content = snapshot.snapshot_draft()
             return content, publishing.count_tokens(content)
         try:
-            release = publishing.find_release(version)
-        except publishing.UnknownRelease as error:
+            release = stored_releases.find_release(version)
+        except stored_releases.UnknownRelease as error:
             raise CommandError(str(error)) from None
-        return publishing.load_content(release), release.tokens
+        return stored_releases.load_content(release), release.tokens
 
     def _diff(self, options: dict[str, Any]) -> None:
         self._show_changes(options["folder"])
@@ -138,14 +138,14 @@ class Command(BaseCommand):
                 accepted=options["note"],
                 accepted_loss=options["loss_reason"],
             )
-        except publishing.AlreadyLive:
+        except lifecycle.AlreadyLive:
             self.stdout.write("Nothing to publish: the draft matches the live release.")
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         except publishing.LossReasonMissing as error:
             hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
             raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
-        except publishing.AlreadyWithdrawn as error:
+        except lifecycle.AlreadyWithdrawn as error:
             raise CommandError(str(error)) from None
         else:
             self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
@@ -153,14 +153,16 @@ class Command(BaseCommand):
     def _rollback(self, options: dict[str, Any]) -> None:
         try:
             release = (
-                publishing.find_release(options["version"]) if options["version"] else publishing.get_previous_release()
+                stored_releases.find_release(options["version"])
+                if options["version"]
+                else stored_releases.get_previous_release()
             )
-            publishing.activate_release(
+            lifecycle.activate_release(
                 version=release.version, note=options["note"], by=options["by"], at=timezone.now()
             )
-        except publishing.AlreadyLive:
+        except lifecycle.AlreadyLive:
             raise CommandError(f"Release {release} is already live.") from None
-        except (publishing.UnknownRelease, publishing.AlreadyWithdrawn) as error:
+        except (stored_releases.UnknownRelease, lifecycle.AlreadyWithdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
 

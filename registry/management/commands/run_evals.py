@@ -9,7 +9,7 @@ from registry.evals import comparison, evaluation
 from registry.evals.comparison import ComparedCase, EvalComparison
 from registry.evals.run import EvalRun
 from registry.models import EvalCase
-from registry.releases import publishing
+from registry.releases import stored_releases
 from registry.text.cleanup import escape_for_terminal
 
 DRAFT = "draft"
@@ -46,14 +46,14 @@ def _run_on(version: str, cases: list[EvalCase]) -> EvalRun:
     if version == DRAFT:
         return evaluation.run_on_draft(cases)
     try:
-        release = publishing.find_release(version)
-    except publishing.UnknownRelease as error:
+        release = stored_releases.find_release(version)
+    except stored_releases.UnknownRelease as error:
         raise CommandError(str(error), returncode=2) from None
     return evaluation.run_on_release(release, cases)
 
 
 def _run_on_live(cases: list[EvalCase]) -> EvalRun | None:
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     return evaluation.run_on_release(live, cases) if live else None
 
 

@@ -10,7 +10,7 @@ from registry.catalog.builder import build_catalog
 from registry.drafts import draft
 from registry.files import export, loader, yaml_format
 from registry.models import Agent, Group, Pin
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import Kind
 from tests.support.op_entries import build_content, build_op_entry
@@ -43,7 +43,7 @@ def test_files_to_draft_to_release_to_files_lose_nothing(tmp_path: Path) -> None
     loader.load_into_draft(yaml_format.read_folder(tmp_path))
     released = publishing.publish_draft(note="Test", by="tests", at=timezone.now())
 
-    files, sent = (export.to_files(content) for content in (publishing.load_content(released), CONTENT))
+    files, sent = (export.to_files(content) for content in (stored_releases.load_content(released), CONTENT))
 
     for name in ("groups.yaml", "agents.yaml", "pins.yaml"):
         assert files[name] == sent[name]

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from analytics.models import AuditEntry
 from registry.models import Activation, EvalCase, Op, Release
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from tests.support.admin_pages import get_registry_url, read_form
 from tests.support.copy_rows import make_op
 
@@ -88,7 +88,7 @@ def test_results_compare_the_draft_with_the_live_release(admin_client: Client, c
 
 
 def test_results_compare_any_two_releases(admin_client: Client, case: EvalCase, published: Release) -> None:
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     assert live is not None
 
     forward = open_page(admin_client, "evalcase_compare", after=live.pk, before=published.pk)
@@ -121,7 +121,7 @@ def test_the_review_asks_why_to_publish_a_loss(admin_client: Client, case: EvalC
     assert Activation.objects.get(is_live=True).lost_because == "Nobody calls."
     for name, args in (("activation_changelist", []), ("release_changelist", [])):
         assert "Nobody calls." in read_text(admin_client.get(reverse(f"admin:registry_{name}", args=args)))
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     assert live is not None
     assert "Nobody calls." in read_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
 

@@ -15,7 +15,7 @@ from analytics.models import AuditEntry
 from registry.admin import diff_page
 from registry.files import export
 from registry.models import Group, Op, Release
-from registry.releases import publishing
+from registry.releases import stored_releases
 from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
 
@@ -74,7 +74,7 @@ def test_import_shows_changes_before_it_writes_them(admin_client: Client, publis
     entries = AuditEntry.objects.exclude(kind="release")
     assert set(entries.filter(kind__in=["op", "group"]).values_list("by", "note")) == {("admin", "Import of files")}
     assert entries.get(action="imported").note == "Into the draft: 1 op and 1 group"
-    assert publishing.get_live_release() == published
+    assert stored_releases.get_live_release() == published
 
 
 @pytest.mark.parametrize(

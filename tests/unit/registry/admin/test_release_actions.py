@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
@@ -47,7 +47,7 @@ def test_older_release_is_made_live_after_one_confirmation(
     assert "This release replaces the live release within two seconds" in page
     assert "1 op." in page
     assert "Other</del>" in page
-    assert publishing.get_live_release() == newer
+    assert stored_releases.get_live_release() == newer
 
     page_text = read_page_text(submit_action(admin_client, "make_live", published, note="The words were better"))
 
@@ -89,7 +89,7 @@ def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Rel
         refused = read_page_text(admin_client.post(get_action_url(step, published), {"note": "x", "reason": "x"}))
         assert "This is not possible." in refused
         assert "It told lies" in refused
-    assert publishing.get_live_release() == newer
+    assert stored_releases.get_live_release() == newer
 
 
 def test_live_release_cannot_be_withdrawn(admin_client: Client, published: Release) -> None:
@@ -111,7 +111,7 @@ def test_restore_writes_a_whole_release_into_the_draft(
 
     assert f"Restored release {published} into the draft: 1 op." in page_text
     assert publishing.compute_draft_version() == published.version
-    assert publishing.get_live_release() == newer
+    assert stored_releases.get_live_release() == newer
     assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
     assert "The draft has this content already." in read_page_text(submit_action(admin_client, "restore", published))
 
@@ -158,5 +158,5 @@ def test_release_action_requires_its_permission(
     assert client.post(get_action_url(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
 
     assert f"../{step.url_path}/" not in shown
-    assert publishing.get_live_release() == newer
+    assert stored_releases.get_live_release() == newer
     assert publishing.compute_draft_version() == newer.version

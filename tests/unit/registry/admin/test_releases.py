@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from registry.admin import diff_page
 from registry.models import Activation, Op, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
@@ -33,7 +33,7 @@ def newer(published: Release) -> Release:
 
 def test_release_list_shows_state_and_last_note(admin_client: Client, published: Release, newer: Release) -> None:
     publish("Once more", summary="Third")
-    publishing.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
+    lifecycle.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
 
     rows = [
         row
@@ -51,7 +51,7 @@ def test_release_list_shows_state_and_last_note(admin_client: Client, published:
 def test_timeline_shows_what_was_live_when_and_links_to_it(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    publishing.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
+    lifecycle.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
 
     page = admin_client.get(get_registry_url(Release, "changelist"))
 
@@ -128,7 +128,7 @@ def test_op_page_shows_the_op_as_released(admin_client: Client, published: Relea
 
 
 def test_withdrawn_release_can_be_read(admin_client: Client, published: Release, newer: Release) -> None:
-    publishing.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
 
     page = admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": "onto.task.add"})
 

@@ -16,7 +16,7 @@ from analytics.rollout.flags import FlagKey
 from registry.admin import diff_page
 from registry.drafts import change_tracking
 from registry.models import Activation, Connection, Group, Op, PromptSection, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from tests.support import any_upstream
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
@@ -124,7 +124,7 @@ def test_publishing_requires_a_note(admin_client: Client) -> None:
     page = publish(admin_client, note=" ")
 
     assert "This field is required." in read_page_text(page)
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
 
 
 def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client: Client) -> None:
@@ -137,7 +137,7 @@ def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client:
     assert "The draft cannot be published." in page
     assert f'<a href="{link}">onto.task.add</a></strong>, <code>connection</code>: Cannot run: no connection' in page
     assert 'name="note"' not in page
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
     change_op(op, connection=any_upstream.get_or_create_connection())
     assert "All checks passed." in read_page_text(open_review(admin_client))
     Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
@@ -160,7 +160,7 @@ def test_warnings_are_accepted_with_a_checkbox_and_a_reason(admin_client: Client
 
     response = publish(admin_client, reviewed="on", because="The upstream says no more.")
 
-    release = publishing.get_live_release()
+    release = stored_releases.get_live_release()
     assert response.status_code == 302
     assert release is not None
     assert release.accepted_because == "The upstream says no more."
@@ -190,7 +190,7 @@ def test_warnings_are_not_accepted_without_checkbox_or_reason(
 
     response = publish(admin_client, **fields)
 
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
     assert error in read_page_text(response)
     assert "The copy does not give the unit or range of amount" in read_page_text(response)
     assert f'name="seen" value="{response.context["review"].seen}"' in read_page_text(response)
@@ -207,7 +207,7 @@ def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client:
 
     assert "The draft has changed since you reviewed it." in page
     assert "Not looked at" in page
-    assert publishing.get_live_release() == published
+    assert stored_releases.get_live_release() == published
 
 
 def test_review_shows_errors_that_block_publishing(admin_client: Client, published: Release) -> None:
@@ -220,13 +220,13 @@ def test_review_shows_errors_that_block_publishing(admin_client: Client, publish
     assert "The schema must be an object" in page
     assert 'name="note"' not in page
     assert refused.status_code == 200
-    assert publishing.get_live_release() == published
+    assert stored_releases.get_live_release() == published
 
 
 def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publish(admin_client, reviewed="on", because="Known")
-    first = publishing.get_live_release()
+    first = stored_releases.get_live_release()
     change_op(op, parameters_schema=build_schema(("title",), title={"type": "string"}))
     publish(admin_client)
     change_op(op, parameters_schema=UNCLEAR)
@@ -237,7 +237,7 @@ def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -
     assert "The draft has the same content as release" in page
     assert 'name="because"' not in page
     assert response.status_code == 302
-    assert publishing.get_live_release() == first
+    assert stored_releases.get_live_release() == first
 
 
 def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Client, published: Release) -> None:
@@ -245,7 +245,7 @@ def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Cl
     before = op.summary
     change_op(op, summary="Other")
     publish(admin_client)
-    publishing.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
     change_op(op, summary=before)
 
     page = read_page_text(open_review(admin_client))
@@ -254,7 +254,7 @@ def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Cl
     assert "It matches a release withdrawn by ann: Wrong" in page
     assert "Change the draft, or restore" in page
     assert 'name="note"' not in page
-    assert publishing.get_live_release() != published
+    assert stored_releases.get_live_release() != published
 
 
 def test_differences_are_paged(admin_client: Client, published: Release, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,7 +280,7 @@ def test_review_counts_thousands_of_warnings_and_shows_some(
     page = read_page_text(open_review(admin_client))
     publish(admin_client, reviewed="on", because="Known")
 
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     assert live is not None
     assert len(live.accepted_warnings) == 3
     shown = read_page_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
@@ -323,7 +323,7 @@ def test_review_requires_view_permission_and_publishing_its_own(
     assert 'name="note"' not in read_page_text(page)
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
-    assert publishing.get_live_release() == published
+    assert stored_releases.get_live_release() == published
 
 
 def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:

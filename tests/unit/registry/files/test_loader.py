@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from registry.files import export, loader, yaml_format
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
-from registry.releases import publishing
+from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from tests.support import any_upstream
 from tests.support.op_entries import build_content, build_op_entry, build_schema
@@ -272,7 +272,7 @@ def load_and_publish(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_command_publishes_the_shipped_catalog(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = load_and_publish(capsys)
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     again = load_and_publish(capsys)
     write(folder, ADD | {"summary": "Newer"}, GET)
     newer = load_and_publish(capsys)
@@ -282,19 +282,19 @@ def test_command_publishes_the_shipped_catalog(folder: Path, capsys: pytest.Capt
     assert f"Release {live.version[:12]} with 2 ops is live." in first
     assert "The live release is up to date." in again
     assert "0 added, 1 updated, 4 unchanged." in newer
-    assert publishing.get_live_release() != live
+    assert stored_releases.get_live_release() != live
 
 
 def test_command_does_not_publish_edits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     load_and_publish(capsys)
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     Op.objects.filter(op="onto.task.get").update(summary="Not yet reviewed")
     write(folder, ADD | {"summary": "Newer"}, GET)
 
     result = load_and_publish(capsys)
 
     assert "Not published: the draft has unpublished edits." in result
-    assert publishing.get_live_release() == live
+    assert stored_releases.get_live_release() == live
     assert get_stored_entry()["summary"] == "Newer"
 
 
@@ -306,11 +306,11 @@ def test_command_does_not_publish_an_op_that_cannot_run(folder: Path) -> None:
 
     assert failed.value.returncode == 1
     assert Op.objects.count() == 2
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
 
 
 def test_command_publishes_only_on_request(folder: Path) -> None:
     call_command("load_catalog")
 
     assert Op.objects.count() == 2
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None

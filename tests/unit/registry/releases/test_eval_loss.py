@@ -7,7 +7,7 @@ import pytest
 
 from registry.evals import evaluation
 from registry.models import Activation, EvalCase, Op
-from registry.releases import loaded_copy, publishing, review
+from registry.releases import lifecycle, loaded_copy, publishing, review, stored_releases
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -71,9 +71,9 @@ def test_a_rollback_needs_no_reason() -> None:
     Op.objects.filter(op="onto.task.ring").update(summary="Telephone a person, at once")
     publish()
 
-    publishing.activate_release(version=bad, note="Back", by="tests", at=AT)
+    lifecycle.activate_release(version=bad, note="Back", by="tests", at=AT)
 
-    assert publishing.is_live(bad)
+    assert stored_releases.is_live(bad)
 
 
 def test_shipped_copy_is_published_with_its_note_as_the_reason() -> None:

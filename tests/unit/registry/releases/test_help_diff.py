@@ -7,7 +7,7 @@ import pytest
 
 from registry.drafts import draft, history
 from registry.models import Group, Op
-from registry.releases import help_diff, publishing, restore
+from registry.releases import help_diff, publishing, restore, stored_releases
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from registry.text.word_diff import LEFT_OUT, DiffPiece
@@ -133,7 +133,9 @@ def test_token_counts_come_from_the_release() -> None:
     Op.objects.update(summary="Add something else")
     second = publishing.publish_draft(note="Test", by="tests", at=AT)
 
-    (difference,) = help_diff.compare_snapshots(publishing.load_content(first), publishing.load_content(second))
+    (difference,) = help_diff.compare_snapshots(
+        stored_releases.load_content(first), stored_releases.load_content(second)
+    )
 
     assert list(difference.before or ()) == first.tokens["onto.task.add"]
     assert list(difference.after or ()) == second.tokens["onto.task.add"]
@@ -150,7 +152,7 @@ def test_restore_writes_a_whole_release_into_the_draft() -> None:
     restore.restore_release(first, by="ann", at=AT)
 
     assert publishing.compute_draft_version() == first.version
-    assert publishing.get_live_release() == second
+    assert stored_releases.get_live_release() == second
     with pytest.raises(draft.NothingToChange):
         restore.restore_release(first, by="ann", at=AT)
     restore.restore_release(second, by="ann", at=AT)

@@ -15,7 +15,7 @@ from registry.catalog import cache
 from registry.checks import summaries
 from registry.help import help_pages
 from registry.models import Activation, Connection, Op, OpAlias, Release
-from registry.releases import publishing
+from registry.releases import lifecycle, publishing, stored_releases
 from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
 from tests.support.op_entries import build_schema
@@ -65,10 +65,10 @@ def test_publish_refuses_the_live_content() -> None:
     make_op()
     release = publish()
 
-    with pytest.raises(publishing.AlreadyLive):
+    with pytest.raises(lifecycle.AlreadyLive):
         publish()
-    with pytest.raises(publishing.AlreadyLive):
-        publishing.activate_release(version=release.version, note="", by="tests", at=AT)
+    with pytest.raises(lifecycle.AlreadyLive):
+        lifecycle.activate_release(version=release.version, note="", by="tests", at=AT)
 
     assert Activation.objects.count() == 1
 
@@ -93,7 +93,7 @@ def test_publish_refuses_content_with_errors(fields: dict[str, Any], field: str)
     assert field in [problem.field for problem in refused.value.problems]
     assert str(refused.value.problems[0]) in str(refused.value)
     assert Release.objects.count() == 1
-    assert publishing.get_live_release() == live
+    assert stored_releases.get_live_release() == live
 
 
 @pytest.mark.django_db
@@ -119,10 +119,10 @@ def test_release_whose_ops_lost_their_connection_can_be_live_again() -> None:
     Op.objects.filter(pk=op.pk).update(connection=None)
     op.connection.delete()
 
-    publishing.activate_release(version=first.version, note="Back", by="tests", at=AT)
+    lifecycle.activate_release(version=first.version, note="Back", by="tests", at=AT)
 
-    assert publishing.get_live_release() == first
-    assert publishing.get_previous_release() == second
+    assert stored_releases.get_live_release() == first
+    assert stored_releases.get_previous_release() == second
 
 
 @pytest.mark.django_db
@@ -131,7 +131,7 @@ def test_live_content_that_lost_its_connection_is_still_up_to_date() -> None:
     publish()
     Connection.objects.update(kind="gone")
 
-    with pytest.raises(publishing.AlreadyLive):
+    with pytest.raises(lifecycle.AlreadyLive):
         publish()
     Op.objects.filter(pk=op.pk).update(summary="Other")
     with pytest.raises(publishing.NotPublishable, match="is of a kind that nothing runs: gone"):
@@ -156,7 +156,7 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     assert [(warning.op, warning.rule) for warning in refused.value.warnings] == [
         ("onto.task.add", "number_without_unit")
     ]
-    assert publishing.get_live_release() == live
+    assert stored_releases.get_live_release() == live
     assert Release.objects.count() == 1
 
 
@@ -283,10 +283,10 @@ def test_publish_accepts_a_draft_with_a_retired_op(successor: str) -> None:
 
 @pytest.mark.django_db
 def test_activate_refuses_an_unknown_release() -> None:
-    with pytest.raises(publishing.UnknownRelease):
-        publishing.activate_release(version="0" * 64, note="", by="tests", at=AT)
+    with pytest.raises(stored_releases.UnknownRelease):
+        lifecycle.activate_release(version="0" * 64, note="", by="tests", at=AT)
 
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
 
 
 @pytest.mark.django_db
@@ -297,22 +297,22 @@ def test_withdrawn_release_is_never_live_or_served_again() -> None:
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
 
-    withdrawn = publishing.withdraw_release(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
+    withdrawn = lifecycle.withdraw_release(version=first.version, reason="Sets the wrong priority", by="ann", at=AT)
     cache.drop_withdrawn()
 
     assert (withdrawn.withdrawn_by, withdrawn.withdrawn_at) == ("ann", AT)
     message = rf"{first} was withdrawn by ann: Sets the wrong priority"
-    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
-        publishing.activate_release(version=first.version, note="", by="tests", at=AT)
-    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
-        publishing.withdraw_release(version=first.version, reason="Again", by="bob", at=AT)
+    with pytest.raises(lifecycle.AlreadyWithdrawn, match=message):
+        lifecycle.activate_release(version=first.version, note="", by="tests", at=AT)
+    with pytest.raises(lifecycle.AlreadyWithdrawn, match=message):
+        lifecycle.withdraw_release(version=first.version, reason="Again", by="bob", at=AT)
     with pytest.raises(cache.WithdrawnRelease):
         cache.get_catalog(first.version)
     Op.objects.filter(pk=op.pk).update(summary=op.summary)
-    with pytest.raises(publishing.AlreadyWithdrawn, match=message):
+    with pytest.raises(lifecycle.AlreadyWithdrawn, match=message):
         publish()  # the same content is the same release
-    with pytest.raises(publishing.UnknownRelease, match="There is no earlier live release"):
-        publishing.get_previous_release()
+    with pytest.raises(stored_releases.UnknownRelease, match="There is no earlier live release"):
+        stored_releases.get_previous_release()
     entry = AuditEntry.objects.get(action="changed")
     assert (entry.kind, entry.name, entry.by, entry.note) == (
         "release",
@@ -326,14 +326,14 @@ def test_withdrawn_release_is_never_live_or_served_again() -> None:
 def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> None:
     op = make_op()
     release = publish()
-    with pytest.raises(publishing.ReleaseStillLive, match="Make another release live first"):
-        publishing.withdraw_release(version=release.version, reason="Wrong", by="ann", at=AT)
-    with pytest.raises(publishing.UnknownRelease):
-        publishing.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
+    with pytest.raises(lifecycle.ReleaseStillLive, match="Make another release live first"):
+        lifecycle.withdraw_release(version=release.version, reason="Wrong", by="ann", at=AT)
+    with pytest.raises(stored_releases.UnknownRelease):
+        lifecycle.withdraw_release(version="0" * 64, reason="Wrong", by="ann", at=AT)
     Op.objects.filter(pk=op.pk).update(summary="Other")
     publish()
     with pytest.raises(ValidationError, match="Give a reason"):
-        publishing.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
+        lifecycle.withdraw_release(version=release.version, reason=" ", by="ann", at=AT)
     with pytest.raises(IntegrityError, match="release_withdrawn_has_reason"), transaction.atomic():
         Release.objects.filter(pk=release.pk).update(withdrawn_at=AT)
 
@@ -348,9 +348,9 @@ def test_previous_release_is_the_last_one_that_is_not_live() -> None:
         Op.objects.filter(pk=op.pk).update(summary=summary)
         releases.append(publish())
 
-    assert publishing.get_previous_release() == releases[1]
-    publishing.withdraw_release(version=releases[1].version, reason="Wrong", by="ann", at=AT)
-    assert publishing.get_previous_release() == releases[0]
+    assert stored_releases.get_previous_release() == releases[1]
+    lifecycle.withdraw_release(version=releases[1].version, reason="Wrong", by="ann", at=AT)
+    assert stored_releases.get_previous_release() == releases[0]
 
 
 @pytest.mark.django_db
@@ -359,7 +359,7 @@ def test_freeze_does_not_change_the_live_release() -> None:
 
     frozen = publishing.freeze_draft(by="tests", at=AT)
 
-    assert publishing.get_live_release() is None
+    assert stored_releases.get_live_release() is None
     assert publishing.freeze_draft(by="others", at=AT) == frozen
     assert Release.objects.get().created_by == "tests"
 
@@ -424,7 +424,7 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
     def activate(version: str) -> None:
         gate.wait(10)
         try:
-            publishing.activate_release(version=version, note="Race", by="tests", at=AT)
+            lifecycle.activate_release(version=version, note="Race", by="tests", at=AT)
             ended.append("live")
         except IntegrityError as error:  # the constraint reported that another one was first
             ended.append(type(error).__name__)
@@ -442,7 +442,7 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
     assert Activation.objects.filter(is_live=True).count() == 1
     assert Activation.objects.filter(note="Race").count() == ended.count("live")
     cache.refresh_live()
-    assert cache.get_live_catalog().version == publishing.get_live_release().version in versions
+    assert cache.get_live_catalog().version == stored_releases.get_live_release().version in versions
 
 
 @pytest.mark.django_db
@@ -451,13 +451,13 @@ def test_releases_are_numbered_named_and_found_by_number() -> None:
     first = publish()
     Op.objects.filter(pk=op.pk).update(summary="Other")
     second = publish()
-    publishing.name_release(second, name=" Clearer words ", labels=["quarter-4"], by="ana", at=AT)
+    lifecycle.name_release(second, name=" Clearer words ", labels=["quarter-4"], by="ana", at=AT)
 
     assert (first.short_name, second.short_name) == ("r1", "r2 Clearer words")
-    assert publishing.find_release("r2") == second
+    assert stored_releases.find_release("r2") == second
     assert Release.objects.get(pk=second.pk).labels == ["quarter-4"]
     entry = AuditEntry.objects.filter(kind="release", name=second.version).latest("id")
     assert entry.changes == {"name": ["", "Clearer words"], "labels": [[], ["quarter-4"]]}
     for unknown in ("r", "r3", "r-1", "r9999999999", "r²"):
-        with pytest.raises(publishing.UnknownRelease):
-            publishing.find_release(unknown)
+        with pytest.raises(stored_releases.UnknownRelease):
+            stored_releases.find_release(unknown)

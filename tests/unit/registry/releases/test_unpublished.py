@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from registry.drafts import change_tracking, draft, revert
 from registry.models import Group, Op, PolicyRule, PromptSection
-from registry.releases import publishing, unpublished
+from registry.releases import lifecycle, publishing, stored_releases, unpublished
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from tests.support.copy_rows import make_op
@@ -24,9 +24,9 @@ def publish(**more: Any) -> str:
 
 def compare_completely() -> dict[Kind, frozenset[str]]:
     """Return what pending.names must return, by a complete comparison."""
-    live = publishing.get_live_release()
+    live = stored_releases.get_live_release()
     assert live is not None
-    changes = diff.diff_snapshots(publishing.load_content(live), snapshot.snapshot_draft())
+    changes = diff.diff_snapshots(stored_releases.load_content(live), snapshot.snapshot_draft())
     return {kind: frozenset(change.name for change in changes if change.kind == kind) for kind in COPY_KINDS}
 
 
@@ -95,14 +95,14 @@ def test_reverted_changes_are_not_pending(published: None) -> None:
 
 
 def test_changes_since_an_older_live_release_are_pending(published: None) -> None:
-    first = publishing.get_live_release()
+    first = stored_releases.get_live_release()
     assert first is not None
     later = timezone.now() + timedelta(hours=1)
     draft.write_entry(Kind.GROUP, "onto", {"path": "onto", "summary": "Other"}, by="ann", at=later, note="")
     publish()
     assert unpublished.find_unpublished_names() == NOTHING
 
-    publishing.activate_release(version=first.version, note="", by="ann", at=later)
+    lifecycle.activate_release(version=first.version, note="", by="ann", at=later)
 
     assert unpublished.find_unpublished_names()[Kind.GROUP] == {"onto"} == compare_completely()[Kind.GROUP]
 

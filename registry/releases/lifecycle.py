@@ -1,0 +1,115 @@
+"""What happens to a release after it was frozen: it is made live, withdrawn, or named."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from analytics import audit
+from analytics.models import AuditEntry
+from registry.catalog import cache
+from registry.drafts import history
+from registry.models import Activation, Release
+from registry.releases.stored_releases import UnknownRelease
+from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.diff import Action, CopyChange
+
+
+class AlreadyLive(Exception):
+    """The release is live already; nothing was changed."""
+
+
+class AlreadyWithdrawn(Exception):
+    """The release was withdrawn, so it can never be live or served again. The message has the reason."""
+
+
+class ReleaseStillLive(Exception):
+    """The release is live. Another one must be made live before it can be withdrawn."""
+
+
+def activate_release(
+    *,
+    version: str,
+    note: str,
+    by: str,
+    at: datetime,
+    eval_figures: dict[str, Any] | None = None,
+    lost_because: str = "",
+) -> Activation:
+    """Make a release live. This process serves it at once, all others within two seconds.
+
+    It asks for no reason if eval cases are lost: a rollback must not wait.
+
+    Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive.
+    """
+    with transaction.atomic():
+        release = _lock_release(version)
+        if release.withdrawn_at is not None:
+            raise AlreadyWithdrawn(
+                f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
+            )
+        for current in Activation.objects.select_for_update().filter(is_live=True):
+            if current.release_id == version:
+                raise AlreadyLive(version)
+        was_live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+        action = AuditEntry.Action.MADE_LIVE if release.activations.exists() else AuditEntry.Action.PUBLISHED
+        # If two users publish at once, the constraint of one live row makes one of them fail.
+        Activation.objects.filter(is_live=True).update(is_live=False)
+        activation = Activation.objects.create(
+            release_id=version,
+            note=note,
+            activated_at=at,
+            activated_by=by,
+            is_live=True,
+            eval_figures=eval_figures or {},
+            lost_because=lost_because,
+        )
+        changes = {"live": [was_live, version]}
+        audit.record_action(AuditEntry.Kind.RELEASE, version, action, by=by, at=at, note=note, changes=changes)
+        transaction.on_commit(cache.refresh_live)
+    return activation
+
+
+def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Release:
+    """Withdraw a release permanently: it is no longer served and cannot be made live again.
+
+    All processes stop serving it within two seconds (cache.get_catalog raises WithdrawnRelease).
+
+    Raises UnknownRelease, ReleaseStillLive, AlreadyWithdrawn, and ValidationError if the reason is missing or too long.
+    """
+    reason = " ".join(reason.split())
+    if not reason:
+        raise ValidationError({"withdrawn_reason": "Give a reason. It is shown to anyone who asks for this release."})
+    with transaction.atomic():
+        release = _lock_release(version)
+        if release.withdrawn_at is not None:
+            raise AlreadyWithdrawn(
+                f"Release {release} was withdrawn by {release.withdrawn_by}: {release.withdrawn_reason}"
+            )
+        if release.activations.filter(is_live=True).exists():
+            raise ReleaseStillLive(f"Release {release} is live. Make another release live first.")
+        release.withdrawn_at, release.withdrawn_by, release.withdrawn_reason = at, by, reason
+        release.clean_fields(exclude=["content", "tokens"])
+        release.save(update_fields=["withdrawn_at", "withdrawn_by", "withdrawn_reason"])
+        change = CopyChange(Kind.RELEASE, version, Action.CHANGED, {"withdrawn": (False, True)})
+        history.record_changes([change], by=by, at=at, note=reason)
+        transaction.on_commit(cache.drop_withdrawn)
+    return release
+
+
+def name_release(release: Release, *, name: str, labels: Sequence[str], by: str, at: datetime) -> None:
+    """Give a release a name and labels. They are no part of its content."""
+    before = {"name": release.name, "labels": release.labels}
+    release.name, release.labels = name.strip(), list(labels)
+    release.save(update_fields=["name", "labels"])
+    after = {"name": release.name, "labels": release.labels}
+    audit.record_change(AuditEntry.Kind.RELEASE, release.version, before, after, by=by, at=at)
+
+
+def _lock_release(version: str) -> Release:
+    release = Release.objects.select_for_update().defer("content", "tokens").filter(version=version).first()
+    if release is None:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    return release

@@ -1,0 +1,65 @@
+"""Find releases that were published, and read their content."""
+
+from typing import Any
+
+import orjson
+
+from registry.models import Activation, Release
+
+MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
+MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
+LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
+
+
+class UnknownRelease(Exception):
+    """No release matches this version, or more than one does."""
+
+
+def get_live_release() -> Release | None:
+    """Return the live release, or None if nothing has been published yet."""
+    activation = Activation.objects.filter(is_live=True).select_related("release").first()
+    return activation.release if activation else None
+
+
+def is_live(version: str) -> bool:
+    """Return whether the release with this version is live."""
+    return Activation.objects.filter(is_live=True, release=version).exists()
+
+
+def find_release(version: str) -> Release:
+    """Return the release whose version starts with `version`, or with a number such as r12. Raises UnknownRelease."""
+    if numbered := _find_by_number(version):
+        return numbered
+    if len(version) < MIN_VERSION_PREFIX:
+        raise UnknownRelease(f"Give at least {MIN_VERSION_PREFIX} characters of the version.")
+    matches = list(Release.objects.filter(version__startswith=version).defer("content", "tokens")[:2])
+    if not matches:
+        raise UnknownRelease(f"No release has the version {version[:64]}.")
+    if len(matches) > 1:
+        raise UnknownRelease(f"More than one release starts with {version[:64]}. Give more characters.")
+    return matches[0]
+
+
+def _find_by_number(text: str) -> Release | None:
+    digits = text.removeprefix("r")
+    if not text.startswith("r") or not (digits.isascii() and digits.isdecimal()) or len(digits) > MAX_NUMBER_DIGITS:
+        return None
+    return Release.objects.filter(number=int(digits)).defer("content", "tokens").first()
+
+
+def get_previous_release() -> Release:
+    """Return the release that was live before the current one, skipping withdrawn ones. Raises UnknownRelease."""
+    live_version = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
+    earlier = Activation.objects.filter(is_live=False, release__withdrawn_at=None).select_related("release")
+    activation = earlier.exclude(release=live_version).defer(*LARGE_COLUMNS).order_by("-activated_at", "-id").first()
+    if activation is None:
+        raise UnknownRelease("There is no earlier live release, or all were withdrawn.")
+    return activation.release
+
+
+def load_content(release: Release) -> dict[str, Any]:
+    """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
+    snapshot_content: dict[str, Any] = orjson.loads(
+        release.content
+    )  # canonical JSON, so orjson reads its numbers exactly
+    return snapshot_content
