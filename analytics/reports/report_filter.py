@@ -44,6 +44,10 @@ class ReportFilter:
         narrowed: dict[str, Any] = {name: value}
         return replace(self, **narrowed)
 
+    def move_back(self) -> "ReportFilter":
+        """Return a copy for as many days that end before these begin."""
+        return replace(self, at=self.at - timedelta(days=self.days))
+
     def select_daily_figures(self) -> QuerySet[OpDaily]:
         """Return the daily figures of these days."""
         return (

@@ -151,8 +151,19 @@ def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClie
     assert [row["Day"] for row in rows] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
     assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
     assert sum(int(row["Turns"]) for row in rows) == Turn.objects.count()
-    assert page.count("<svg") >= 6
+    assert page.count("<canvas") == page.count("Show as a table") == 6
     assert "6 Mar to 12 Mar 2026" in page
+
+
+def test_charts_show_the_period_before(demo_activity: int, manager_client: HttpClient) -> None:
+    assert "7 days before" not in read_page(manager_client, "report_overview", days=7)
+    day = NOW.date() - timedelta(days=8)
+    OpDaily.objects.create(day=day, op="onto.task.get", release="r", calls=7_777, is_settled=True)
+
+    page = read_page(manager_client, "report_overview", days=7)
+
+    assert "7 days before" in page
+    assert '<td class="ui-number">7,777</td>' in page
 
 
 def test_figures_equal_the_lists_that_they_link_to(demo_activity: int, admin_client: HttpClient) -> None:

@@ -16,11 +16,12 @@ from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import LIVE, FlagKey
-from core import charts
+from core.charts import bars
 from gateway.admin.reports import by_model, tables
 from gateway.admin.reports.by_op import map_op_urls
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
+from gateway.admin.reports.side_charts import build_side_charts
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Activation, Release
 
@@ -73,6 +74,7 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
+        charts=build_side_charts(request, query.scope, by, pair) if pair else [],
         tables=_build_tables(query.scope, by, totals_by_side, pair),
         is_empty=pair is None,
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
@@ -200,7 +202,7 @@ def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCe
     if interval is None:
         return ReportCell(None)
     ends = f"{_format_signed(interval.low, interval)} to {_format_signed(interval.high, interval)}"
-    return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, most))
+    return ReportCell(ends, html=bars.draw_interval(interval.low, interval.high, most))
 
 
 def describe_comparison(each: MetricComparison) -> str:

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from analytics.reports import funnel, row_links
 from analytics.reports.funnel import FunnelStep
 from analytics.reports.report_filter import ReportFilter
-from core import charts
+from core.charts import bars
 from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery
@@ -45,7 +45,7 @@ def _build_row(scope: ReportFilter, step: FunnelStep, turns: int) -> list[Report
         ReportCell(step.name.capitalize()),
         ReportCell(step.turns, row_links.to_turns(scope, step.contains)),
         ReportCell(share),
-        ReportCell("", html=charts.draw_bar(share or 0)),
+        ReportCell("", html=bars.draw_bar(share or 0)),
         ReportCell(step.cumulative_turns),
         ReportCell(all_share),
     ]

@@ -1,20 +1,20 @@
 """Report: calls, failures, repairs, unknown names and loops, day by day."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from typing import NamedTuple
 
 from django.http import HttpRequest
-from django.utils.formats import date_format
-from django.utils.safestring import SafeString
+from django.utils.text import slugify
 
 from analytics.events.event_filters import CountedAs
 from analytics.reports import row_links, totals
-from analytics.reports.report_filter import ReportFilter
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
-from core import charts
+from core.charts.line_chart import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 from gateway.admin.reports import tables
-from gateway.admin.reports.release_markers import list_markers
+from gateway.admin.reports.chart_markers import list_markers
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -27,36 +27,48 @@ def build_report(request: HttpRequest) -> ReportContent:
     query = ReportQuery(request)
     days = totals.sum_by_day(query.scope)
     total = sum(days.values(), start=Totals())
+    markers = list_markers(request, list(days), cohort=query.scope.cohort.removeprefix(NO_COHORT))
+    period = _Period(days, list(totals.sum_by_day(query.scope.move_back()).values()), markers)
     return ReportContent(
         query=query,
         lead=LEAD,
-        figures=_build_figures(query.scope, days, total),
+        figures=_build_figures(query.scope, period, total),
         tables=[_build_table(query.scope, days)],
         is_empty=not (total.calls or total.turns),
     )
 
 
-def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Totals) -> list[ReportFigure]:
-    markers = list_markers(list(days))
+class _Period(NamedTuple):
+    """The totals of each day, of as many days before, and what happened."""
 
+    days: Mapping[date, Totals]
+    before: Sequence[Totals]
+    markers: Mapping[int, Sequence[ChartMarker]]
+
+
+def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[ReportFigure]:
     def build_figure(
         title: str,
         value: Callable[[Totals], float | None],
         formatter: tables.Formatter,
         of: str,
         link: str,
-        chart: str = "",
+        axis: str,
     ) -> ReportFigure:
         whole = value(total)
-        drawn = _draw_chart(chart or title, days, value, formatter, markers)
-        return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, drawn)
+        chart = _build_chart(title, axis, period, value, formatter)
+        return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, chart)
 
     count = tables.format_count
     return [
-        build_figure("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, CountedAs.CALLS)),
+        build_figure(
+            *("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, CountedAs.CALLS)),
+            "Calls per day",
+        ),
         build_figure(
             *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
             *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, CountedAs.FAILED)),
+            "% of calls",
         ),
         build_figure(
             *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
@@ -64,32 +76,47 @@ def _build_figures(scope: ReportFilter, days: Mapping[date, Totals], total: Tota
                 f"{count(total.repaired)} of {count(total.failed)} failed calls",
                 row_links.to_events(scope, CountedAs.REPAIRED),
             ),
+            "% of failed calls",
         ),
-        build_figure("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
+        build_figure(
+            *("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
+            "Turns per day",
+        ),
         build_figure(
             *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
             *(
                 f"per 1,000 calls, {count(total.unknown_names)} in all",
                 row_links.to_events(scope, CountedAs.UNKNOWN_NAMES),
             ),
-            "Unknown names per 1,000 calls",
+            "Per 1,000 calls",
         ),
         build_figure(
             *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
             *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, TurnWith.LOOP)),
+            "% of turns",
         ),
     ]
 
 
-def _draw_chart(
+def _build_chart(
     title: str,
-    days: Mapping[date, Totals],
+    axis: str,
+    period: _Period,
     value: Callable[[Totals], float | None],
     formatter: tables.Formatter,
-    markers: Mapping[int, str],
-) -> SafeString:
-    points = [(date_format(day, "j M"), value(each)) for day, each in days.items()]
-    return charts.draw_line(title, points, formatter, markers)
+) -> LineChart:
+    before = ChartLine(f"{len(period.days)} days before", [value(each) for each in period.before], LineColor.FAINT)
+    has_before = any(each.calls or each.turns for each in period.before)
+    return LineChart(
+        name=slugify(title),
+        title=axis if axis.startswith(title) else f"{title}, {axis[0].lower()}{axis[1:]}",
+        axis=axis,
+        days=list(period.days),
+        lines=[ChartLine("This period", [value(each) for each in period.days.values()]), *([before] * has_before)],
+        format_value=formatter,
+        unit=AxisUnit.PERCENT if formatter is tables.format_rate else AxisUnit.NUMBER,
+        markers=period.markers,
+    )
 
 
 def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:

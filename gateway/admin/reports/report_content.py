@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.utils.safestring import SafeString
-
+from core.charts.line_chart import LineChart
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportTable
 
@@ -18,7 +17,7 @@ class ReportFigure:
     value: str
     of: str = ""
     link: str = ""
-    chart: SafeString | None = None
+    chart: LineChart | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +28,7 @@ class ReportContent:
     lead: str
     alert: str = ""  # what needs attention now, whatever the period
     figures: Sequence[ReportFigure] = ()
+    charts: Sequence[LineChart] = ()
     tables: Sequence[ReportTable] = ()
     notes: Sequence[str] = ()
     is_empty: bool = False

@@ -2,23 +2,22 @@
 
 from collections import Counter
 from datetime import UTC, datetime, time, timedelta
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from django.db.models import Min
 from django.http import HttpRequest
-from django.utils.formats import date_format
-from django.utils.safestring import SafeString
 
 from analytics import audit_text
 from analytics.models import Assignment, AuditEntry, Cohort
 from analytics.reports import comparison, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from core import charts
+from core.charts.line_chart import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
 from gateway.admin.reports import tables
+from gateway.admin.reports.chart_markers import list_markers
 from gateway.admin.reports.comparison import describe_comparison
-from gateway.admin.reports.release_markers import list_markers
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS
 
 DAYS = 28
@@ -49,7 +48,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
     if request.user.has_perms(REPORT_PERMISSIONS):
         facts["results"] = _compare_with_rest(cohort, at)
     if request.user.has_perm("analytics.view_assignment"):
-        facts["exposures"] = _draw_exposures(cohort, at)
+        facts["exposures"] = _build_exposures_chart(request, cohort, at)
     if request.user.has_perm("analytics.view_auditentry"):
         facts["changes"] = _list_changes(cohort)
     return facts
@@ -69,19 +68,25 @@ def _format(share: comparison.Proportion) -> str:
     return "–" if share.rate is None else f"{percent(share.rate)} of {tables.format_count(share.total)}"
 
 
-def _draw_exposures(cohort: Cohort, at: datetime) -> SafeString:
+def _build_exposures_chart(request: HttpRequest, cohort: Cohort, at: datetime) -> LineChart:
     """Return a chart of how many users had been exposed to the cohort by each day."""
     firsts = Assignment.objects.filter(cohort=cohort.name).order_by().values("subject").annotate(first=Min("time"))
     days = [at.date() - timedelta(days=number) for number in reversed(range(DAYS))]
     begin = datetime.combine(days[0], time(), UTC)
-    count = firsts.filter(first__lt=begin).count()
-    recent = firsts.filter(first__gte=begin).values_list("first", flat=True)
-    by_day = Counter(first.date() for first in recent.iterator())
-    points: list[charts.Point] = []
-    for day in days:
-        count += by_day[day]
-        points.append((date_format(day, "j M"), count))
-    return charts.draw_line("Exposed users", points, tables.format_count, list_markers(days))
+    earlier = firsts.filter(first__lt=begin).count()
+    new_by_day = Counter(
+        first.date() for first in firsts.filter(first__gte=begin).values_list("first", flat=True).iterator()
+    )
+    counts = list(accumulate((new_by_day[day] for day in days), initial=earlier))[1:]
+    return LineChart(
+        name="exposures",
+        title="Users exposed so far",
+        axis="Users, in all",
+        days=days,
+        lines=[ChartLine(cohort.name, counts, choose_color(cohort.name))],
+        format_value=tables.format_count,
+        markers=list_markers(request, days, cohort=cohort.name),
+    )
 
 
 def _list_changes(cohort: Cohort) -> list[CohortChange]:

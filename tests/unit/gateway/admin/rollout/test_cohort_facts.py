@@ -45,7 +45,8 @@ def test_cohort_page_compares_it_with_everyone_else(admin_client: HttpClient, co
 def test_cohort_page_shows_exposures_over_time_and_changes(admin_client: HttpClient, cohort: Cohort) -> None:
     page = read_page(admin_client, cohort)
 
-    assert ": 2 to 4" in page  # the chart's description: two users before the period, four by its end
+    assert "pilot, 2 to 4." in page  # the chart's description: two users before the period, four by its end
+    assert "pilot: 5% → 25%" in page  # the chart's table
     assert "pia: 5% → 25%" in page
 
 
