@@ -164,7 +164,7 @@ USE_TZ = True
 FORMAT_MODULE_PATH = "config.formats"
 
 STATIC_URL = "static/"
-STATICFILES_DIRS = [BASE_DIR / "static"]
+STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "images")]  # the pictures of the guides
 STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # local mode serves the files from where they are
 
 # Read in local mode too, so that a wrong value is found before production.

@@ -14,10 +14,10 @@ from chat.conversations import retention as chat_retention
 from chat.conversations import subject_rows as chat_subject_rows
 from chat.models import Profile as ChatProfile
 from core import poller
-from core.admin import site
+from core.admin import index_page, site
 from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
-from gateway.admin import try_op, users
+from gateway.admin import guides, try_op, users
 from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
 from gateway.admin.rollout import flag_explainer
@@ -110,6 +110,9 @@ UPSTREAM_LOOKUPS = {
 ADMIN_PAGES = (
     AdminPage("password_change", "password_change/", users.change_own_password),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
+    AdminPage(index_page.SYSTEM_PAGE, "system/", index_page.page),
+    AdminPage(index_page.GUIDES_PAGE, "guides/", index_page.page),
+    AdminPage("guide", "guides/<path:name>/", guides.page),
     AdminPage("rollout_who", "rollout/who/", flag_explainer.page),
     *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),
 )

@@ -72,12 +72,14 @@ class Site(AdminSite):
         return SimpleLazyObject(lambda: super(Site, self).get_app_list(request, app_label))
 
     def each_context(self, request: HttpRequest) -> Any:
-        """Return the context of every page, plus the current page's sidebar section and entry for the breadcrumbs."""
+        """Return the context of every page, plus the current page's sidebar section, entry and page."""
         context: dict[str, Any] = dict(super().each_context(request))
         for section in context.get("sidebar_navigation", ()):
             for item in section["items"]:
-                if item["active"]:
-                    context |= {"breadcrumb_section": section["title"], "breadcrumb_page": item}
+                for page in item["pages"]:
+                    if page["active"]:
+                        here = {"breadcrumb_section": section["title"], "breadcrumb_entry": item}
+                        context |= here | {"breadcrumb_page": page}
         return context
 
     def search(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -91,8 +93,9 @@ class Site(AdminSite):
     def _find_pages(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for section in self.each_context(request)["sidebar_navigation"]:
             for item in section["items"]:
-                if search_text.casefold() in item["title"].casefold():
-                    yield GoToResult(item["title"], section["title"], item["link"], order=0)
+                for page in item["pages"]:
+                    if search_text.casefold() in page["title"].casefold():
+                        yield GoToResult(page["title"], section["title"] or item["title"], page["link"], order=0)
 
     def _find_rows(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for model, page in self._registry.items():

@@ -81,8 +81,10 @@ def test_sidebar_pages_show_their_section_and_title(live_catalog: Any, admin_cli
 
     for section in sidebar.sections(request):
         for item in section["items"]:
-            job = [section["title"]] if section["title"] not in ("", item["title"]) else []
-            assert read_trail(admin_client, item["link"]) == [*job, item["title"]]
+            for page in item["pages"]:
+                job = [section["title"]] if section["title"] not in ("", page["title"]) else []
+                entry = [item["title"]] if "lists" in item and page is not item["pages"][0] else []
+                assert read_trail(admin_client, page["link"]) == [*job, *entry, page["title"]]
 
 
 def test_other_pages_show_their_location(live_catalog: Any, admin_client: HttpClient) -> None:

@@ -118,7 +118,7 @@ def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClie
     links_by_shape = defaultdict(set)  # links that differ in their values only open the same page
     for name in REPORT_NAMES:
         page = read_page(admin_client, name)
-        main = page[page.index('class="report-tabs"') : page.rindex("</section>")]
+        main = page[page.index('class="ui-page-tabs"') : page.rindex("</section>")]
         for href in re.findall(r'href="([^"]+)"', main):
             link = urljoin(reverse(f"admin:{name}"), unescape(href))
             shape = (urlsplit(link).path, *sorted(parse_qs(urlsplit(link).query)))

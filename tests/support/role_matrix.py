@@ -140,6 +140,8 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     "rollout_who": ("AEPU", "AEPU"),  # read-only
+    "system": ("AEPU", "AEPU"),  # shows each user what they may see
+    **dict.fromkeys(("guides", "guide"), (STAFF, STAFF)),
     "registry_connection_import": ("A", "A"),
     "registry_connection_import_server": ("A", "A"),
     "registry_documentimport": ("A", "A"),
@@ -219,6 +221,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         )
     args = {
         "app_list": ["registry"],
+        "guide": ["admin-guide"],
         **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
         "registry_change_revert": [rows["analytics.AuditEntry"].pk],

@@ -10,31 +10,42 @@ from django.test import Client, RequestFactory
 
 from config import sidebar
 
+MOST_ENTRIES = 25
 
-def list_entries() -> list[sidebar.SidebarList]:
-    return [
-        entry for section in sidebar.SECTIONS for entry in section.entries if isinstance(entry, sidebar.SidebarList)
-    ]
+
+def list_model_lists() -> list[sidebar.ModelList]:
+    pages = [page for section in sidebar.SECTIONS for entry in section.entries for page in entry.pages]
+    pages += [page for lists in sidebar.SYSTEM_LISTS.values() for page in lists]
+    return [page for page in pages if isinstance(page, sidebar.ModelList)]
 
 
 def read_titles(user: User) -> dict[str, list[str]]:
     request = RequestFactory().get("/admin/")
     request.user = user
-    return {section["title"]: [item["title"] for item in section["items"]] for section in sidebar.sections(request)}
+    sections = sidebar.sections(request)
+    return {section["title"]: [item["title"] for item in section["items"]] for section in sections[1:]}
 
 
-def test_every_admin_model_has_one_entry() -> None:
-    models = [apps.get_model(entry.model) for entry in list_entries()]
+def test_every_admin_model_is_behind_one_entry() -> None:
+    models = [apps.get_model(each.model) for each in list_model_lists()]
 
     assert set(models) == set(admin.site._registry)
     assert len(models) == len(set(models))
-    assert len({entry.title for entry in list_entries()}) == len(models)
+    assert len({each.title for each in list_model_lists()}) == len(models)
 
 
-def test_entry_and_list_have_the_same_name() -> None:
+@pytest.mark.django_db
+def test_an_admin_sees_few_entries(admin_user: User) -> None:
+    titles = [title for titles in read_titles(admin_user).values() for title in titles]
+
+    assert len(titles) <= MOST_ENTRIES
+    assert titles[-2:] == ["Guides", "System"]
+
+
+def test_page_and_list_have_the_same_name() -> None:
     titles_by_model = {
-        entry.model: (entry.title.lower(), str(apps.get_model(entry.model)._meta.verbose_name_plural).lower())
-        for entry in list_entries()
+        each.model: (each.title.lower(), str(apps.get_model(each.model)._meta.verbose_name_plural).lower())
+        for each in list_model_lists()
     }
 
     different = {model for model, (title, rows) in titles_by_model.items() if title not in rows and rows not in title}
@@ -46,10 +57,38 @@ def test_entry_and_list_have_the_same_name() -> None:
 def test_sidebar_shows_only_permitted_entries(django_user_model: Any) -> None:
     nobody = django_user_model.objects.create_user("nobody", is_staff=True)
     reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_switch"]))
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "change_switch"]))
 
-    assert read_titles(nobody) == {"": ["Home"]}
-    assert read_titles(reader) == {"": ["Home"], "Copy": ["Ops"], "Access": ["Switches"]}
+    assert read_titles(nobody) == {"": ["Guides"]}
+    assert read_titles(reader) == {"": ["Guides"], "Copy": ["Ops"], "Access": ["Switches"]}
+
+
+@pytest.mark.django_db
+def test_an_entry_opens_the_first_page_that_the_user_may_open(client: Client, django_user_model: Any) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "view_policyrule"]))
+    client.force_login(reader)
+
+    page = client.get("/admin/registry/example/")
+
+    entry = page.context["breadcrumb_entry"]
+    assert (entry["title"], entry["link"]) == ("Ops", "/admin/registry/policyrule/")
+    assert [tab["title"] for tab in entry["pages"]] == ["Policy rules", "Examples"]
+    assert '<a href="/admin/registry/example/" aria-current="page">Examples</a>' in page.content.decode()
+
+
+@pytest.mark.django_db
+def test_system_lists_what_the_user_may_see(client: Client, django_user_model: Any) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_batch"]))
+    client.force_login(reader)
+
+    page = client.get("/admin/system/").content.decode()
+
+    assert 'href="/admin/gateway/batch/"' in page
+    assert "/admin/workspace/task/" not in page
+    reader.user_permissions.clear()
+    assert client.get("/admin/system/").status_code == 403
 
 
 def test_every_page_has_the_sidebar(admin_client: Client) -> None:
@@ -57,7 +96,7 @@ def test_every_page_has_the_sidebar(admin_client: Client) -> None:
 
     for section in sidebar.SECTIONS:
         assert f"{section.title}\n" in page
-    assert 'href="/admin/workspace/task/"' in page
+    assert 'href="/admin/system/"' in page
 
 
 def test_one_entry_is_active(admin_client: Client) -> None:
@@ -69,3 +108,6 @@ def test_one_entry_is_active(admin_client: Client) -> None:
     assert read_active_titles("/admin/registry/release/") == ["Releases"]
     assert read_active_titles("/admin/registry/release/review/") == ["Review and publish"]
     assert read_active_titles("/admin/registry/op/add/") == ["Ops"]
+    assert read_active_titles("/admin/registry/example/") == ["Ops"]
+    assert read_active_titles("/admin/workspace/task/") == ["System"]
+    assert read_active_titles("/admin/reports/funnel/") == ["Overview"]
