@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from analytics.rollout import impact
 from core.admin import base
-from registry.admin import diff_page
+from registry.admin import diff_page, discard_all
 from registry.admin.forms import MakeLiveForm, NameForm, RestoreForm, WithdrawForm
 from registry.drafts import draft
 from registry.models import Release
@@ -63,6 +63,10 @@ class ReleaseAction:
         """Return what the form begins with."""
         return {}
 
+    def get_taken_back(self, release: Release) -> Release | None:
+        """Return the release that the action takes from users, whose changes the draft may still have."""
+        return None
+
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         """Run the action and return a success message. Raises the errors of its service."""
         raise NotImplementedError
@@ -87,6 +91,9 @@ class MakeLiveAction(ReleaseAction):
             _build_effect(stored_releases.load_content(live), stored_releases.load_content(release)) if live else None
         )
 
+    def get_taken_back(self, release: Release) -> Release | None:
+        return stored_releases.get_live_release()
+
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.activate_release(version=release.version, note=data["note"], by=by, at=at)
         return f"Release {release} is live."
@@ -108,6 +115,9 @@ class WithdrawAction(ReleaseAction):
             return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
         is_live = release.activations.filter(is_live=True).exists()
         return "This release is live. Make another release live first." if is_live else ""
+
+    def get_taken_back(self, release: Release) -> Release | None:
+        return release
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
@@ -195,8 +205,11 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
             raise PermissionDenied
         release, op = diff_page.get_release_or_404(version), request.GET.get("op", "")
         form = action.form(request.POST or None, initial=action.get_initial(release))
-        if request.method == "POST" and form.is_valid() and self._run_action(request, action, release, op, form):
-            return redirect("admin:registry_release_changelist")
+        if request.method == "POST" and form.is_valid():
+            taken_back = action.get_taken_back(release)
+            if self._run_action(request, action, release, op, form):
+                question = discard_all.get_question_url(request, taken_back, was_live=action.changes_live)
+                return redirect(question or "admin:registry_release_changelist")
         refusal = action.explain_refusal(release)
         context = {"title": action.title.format(release), "release": release, "op": op, "action": action, "form": form}
         context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}

@@ -16,6 +16,7 @@ from core.admin import base
 from registry.admin import diff_page
 from registry.admin.compare_releases import CompareReleasesMixin
 from registry.admin.discard import DiscardMixin
+from registry.admin.discard_all import DiscardAllMixin
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review import ReviewMixin
@@ -27,7 +28,13 @@ TIMELINE_LENGTH = 10  # activations shown above the list
 
 @admin.register(Release)
 class ReleaseAdmin(
-    base.ReadOnlyMixin, ReviewMixin, DiscardMixin, CompareReleasesMixin, ReleasedOpMixin, AuditHistoryAdmin
+    base.ReadOnlyMixin,
+    ReviewMixin,
+    DiscardMixin,
+    DiscardAllMixin,
+    CompareReleasesMixin,
+    ReleasedOpMixin,
+    AuditHistoryAdmin,
 ):
     has_history = True
     empty = "No releases yet. Review the draft and publish it."

@@ -76,8 +76,11 @@ def test_copy_is_edited_checked_published_served_and_rolled_back(
     admin.goto("/admin/")
     admin.get_by_role("link", name="Roll back").click()
     admin.get_by_role("button", name="Make live for everyone").click()
-    admin.wait_for_url("**/admin/registry/release/")
+    expect(admin.locator("#content")).to_contain_text("Your draft differs from it: 1 op.")
     eventually(serves_summary(server, before.json()["summary"]), within=5, what="rolling back")
+    admin.get_by_role("button", name="Discard the change").click()
+    admin.wait_for_url("**/admin/registry/release/")
+    assert Op.objects.get(op=OP).summary == before.json()["summary"]
     assert server.help(OP).headers["ETag"] == before.headers["ETag"]
 
 

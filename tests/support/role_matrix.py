@@ -122,6 +122,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/registry/admin/test_review.py
+    "registry_release_discard_all": ("AE", "AE"),
     "registry_change_revert": ("AE", "AE"),
     "registry_release_name": ("A", "A"),
     "registry_evalcase_compare": ("AEPU", "AEPU"),  # read-only
