@@ -354,7 +354,7 @@ UNFOLD = {
     "STYLES": ["core.admin.base.stylesheet"],
     "SCRIPTS": ["core.admin.base.accessibility_script", "core.admin.base.go_to_script", "core.admin.base.save_script"],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
-    "DASHBOARD_CALLBACK": "gateway.admin.home.context",
+    "DASHBOARD_CALLBACK": "gateway.admin.home.page.context",
     "ACCOUNT": {
         "navigation": [
             {"title": "Change password", "link": reverse_lazy("admin:password_change")},

@@ -18,6 +18,7 @@ from core.admin import index_page, site
 from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
 from gateway.admin import guides, try_op, users
+from gateway.admin.home import checklist
 from gateway.admin.reports import report_page
 from gateway.admin.reports.report_list import REPORTS
 from gateway.admin.rollout import flag_explainer
@@ -110,6 +111,7 @@ UPSTREAM_LOOKUPS = {
 ADMIN_PAGES = (
     AdminPage("password_change", "password_change/", users.change_own_password),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
+    AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
     AdminPage(index_page.SYSTEM_PAGE, "system/", index_page.page),
     AdminPage(index_page.GUIDES_PAGE, "guides/", index_page.page),
     AdminPage("guide", "guides/<path:name>/", guides.page),

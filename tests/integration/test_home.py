@@ -1,19 +1,23 @@
-"""The admin's home page: unpublished changes, the live release, failing ops, switches and cohorts."""
+"""The admin's home page: what needs attention, in the order of a role's work, and the first steps of a new gateway."""
 
+import re
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Permission, User
+from axes.models import AccessAttempt
+from django.contrib.auth.models import Group, Permission, User
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics.events import event_log
 from analytics.models import Cohort, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
+from gateway.models import ApiKey, Client
 from registry.drafts import change_tracking, switch_service
-from registry.models import Activation, Op
+from registry.models import Activation, Connection, Op
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.api import Api
 
@@ -151,7 +155,7 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
     change_op("onto.task.get", summary="Get one task, whole")
     read_home(admin_client)
 
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(31):
         read_home(admin_client)
 
 
@@ -184,3 +188,85 @@ def test_home_lists_cohorts_that_are_off_or_removed_while_they_have_calls(api: A
     assert "<td>off</td>" in page
     assert '<th scope="row">copy-b</th> <td>removed</td>' in page
     assert page.count("0% of 20") == 3
+
+
+def read_headings(client: HttpClient) -> list[str]:
+    return re.findall(r'<h2 id="([a-z-]+)"', read_home(client))
+
+
+@pytest.mark.parametrize(
+    ("role", "first"),
+    [
+        ("Admin", ["first-steps", "unpublished", "live"]),
+        ("Editor", ["unpublished", "live", "failing"]),
+        ("Product manager", ["rollout", "live"]),
+        ("Auditor", ["access", "live"]),
+    ],
+)
+def test_home_begins_with_what_a_role_works_on(api: Api, client: HttpClient, role: str, first: list[str]) -> None:
+    person = User.objects.create_user("person", is_staff=True)
+    person.groups.set(Group.objects.filter(name=role))
+    client.force_login(person)
+
+    headings = read_headings(client)
+
+    assert headings[: len(first)] == first
+    assert ("access" in headings) == (role in ("Admin", "Auditor"))
+
+
+def test_first_steps_tick_themselves(api: Api, admin_client: HttpClient) -> None:
+    def read_done() -> list[str]:
+        return re.findall(
+            r'ui-step--done.*?</span>\s*([\w ]+?) <span class="visually-hidden">', read_home(admin_client)
+        )
+
+    assert read_done() == ["Create an API key"]  # the one of the fixture
+    api.help()
+    event_log.flush()
+    Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
+    change_op("onto.task.get", summary="Get one task, whole")
+    publishing.publish_draft(note="Whole", by="admin", at=timezone.now())
+    assert read_done() == ["Connect a service", "Create an API key", "Make the first call", "Publish a change"]
+
+    Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway")
+    assert "First steps" not in read_home(admin_client)
+
+
+def test_first_steps_can_be_hidden(api: Api, admin_client: HttpClient) -> None:
+    assert "First steps: 1 of 5 done" in read_home(admin_client)
+    address = reverse("admin:home_checklist_hide")
+
+    assert admin_client.get(address).status_code == 405
+    assert "First steps" not in read_text(admin_client.post(address, follow=True))
+    assert "First steps" not in read_home(admin_client)
+
+
+def test_home_tells_of_searches_that_found_nothing(api: Api, admin_client: HttpClient) -> None:
+    assert "No searches yet." in read_home(admin_client)
+    day = timezone.now().date()
+    OpDaily.objects.create(day=day, op="", is_settled=True, searches=50, misses=3)
+
+    page = read_home(admin_client)
+
+    assert "3 of 50</a> searches found nothing (6.0%)." in page
+
+
+def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_client: HttpClient) -> None:
+    now = timezone.now()
+    chat = Client.objects.create(name="chat-b")
+    for name, fields in (
+        ("soon", {"expires_at": now + timedelta(days=3)}),
+        ("later", {"expires_at": now + timedelta(days=300)}),
+        ("idle", {"last_used_at": now - timedelta(days=100)}),
+        ("gone", {"expires_at": now + timedelta(days=3), "revoked_at": now}),
+    ):
+        ApiKey.objects.create(client=chat, name=name, prefix=f"gw_{name}", secret_hash=name, **fields)
+    AccessAttempt.objects.create(username="mallory", failures_since_start=2)
+
+    page = read_home(admin_client)
+
+    assert re.search("gw_soon.*? of chat-b expires", page)
+    assert re.search("gw_idle.*? of chat-b was not used for 90 days", page)
+    assert "gw_later" not in page
+    assert "gw_gone" not in page
+    assert "1 failed sign-in</a> in the last 15 minutes" in page

@@ -141,6 +141,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     "rollout_who": ("AEPU", "AEPU"),  # read-only
+    "home_checklist_hide": ("", "A"),
     "system": ("AEPU", "AEPU"),  # shows each user what they may see
     **dict.fromkeys(("guides", "guide"), (STAFF, STAFF)),
     "registry_connection_import": ("A", "A"),

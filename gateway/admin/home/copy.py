@@ -1,0 +1,43 @@
+"""The draft and the live release on the home page."""
+
+from typing import Any
+
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest
+
+from gateway.admin.home.links import NamedLink, map_op_urls
+from registry.admin import diff_page
+from registry.models import Activation, Release
+from registry.releases import stored_releases, unpublished
+from registry.snapshot.copy_kinds import Kind
+
+MAX_NAMED_OPS = 5
+
+
+def build_unpublished(_: HttpRequest) -> dict[str, Any]:
+    """Return how many entries of copy differ from the live release, and the first of their ops."""
+    names = unpublished.find_unpublished_names()
+    total = sum(map(len, names.values()))
+    first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
+    pages = map_op_urls(first)
+    return {
+        "change_counts": diff_page.format_counts({kind: len(changed) for kind, changed in names.items()}),
+        "total": total,
+        "first": [NamedLink(op, pages.get(op, "")) for op in first],
+        "more": total - len(first) if first else 0,
+    }
+
+
+def build_live_release(_: HttpRequest) -> dict[str, Any]:
+    """Return the current activation and the release to roll back to, if there is one.
+
+    `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
+    """
+    earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
+    rows = Activation.objects.filter(is_live=True).select_related("release").defer(*stored_releases.LARGE_COLUMNS)
+    activation = rows.annotate(is_again=Exists(earlier)).first()
+    try:
+        before: Release | None = stored_releases.get_previous_release()
+    except stored_releases.UnknownRelease:
+        before = None
+    return {"activation": activation, "before": before}

@@ -1,0 +1,85 @@
+"""The cohorts on the home page, and the surfaces that they are on."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics import reports
+from analytics.models import Cohort
+from analytics.reports import totals
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.rollout.flags import Surface
+from gateway.admin.home.links import NamedLink
+from registry.models import Agent, Group, Pin
+
+MAX_COHORTS = 20
+
+
+class SurfaceSummary(NamedTuple):
+    """A surface that a cohort is on, and the copy that makes it up."""
+
+    surface: str
+    copy: list[NamedLink]
+
+
+class CohortSummary(NamedTuple):
+    """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
+
+    name: str
+    link: str
+    variant: str
+    share: str
+    totals: Totals
+
+
+def build_rollout(_: HttpRequest) -> dict[str, Any]:
+    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort."""
+    totals_by_cohort = totals.sum_by_value(ReportFilter(timezone.now(), days=reports.DAYS), "cohort")
+    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
+    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
+        :MAX_COHORTS
+    ]
+    names = [
+        *active_names,
+        *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_COHORTS],
+    ]
+    cohorts = [
+        _summarize_cohort(name, cohorts_by_name.get(name), name in active_names, totals_by_cohort.get(name, Totals()))
+        for name in names
+    ]
+    remainder = (
+        [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))]
+        if cohorts
+        else []
+    )
+    variants = {cohorts_by_name[name].variant for name in active_names}
+    surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
+    return {"cohorts": cohorts + remainder, "days": reports.DAYS, "surfaces": surfaces}
+
+
+def _list_copy(surface: Surface) -> Iterable[NamedLink]:
+    """Yield the rows of the draft that make up a surface, besides ops and prompt sections, as counts with links."""
+    if surface in (Surface.HYBRID, Surface.DISCOVERY):
+        pins = Pin.objects.filter(surface=surface).count()
+        url = f"{reverse('admin:registry_pin_changelist')}?surface__exact={surface}"
+        yield NamedLink(f"{pins} pin{pluralize(pins)}", url)
+    if surface == Surface.DISCOVERY:
+        domains = Group.objects.exclude(discovery_name="").count()
+        url = f"{reverse('admin:registry_group_changelist')}?discovery_name__isempty=0"
+        yield NamedLink(f"{domains} discovery name{pluralize(domains)}", url)
+        agents = Agent.objects.filter(status=Agent.Status.ACTIVE).count()
+        yield NamedLink(f"{agents} agent{pluralize(agents)}", reverse("admin:registry_agent_changelist"))
+
+
+def _summarize_cohort(name: str, cohort: Cohort | None, is_on: bool, cohort_totals: Totals) -> CohortSummary:
+    if cohort is None:
+        return CohortSummary(name, "", "removed", "–", cohort_totals)
+    link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
+    if not is_on:
+        return CohortSummary(name, link, "off", "–", cohort_totals)
+    return CohortSummary(name, link, cohort.variant[:12], f"{float(cohort.percentage):g}%", cohort_totals)
