@@ -340,20 +340,21 @@ class AuditedAdmin(AuditHistoryAdmin):
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
         row = type(form.instance)._default_manager.get(pk=form.instance.pk)
-        self._record_change(request, row, vars(request).pop("audited_before"), self.get_audit_values(row))
+        self.record_change(request, row, vars(request).pop("audited_before"), self.get_audit_values(row))
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        self._record_change(request, obj, self.get_audit_values(obj), None)
+        self.record_change(request, obj, self.get_audit_values(obj), None)
         super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         for row in queryset:
-            self._record_change(request, row, self.get_audit_values(row), None)
+            self.record_change(request, row, self.get_audit_values(row), None)
         super().delete_queryset(request, queryset)
 
-    def _record_change(
+    def record_change(
         self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None
     ) -> None:
+        """Record what a user changed. `before` is None for an added row, `after` for a removed one."""
         audit.record_change(
             self.audit_kind, self.get_audit_name(row), before, after, by=str(request.user), at=timezone.now()
         )

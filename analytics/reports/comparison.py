@@ -32,10 +32,14 @@ class Metric:
     is_lower_better: bool
 
 
+FAILURE_RATE = Metric("Failure rate", "calls", lambda each: (each.failed, each.calls), True)
+SUCCESS_RATE = Metric(
+    "Turns with a successful call", "turns with a call", lambda each: (each.succeeding, each.calling), False
+)
 METRICS = (
-    Metric("Failure rate", "calls", lambda each: (each.failed, each.calls), True),
+    FAILURE_RATE,
     Metric("Repair rate", "failed calls", lambda each: (each.repaired, each.failed), False),
-    Metric("Turns with a successful call", "turns with a call", lambda each: (each.succeeding, each.calling), False),
+    SUCCESS_RATE,
     Metric("Turns with an unknown name", "turns", lambda each: (each.lost, each.turns), True),
     Metric("Turns with a loop", "turns", lambda each: (each.looping, each.turns), True),
     Metric("Searches that found nothing", "searches", lambda each: (each.misses, each.searches), True),
@@ -111,12 +115,19 @@ def find_changed_ops(
     return sorted(significant, key=lambda each: -abs(each.difference))[:limit]
 
 
-def _compare_metric(metric: Metric, first: Proportion, second: Proportion, days: int) -> MetricComparison:
+def compare_rates(first: Proportion, second: Proportion) -> ConfidenceInterval | None:
+    """Return the interval of the second rate minus the first; None if a sample is too small."""
     if min(first.total, second.total) < MIN_SAMPLE:
+        return None
+    return compute_newcombe_interval(first.hits, first.total, second.hits, second.total)
+
+
+def _compare_metric(metric: Metric, first: Proportion, second: Proportion, days: int) -> MetricComparison:
+    interval = compare_rates(first, second)
+    if interval is None:
         return MetricComparison(
             metric, first, second, None, ComparisonVerdict.TOO_FEW, _estimate_days_to_wait(first, second, days)
         )
-    interval = compute_newcombe_interval(first.hits, first.total, second.hits, second.total)
     if interval.low <= 0 <= interval.high:
         verdict = ComparisonVerdict.NONE
     else:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from datetime import date, timedelta
 from typing import Any
 
-from django.db.models import Count, DateField, F, Sum
+from django.db.models import Count, DateField, F, Min, Sum
 from django.db.models.functions import Cast
 
 from analytics.reports.op_figures import FAILED_CALLS
@@ -100,6 +100,12 @@ def sum_by_day(report_filter: ReportFilter) -> dict[date, Totals]:
     # Times and connections are in UTC already. A time zone conversion would double the cost of the query.
     totals_by_day = _sum_groups(report_filter, F("day"), Cast("time", DateField()))
     return {day: totals_by_day.get(day, Totals()) for day in days}
+
+
+def count_active_days(report_filter: ReportFilter) -> int:
+    """Return the number of days since the first one with figures; all days if there are none."""
+    first: date | None = report_filter.select_daily_figures().aggregate(first=Min("day"))["first"]
+    return (report_filter.last_day - first).days + 1 if first else report_filter.days
 
 
 def sum_by_value(report_filter: ReportFilter, field: str) -> dict[str, Totals]:

@@ -140,6 +140,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
+    "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/gateway/admin/rollout/test_ramp.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
     "system": ("AEPU", "AEPU"),  # shows each user what they may see
@@ -229,7 +230,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "registry_change_revert": [rows["analytics.AuditEntry"].pk],
         **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check", "add_op")},
         "registry_documentimport": [rows["document"].pk],
-        "analytics_cohort_impact": [rows["analytics.Cohort"].pk],
+        **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},
         "analytics_flag_impact": [rows["analytics.Flag"].pk],
         "view_on_site": [1, 1],
         "auth_user_password_change": [rows["auth.User"].pk],

@@ -13,6 +13,7 @@ from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
+from gateway.admin.reports.verdicts import build_ops_verdict
 from registry.models import Op
 
 LEAD = (
@@ -53,14 +54,16 @@ def build_report(request: HttpRequest) -> ReportContent:
     }
     errors = reports.find_most_common_errors(query.scope.select_daily_figures())
     urls = map_op_urls(figures_by_op)
-    rows = [_build_row(query.scope, op, each, errors.get(op), urls.get(op, "")) for op, each in figures_by_op.items()]
+    problems = {op: _describe_problem(each, errors.get(op)) for op, each in figures_by_op.items()}
+    rows = [_build_row(query.scope, op, each, problems[op], urls.get(op, "")) for op, each in figures_by_op.items()]
     number, rising = _parse_sort(request.GET.get("sort", ""))
     table = ReportTable(
         *("ops", "Ops", COLUMNS, tables.sort_rows(rows, number, rising)),
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )
-    return ReportContent(query=query, lead=LEAD, tables=[table], is_empty=not rows)
+    verdict = build_ops_verdict(figures_by_op, problems, urls) if rows else None
+    return ReportContent(query=query, lead=LEAD, verdict=verdict, tables=[table], is_empty=not rows)
 
 
 def map_op_urls(names: Iterable[str]) -> dict[str, str]:
@@ -69,21 +72,22 @@ def map_op_urls(names: Iterable[str]) -> dict[str, str]:
     return {op: reverse("admin:registry_op_change", args=[pk]) for op, pk in rows}
 
 
-def _build_row(
-    scope: ReportFilter, op: str, each: OpFigures, error: tuple[str, str] | None, link: str
-) -> list[ReportCell]:
+def _build_row(scope: ReportFilter, op: str, each: OpFigures, problem: str | None, link: str) -> list[ReportCell]:
     return [
         ReportCell(op or UNKNOWN_NAMES_LABEL, link),
         ReportCell(each.calls, row_links.to_events_of_op(scope, CountedAs.CALLS, op)),
         ReportCell(each.failed, row_links.to_events_of_op(scope, CountedAs.FAILED, op)),
         ReportCell(each.failure_rate),
-        ReportCell(
-            f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")
-        ),
+        ReportCell(problem),
         ReportCell(each.repaired, row_links.to_events_of_op(scope, CountedAs.REPAIRED, op)),
         ReportCell(each.repair_rate),
         ReportCell(each.mean_latency_ms),
     ]
+
+
+def _describe_problem(each: OpFigures, error: tuple[str, str] | None) -> str | None:
+    """Return the most common problem of an op's calls; None if no call failed."""
+    return f"{error[0] or 'the args'} {error[1]}" if error else FAILURE_LABELS.get(each.most_common_failure or "")
 
 
 def _parse_sort(sort: str) -> tuple[int, bool]:

@@ -11,18 +11,19 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from analytics.events.event_filters import CountedAs
 from analytics.models import Cohort
 from analytics.reports import comparison, row_links, totals
-from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, OpChange, Proportion
+from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import LIVE, FlagKey
 from core.charts import bars
-from gateway.admin.reports import by_model, tables
+from gateway.admin.reports import by_model, comparison_text, tables
 from gateway.admin.reports.by_op import map_op_urls
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
 from gateway.admin.reports.side_charts import build_side_charts
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
+from gateway.admin.reports.verdicts import build_sides_verdict
 from registry.models import Activation, Release
 
 
@@ -74,6 +75,7 @@ def build_report(request: HttpRequest) -> ReportContent:
     return ReportContent(
         query=query,
         lead=LEAD,
+        verdict=build_sides_verdict(query.scope, by, pair, totals_by_side) if pair else None,
         charts=build_side_charts(request, query.scope, by, pair) if pair else [],
         tables=_build_tables(query.scope, by, totals_by_side, pair),
         is_empty=pair is None,
@@ -155,14 +157,14 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
     return [
         [
             ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
-            *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
+            *(ReportCell(comparison_text.format_share(side)) for side in (each.first, each.second)),
             ReportCell(
                 None
                 if each.interval is None or each.difference is None
-                else _format_points(each.difference, each.interval)
+                else comparison_text.format_points(each.difference, each.interval)
             ),
             _draw_interval(each.interval, max_distance),
-            ReportCell(describe_comparison(each)),
+            ReportCell(comparison_text.describe_comparison(each)),
         ]
         for each in comparisons
     ]
@@ -182,57 +184,22 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
     return [
         [
             ReportCell(each.op, urls.get(each.op, "")),
-            *(ReportCell(_format_share(side)) for side in (each.first, each.second)),
+            *(ReportCell(comparison_text.format_share(side)) for side in (each.first, each.second)),
             ReportCell(
-                _format_points(each.difference, each.interval),
+                comparison_text.format_points(each.difference, each.interval),
                 row_links.to_events_of_op(scope, CountedAs.FAILED, each.op),
             ),
             _draw_interval(each.interval, max_distance),
-            ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {_describe_range(each.interval)}"),
+            ReportCell(
+                f"{'Better' if each.difference < 0 else 'Worse'}: {comparison_text.describe_range(each.interval)}"
+            ),
         ]
         for each in moved_ops
     ]
 
 
-def _format_share(share: Proportion) -> str:
-    return "–" if share.rate is None else f"{tables.format_rate(share.rate)} of {tables.format_count(share.total)}"
-
-
 def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCell:
     if interval is None:
         return ReportCell(None)
-    ends = f"{_format_signed(interval.low, interval)} to {_format_signed(interval.high, interval)}"
+    ends = " to ".join(comparison_text.format_signed(end, interval) for end in interval)
     return ReportCell(ends, html=bars.draw_interval(interval.low, interval.high, most))
-
-
-def describe_comparison(each: MetricComparison) -> str:
-    """Return the difference between the sides in words, or how much data is missing."""
-    if each.interval is None:
-        smaller_sample = min(each.first.total, each.second.total)
-        wait_text = f"; about {each.days_to_wait} more days" if each.days_to_wait else ""
-        return f"Not enough data: {smaller_sample} of {MIN_SAMPLE} {each.metric.denominator}{wait_text}."
-    if each.verdict == ComparisonVerdict.NONE:
-        low, high = (_format_signed(end, each.interval) for end in each.interval)
-        return f"No significant difference: between {low} and {high} points."
-    return f"{'Better' if each.verdict == ComparisonVerdict.BETTER else 'Worse'}: {_describe_range(each.interval)}"
-
-
-def _describe_range(interval: ConfidenceInterval) -> str:
-    """Describe the distance from zero of an interval that does not contain zero."""
-    near, far = sorted(abs(end) for end in interval)
-    ends = [_format_magnitude(end, interval) for end in (near, far)]
-    return f"{ends[0]} to {ends[1]} points {'lower' if interval.high < 0 else 'higher'}."
-
-
-def _format_points(difference: float, interval: ConfidenceInterval) -> str:
-    return f"{_format_signed(difference, interval)} points"
-
-
-def _format_signed(value: float, interval: ConfidenceInterval) -> str:
-    magnitude = _format_magnitude(abs(value), interval)
-    return magnitude if not float(magnitude) else f"{'−' if value < 0 else '+'}{magnitude}"
-
-
-def _format_magnitude(value: float, interval: ConfidenceInterval) -> str:
-    """Return percentage points, with a decimal only if the interval is narrower than 10 points."""
-    return f"{value * 100:.{1 if interval.high - interval.low < 0.1 else 0}f}"

@@ -18,6 +18,8 @@ from gateway.admin.reports.chart_markers import list_markers
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
+from gateway.admin.reports.verdict_text import VerdictBox
+from gateway.admin.reports.verdicts import build_period_verdict, build_sides_verdict
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 
@@ -29,13 +31,23 @@ def build_report(request: HttpRequest) -> ReportContent:
     total = sum(days.values(), start=Totals())
     markers = list_markers(request, list(days), cohort=query.scope.cohort.removeprefix(NO_COHORT))
     period = _Period(days, list(totals.sum_by_day(query.scope.move_back()).values()), markers)
+    before = sum(period.before, start=Totals())
     return ReportContent(
         query=query,
         lead=LEAD,
+        verdict=_build_verdict(query.scope, total, before) if total.calls else None,
         figures=_build_figures(query.scope, period, total),
         tables=[_build_table(query.scope, days)],
         is_empty=not (total.calls or total.turns),
     )
+
+
+def _build_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
+    """Return the verdict on a cohort against everyone else, or else on the period against that before."""
+    if scope.cohort in ("", NO_COHORT):
+        return build_period_verdict(scope, total, before)
+    everyone = scope.narrow("cohort", "")
+    return build_sides_verdict(everyone, "cohort", [NO_COHORT, scope.cohort], totals.sum_by_value(everyone, "cohort"))
 
 
 class _Period(NamedTuple):

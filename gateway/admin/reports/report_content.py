@@ -7,6 +7,7 @@ from typing import Any
 from core.charts.line_chart import LineChart
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportTable
+from gateway.admin.reports.verdict_text import VerdictBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class ReportContent:
 
     query: ReportQuery
     lead: str
+    verdict: VerdictBox | None = None
     alert: str = ""  # what needs attention now, whatever the period
     figures: Sequence[ReportFigure] = ()
     charts: Sequence[LineChart] = ()

@@ -13,12 +13,14 @@ from analytics.models import Assignment, AuditEntry, Cohort
 from analytics.reports import comparison, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from analytics.reports.verdicts import Advice, Verdict
 from core.charts.line_chart import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
-from gateway.admin.reports import tables
+from gateway.admin.reports import tables, verdicts
 from gateway.admin.reports.chart_markers import list_markers
-from gateway.admin.reports.comparison import describe_comparison
+from gateway.admin.reports.comparison_text import describe_comparison
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS
+from gateway.admin.reports.verdict_text import VerdictBox, describe_verdict, get_tone
 
 DAYS = 28
 SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
@@ -43,10 +45,17 @@ class CohortChange(NamedTuple):
 
 
 def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str, Any]:
-    """Return the template context: `results`, `exposures` and `changes`, each only for users who may view its rows."""
+    """Return the template context, each part only for users who may view its rows.
+
+    `decision` and `verdict` (the same in words), `results`, `exposures` and `changes`.
+    """
     facts: dict[str, Any] = {"days": DAYS}
     if request.user.has_perms(REPORT_PERMISSIONS):
-        facts["results"] = _compare_with_rest(cohort, at)
+        scope = ReportFilter(at, days=DAYS)
+        sums = totals.sum_by_value(scope, "cohort")
+        facts["results"] = _compare_with_rest(cohort, sums)
+        facts["decision"] = verdicts.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+        facts["verdict"] = _describe_decision(cohort, facts["decision"])
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
     if request.user.has_perm("analytics.view_auditentry"):
@@ -54,14 +63,24 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
     return facts
 
 
-def _compare_with_rest(cohort: Cohort, at: datetime) -> list[MetricResult]:
-    sums = totals.sum_by_value(ReportFilter(at, days=DAYS), "cohort")
+def _compare_with_rest(cohort: Cohort, sums: dict[str, Totals]) -> list[MetricResult]:
     rest, own = (sums.get(name, Totals()) for name in (NO_COHORT, cohort.name))
     return [
         MetricResult(each.metric.name, _format(each.second), _format(each.first), describe_comparison(each))
         for each in comparison.compare_metrics(rest, own, days=DAYS)
         if each.metric.name in SHOWN_METRICS
     ]
+
+
+def _describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
+    """Return the verdict against everyone else, with the advice that a cohort in this state can follow."""
+    advice = verdicts.COHORT_ADVICE
+    if not cohort.is_on:
+        advice = dict.fromkeys(Advice, "It is off.")
+    elif cohort.percentage >= 100:
+        advice = advice | {Advice.WIDEN: "It is at 100% already: keep it."}
+    text = describe_verdict(verdict, cohort.name, verdicts.EVERYONE_ELSE, advice)
+    return VerdictBox(text, get_tone(verdict))
 
 
 def _format(share: comparison.Proportion) -> str:

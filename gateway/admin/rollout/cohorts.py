@@ -24,8 +24,9 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import MAX_VALUE_LENGTH
 from core.admin import base
-from gateway.admin.rollout import cohort_facts, impact_text
+from gateway.admin.rollout import cohort_facts, impact_text, ramp
 from gateway.admin.rollout.impact_preview import ImpactPreviewMixin
+from gateway.admin.rollout.ramp import RampMixin
 from gateway.admin.rollout.variants import build_variant_choices, shorten_variant
 
 AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "variant", "listed", "note")
@@ -37,7 +38,7 @@ class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
 
 
 @admin.register(Cohort)
-class CohortAdmin(ImpactPreviewMixin, AuditedAdmin):
+class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
     line_lists = {"listed": MAX_VALUE_LENGTH}
     change_form_template = "gateway/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
@@ -120,6 +121,9 @@ class CohortAdmin(ImpactPreviewMixin, AuditedAdmin):
         """Add what is known about the cohort, and links to its results and exposures."""
         if cohort := kwargs.get("obj"):
             context["facts"] = cohort_facts.build_facts(request, cohort, timezone.now())
+            if (decision := context["facts"].get("decision")) and self.has_change_permission(request, cohort):
+                context["steps"] = ramp.list_steps(cohort, decision.advice)
+                context["seen"] = ramp.format_percentage(cohort.percentage)
             query, comparison_query = (
                 urlencode({"cohort": cohort.name}),
                 urlencode({"first": NO_COHORT, "second": cohort.name}),

@@ -6,11 +6,11 @@ from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
-from gateway.admin.reports import by_op, comparison
+from gateway.admin.reports import by_op, comparison_text
 
 
 def describe(first: Totals, second: Totals) -> str:
-    return comparison.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
+    return comparison_text.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,8 @@ def describe(first: Totals, second: Totals) -> str:
         ((50, 1_000), (100, 1_000), "Worse: 2.7 to 7.3 points higher."),
         ((50, 1_000), (52, 1_000), "No significant difference: between −1.8 and +2.2 points."),
         ((6, 60), (5, 60), "No significant difference: between −13 and +9 points."),
+        ((3, 60), (11, 60), "Worse: 2 to 25 points higher."),
+        ((50, 1_000), (71, 1_000), "Worse: less than 0.1 to 4.2 points higher."),
         ((5, 25), (5, 1_000), "Not enough data: 25 of 50 calls; about 7 more days."),
         ((0, 0), (5, 1_000), "Not enough data: 0 of 50 calls."),
     ],
@@ -43,7 +45,7 @@ def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[
 def test_points_are_rounded_to_the_precision_of_their_interval(
     value: float, interval: ConfidenceInterval, text: str
 ) -> None:
-    assert comparison._format_signed(value, interval) == text
+    assert comparison_text.format_signed(value, interval) == text
 
 
 # --- other reports ----------------------------------------------------------------------------------------
