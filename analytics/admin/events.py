@@ -1,0 +1,104 @@
+"""The admin page of operation events, from the table of event fields."""
+
+from collections import defaultdict
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+
+from analytics.admin.log_lists import CohortFilter, ConditionFilter, LogAdmin
+from analytics.events.event_fields import EVENT_FIELDS, EventSection
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
+from analytics.events.models import OperationEvent
+from core.templatetags.admin_format import indented
+
+# Columns of events by whose value other pages link to the list.
+SCOPE_FIELDS = ("surface", "release", "model", "cohort")
+TURN_FIELDS = ("client", "session", "turn", "subject")
+
+
+class CountedAsFilter(ConditionFilter):
+    """Filter for the events that reports count as calls, failed calls and so on."""
+
+    title, parameter_name = "what reports count", COUNTED_AS_PARAMETER
+    choices_by_value = {each.value: (str(each.label), EVENT_CONDITIONS[each]) for each in CountedAs}
+
+
+def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str, ...] | tuple[()]]:
+    """Return the lines of a section of an event's page, each with the fields that stand side by side."""
+    lines: defaultdict[int, list[str]] = defaultdict(list)
+    for field in EVENT_FIELDS:
+        for place in field.places:
+            if place.section == section:
+                lines[place.line].append(place.display or field.name)
+    return [tuple(names) for _line, names in sorted(lines.items())]
+
+
+class OperationEventAdmin(LogAdmin):
+    """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
+
+    empty = "Create a client and an API key for it. Its calls appear here within a second."
+    list_display = [field.name for field in EVENT_FIELDS if field.in_list]
+    list_filter = [CountedAsFilter, "type", "ok", "code", "kind", "dry_run", CohortFilter]
+    link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
+    link_lookups += ["tool_name__gt"]
+    search_fields = ["op", "trace_id", "session", "subject"]
+    fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
+    readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
+    compressed_fields = False  # labels above the fields, since several share a line
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Any]]:
+        descriptions = {
+            place.display or field.name: field.description for field in EVENT_FIELDS for place in field.places
+        }
+        return super().get_form(request, obj, change, help_texts=descriptions, **kwargs)
+
+    # Words instead of Django's green and red icons, since neither value is good or bad.
+    @admin.display(description="dry run")
+    def show_dry_run(self, event: OperationEvent) -> str:
+        return "yes" if event.dry_run else "no"
+
+    @admin.display(description="replayed")
+    def show_replayed(self, event: OperationEvent) -> str:
+        return "yes" if event.replayed else "no"
+
+    @admin.display(description="unchanged")
+    def show_unchanged(self, event: OperationEvent) -> str:
+        return "yes" if event.unchanged else "no"
+
+    @admin.display(description="changed IDs")
+    def show_changed_ids(self, event: OperationEvent) -> str:
+        return ", ".join(event.changed_ids or ())
+
+    @admin.display(description="progress")
+    def show_progress(self, event: OperationEvent) -> str:
+        return " of ".join(f"{value:g}" for value in (event.progress or {}).values())
+
+    @admin.display(description="args")
+    def args(self, event: OperationEvent) -> str:
+        return _render_content(event, "args")
+
+    @admin.display(description="field errors")
+    def show_field_errors(self, event: OperationEvent) -> str:
+        """Show the pointer and the code of each field error. Values are never stored."""
+        errors = ((pointer or "the args", code) for pointer, code in event.field_errors)
+        return format_html_join("", "<div><code>{}</code> {}</div>", errors)
+
+    @admin.display(description="result")
+    def result(self, event: OperationEvent) -> str:
+        return _render_content(event, "result")
+
+
+def _render_content(event: OperationEvent, part: str) -> str:
+    """Return an event's stored args or result as HTML, or why they are not stored."""
+    if event.content is None:
+        return "Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."
+    if "too_large" in event.content:
+        return f"Not stored: args and result have {event.content['too_large']:,} bytes."
+    if part not in event.content:
+        return "–"
+    return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))

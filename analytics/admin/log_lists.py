@@ -1,0 +1,53 @@
+"""Base classes of the read-only lists of log rows, and filters that several of them have."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+
+from analytics.models import Cohort
+from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
+from core.admin import base
+
+
+class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
+    """Read-only list of log rows."""
+
+    date_hierarchy = "time"
+    show_full_result_count = False
+    list_per_page = 50
+
+
+class ConditionFilter(admin.SimpleListFilter):
+    """Filter for the rows that meet one of some named conditions."""
+
+    choices_by_value: Mapping[str, tuple[str, Q]]  # {value: (label, condition)}
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, label) for value, (label, _) in self.choices_by_value.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        if value is None:
+            return queryset
+        if value not in self.choices_by_value:
+            raise IncorrectLookupParameters
+        return queryset.filter(self.choices_by_value[value][1])
+
+
+class CohortFilter(admin.SimpleListFilter):
+    """Filter for the rows with a cohort among those that decided. A row can have several."""
+
+    title, parameter_name = "cohort", COHORT_PARAMETER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        names = set(Cohort.objects.values_list("name", flat=True))
+        if (value := self.value()) and value != NO_COHORT:
+            names.add(value)  # a report may link to a cohort that was deleted
+        return [(NO_COHORT, "No cohort"), *((name, name) for name in sorted(names))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(match_cohort(self.value() or ""))
