@@ -79,6 +79,7 @@ def build_report(request: HttpRequest) -> ReportContent:
         charts=build_side_charts(request, query.scope, by, pair) if pair else [],
         tables=_build_tables(query.scope, by, totals_by_side, pair),
         is_empty=pair is None,
+        has_other_rows=bool(totals_by_side),
         empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
         context=context,
     )

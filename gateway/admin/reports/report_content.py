@@ -35,4 +35,9 @@ class ReportContent:
     notes: Sequence[str] = ()
     is_empty: bool = False
     empty: str = ""
+    has_other_rows: bool = False  # tables have rows although there is nothing to show above them
     context: Mapping[str, Any] = field(default_factory=dict)  # further template variables
+
+    @property
+    def shows_tables(self) -> bool:
+        return self.has_other_rows or not self.is_empty
