@@ -25,7 +25,7 @@ __all__ = [
 
 AUDIT_ACTIONS = [
     *("added", "changed", "removed", "tried", "published", "made_live", "imported", "exported", "rotated", "revoked"),
-    *("signed_in", "signed_out"),
+    *("signed_in", "signed_out", "asked", "commented", "approved", "sent_back", "withdrawn", "failed"),
 ]
 
 
@@ -53,6 +53,8 @@ class AuditEntry(models.Model):
         USER = "user", "user"
         ROLE = "role", "role"
         SIGN_IN = "sign_in", "sign-in"
+        REVIEW = "review", "review of draft"
+        SCHEDULE = "schedule", "scheduled publish of draft"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"
@@ -67,6 +69,12 @@ class AuditEntry(models.Model):
         REVOKED = "revoked", "revoked"
         SIGNED_IN = "signed_in", "signed in"
         SIGNED_OUT = "signed_out", "signed out"
+        ASKED = "asked", "asked for"
+        COMMENTED = "commented", "commented"
+        APPROVED = "approved", "approved"
+        SENT_BACK = "sent_back", "sent back"  # the reviewer wants changes
+        WITHDRAWN = "withdrawn", "withdrawn"
+        FAILED = "failed", "failed"
 
     time = models.DateTimeField()
     by = models.CharField(max_length=150)

@@ -91,7 +91,10 @@ SECTIONS = [
             Entry(
                 "rate_review",
                 "admin-guide#review-and-publish",
-                [Page("Review and publish", "registry_release_review", SEE_COPY)],
+                [
+                    Page("Review and publish", "registry_release_review", SEE_COPY),
+                    ModelList("Reviews", "registry.ReviewRequest"),
+                ],
             ),
             Entry(
                 "quiz",

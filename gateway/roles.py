@@ -31,6 +31,7 @@ AREAS = {
     ),
     "model_runs": ("gateway.modelrun",),
     "releases": ("registry.release", "registry.activation"),
+    "reviews": ("registry.reviewrequest", "registry.reviewcomment"),
     "switches": (
         *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
     ),
@@ -55,13 +56,15 @@ AREAS = {
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
 
-_VIEW_ONLY = dict.fromkeys(("copy", "model_runs", "releases", "switches", "history", "rollout", "activity"), VIEW)
+_VIEW_ONLY = dict.fromkeys(
+    ("copy", "model_runs", "releases", "reviews", "switches", "history", "rollout", "activity"), VIEW
+)
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
 # releases; switching requires permission to change switches.
 GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.ADMIN: dict.fromkeys(AREAS, ALL),
-    Role.EDITOR: {**_VIEW_ONLY, "copy": ALL, "model_runs": ("view", "add")},
+    Role.EDITOR: {**_VIEW_ONLY, "copy": ALL, "model_runs": ("view", "add"), "reviews": ("view", "add")},
     Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL},
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }

@@ -19,7 +19,7 @@ from registry.admin.discard import DiscardMixin
 from registry.admin.discard_all import DiscardAllMixin
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
-from registry.admin.review import ReviewMixin
+from registry.admin.review_requests import ReviewRequestMixin
 from registry.models import Activation, Release
 from registry.releases import stored_releases
 
@@ -29,7 +29,7 @@ TIMELINE_LENGTH = 10  # activations shown above the list
 @admin.register(Release)
 class ReleaseAdmin(
     base.ReadOnlyMixin,
-    ReviewMixin,
+    ReviewRequestMixin,
     DiscardMixin,
     DiscardAllMixin,
     CompareReleasesMixin,

@@ -15,13 +15,16 @@ from analytics import reports
 from analytics.rollout import impact
 from core import gc_pause
 from core.admin import base
-from registry.admin import diff_page, eval_results
+from registry.admin import diff_page, eval_results, review_panel
 from registry.admin.forms import PublishForm
+from registry.admin.review_panel import ReviewForm
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import lifecycle, publishing, recorded_calls, review
+from registry.reviews import approval
+from registry.reviews import publishing as reviewed_publishing
 
-REVIEWED_MODELS = ("op", "group", "promptsection")
+SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
 
 
 class ReviewMixin(base.ModelAdmin[Release]):
@@ -37,7 +40,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
     @gc_pause.pause_gc()  # while thousands of ops are in memory, each collection would take a tenth of a second
     def review_view(self, request: HttpRequest) -> HttpResponse:
         """Show the draft compared with the live release; on POST publish it."""
-        if not request.user.has_perms([f"registry.view_{model}" for model in REVIEWED_MODELS]):
+        if not request.user.has_perms(SEE_DRAFT):
             raise PermissionDenied
         draft_review = review.review_draft()
         form = self._build_form(request, draft_review)
@@ -48,6 +51,22 @@ class ReviewMixin(base.ModelAdmin[Release]):
             and self._publish_reviewed(request, draft_review, form)
         ):
             return redirect("admin:registry_release_changelist")
+        return self.render_review(request, draft_review, form=form)
+
+    def render_review(
+        self,
+        request: HttpRequest,
+        draft_review: review.DraftReview,
+        *,
+        form: PublishForm | None = None,
+        review_form: ReviewForm | None = None,
+    ) -> HttpResponse:
+        """Return the page, with the forms as they were sent."""
+        if form is None and self.has_publish_permission(request):
+            form = _build_publish_form(draft_review)
+        decision = approval.decide(
+            by=str(request.user), version=draft_review.version, changes=draft_review.changes, live=draft_review.live
+        )
         page = Paginator(draft_review.changes, diff_page.PAGE_SIZE).get_page(request.GET.get("p"))
         context = {
             "title": "Review and publish",
@@ -63,6 +82,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if draft_review.verdict.problems
             else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
             "reach": impact.measure_reach(timezone.now()) if form else None,
+            **review_panel.build_panel_context(request, draft_review, decision, review_form),
             **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
             **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
         }
@@ -75,11 +95,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             if request.method == "POST":
                 raise PermissionDenied
             return None
-        return PublishForm(
-            request.POST or None,
-            is_warned=bool(draft_review.verdict.warnings),
-            is_loss=draft_review.needs_loss_reason,
-        )
+        return _build_publish_form(draft_review, request.POST or None)
 
     def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
@@ -88,7 +104,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
             return False
         try:
-            release = publishing.publish_draft(
+            release = reviewed_publishing.publish_reviewed(
                 note=data["note"],
                 by=str(request.user),
                 at=timezone.now(),
@@ -104,6 +120,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             publishing.LossReasonMissing,
             lifecycle.AlreadyWithdrawn,
             draft.DraftChanged,
+            approval.ApprovalMissing,
         ) as error:
             form.add_error(None, str(error))
         else:
@@ -111,6 +128,10 @@ class ReviewMixin(base.ModelAdmin[Release]):
             self.message_user(request, message, messages.SUCCESS)
             return True
         return False
+
+
+def _build_publish_form(draft_review: review.DraftReview, data: Any = None) -> PublishForm:
+    return PublishForm(data, is_warned=bool(draft_review.verdict.warnings), is_loss=draft_review.needs_loss_reason)
 
 
 def _format_daily_cost(draft_review: review.DraftReview) -> str:

@@ -14,6 +14,7 @@ from registry.models.paths import ROOT, get_parent_path
 from registry.models.pin import Pin
 from registry.models.prompt_section import PromptSection
 from registry.models.release import Activation, Release
+from registry.models.review_request import ReviewComment, ReviewRequest
 from registry.models.switch import Switch, SwitchQuerySet
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "PolicyRule",
     "PromptSection",
     "Release",
+    "ReviewComment",
+    "ReviewRequest",
     "Switch",
     "SwitchQuerySet",
     "UpstreamDefinition",

@@ -23,6 +23,7 @@ from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding
+from registry.reviews import requests
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, playwright_loop, role_matrix
 from tests.support.browser_users import BrowserUser
@@ -149,6 +150,7 @@ def _rows(server: Server) -> dict[str, Any]:
     ChatProfile.objects.create(user=user, subject="demo-user")
     SignedInApplication.objects.create(application=register_application(), user=user, key=key)
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
+    requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)

@@ -33,6 +33,7 @@ from gateway.models import (
 )
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding
+from registry.reviews import requests
 from tests.support import role_matrix
 from tests.support.api import Api
 from tests.support.oauth_client import register_application
@@ -130,6 +131,7 @@ def row_of_every_model(api: Api) -> None:
         application=register_application(), user=User.objects.get(username="chatter"), key=ApiKey.objects.get()
     )
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
+    requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)

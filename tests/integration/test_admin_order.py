@@ -15,7 +15,7 @@ from django.urls import reverse
 from analytics.events import event_log
 from analytics.models import CohortRule
 from gateway.models import ConnectionSecret, SignIn
-from registry.models import DocumentImport, UpstreamDefinition
+from registry.models import DocumentImport, ReviewComment, UpstreamDefinition
 from tests.support.api import Api
 
 pytestmark = pytest.mark.both_databases
@@ -24,8 +24,8 @@ PROJECT_MODELS = [
     model
     for app in ("registry", "gateway", "analytics", "workspace")
     for model in apps.get_app_config(app).get_models()
-    # On the pages of their cohort or connection, or on none.
-    if model not in (CohortRule, DocumentImport, UpstreamDefinition, ConnectionSecret, SignIn)
+    # On the pages of their cohort, connection or review, or on none.
+    if model not in (CohortRule, DocumentImport, UpstreamDefinition, ConnectionSecret, SignIn, ReviewComment)
 ]
 
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.

@@ -19,6 +19,7 @@ from gateway.models import ApiKey, Client
 from registry.drafts import change_tracking, switch_service
 from registry.models import Activation, Connection, Op
 from registry.releases import lifecycle, publishing, stored_releases
+from registry.reviews import requests
 from tests.support.api import Api
 
 
@@ -155,7 +156,7 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
     change_op("onto.task.get", summary="Get one task, whole")
     read_home(admin_client)
 
-    with django_assert_max_num_queries(31):
+    with django_assert_max_num_queries(33):
         read_home(admin_client)
 
 
@@ -270,3 +271,14 @@ def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_clien
     assert "gw_later" not in page
     assert "gw_gone" not in page
     assert "1 failed sign-in</a> in the last 15 minutes" in page
+
+
+def test_home_says_whom_the_open_review_waits_for(api: Api, admin_client: HttpClient) -> None:
+    requests.ask_for_review(version="0" * 64, summary="2 ops", comment="", by="<b>ed</b>", at=timezone.now())
+    asked = read_home(admin_client)
+    requests.approve_draft(version="0" * 64, comment="", by="admin", at=timezone.now())
+    approved = read_home(admin_client)
+
+    assert "waits for you" in asked
+    assert "&lt;b&gt;ed&lt;/b&gt; asked for a review of 2 ops." in asked
+    assert "You approved 2 ops." in approved

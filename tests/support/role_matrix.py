@@ -47,6 +47,7 @@ MODELS_BY_ROLES = {
     READ: [
         "registry.Release",
         "registry.Activation",
+        "registry.ReviewRequest",
         "analytics.AuditEntry",
         "analytics.OperationEvent",
         "analytics.OpDaily",

@@ -9,12 +9,13 @@ from gateway.admin.home.links import NamedLink, map_op_urls
 from registry.admin import diff_page
 from registry.models import Activation, Release
 from registry.releases import stored_releases, unpublished
+from registry.reviews import attention
 from registry.snapshot.copy_kinds import Kind
 
 MAX_NAMED_OPS = 5
 
 
-def build_unpublished(_: HttpRequest) -> dict[str, Any]:
+def build_unpublished(request: HttpRequest) -> dict[str, Any]:
     """Return how many entries of copy differ from the live release, and the first of their ops."""
     names = unpublished.find_unpublished_names()
     total = sum(map(len, names.values()))
@@ -25,6 +26,9 @@ def build_unpublished(_: HttpRequest) -> dict[str, Any]:
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
+        "review": attention.describe_open_review(
+            user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
+        ),
     }
 
 

@@ -12,6 +12,8 @@ from analytics.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, text_diff, yaml_format
 from registry.releases import lifecycle, publishing, stored_releases
+from registry.reviews import publishing as reviewed_publishing
+from registry.reviews.approval import ApprovalMissing
 from registry.snapshot import diff, snapshot
 from registry.text.cleanup import escape_for_terminal
 
@@ -131,7 +133,7 @@ class Command(BaseCommand):
 
     def _publish(self, options: dict[str, Any]) -> None:
         try:
-            release = publishing.publish_draft(
+            release = reviewed_publishing.publish_reviewed(
                 note=options["note"],
                 by=options["by"],
                 at=timezone.now(),
@@ -145,7 +147,7 @@ class Command(BaseCommand):
         except publishing.LossReasonMissing as error:
             hint = "Give the reason with --loss-reason TEXT. manage.py run_evals lists all."
             raise CommandError(f"{escape_for_terminal(str(error))}\n{hint}") from None
-        except lifecycle.AlreadyWithdrawn as error:
+        except (lifecycle.AlreadyWithdrawn, ApprovalMissing) as error:
             raise CommandError(str(error)) from None
         else:
             self.stdout.write(f"Release {release} with {release.op_count} ops is live.")

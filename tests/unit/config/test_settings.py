@@ -119,6 +119,7 @@ INVALID = [
     ("CHAT_FRAME_ANCESTORS", "acme.com", f"contains 'acme.com'; {ORIGINS}"),
     ("CHAT_DAYS", "0", "is '0'; set it to a whole number from 1 to 36500, such as 90."),
     ("GATEWAY_FIGURES_DAYS", "6", "is '6'; set it to a whole number from 7 to 36500, such as 400."),
+    ("GATEWAY_REVIEW_REQUIRED", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_EVAL_MARGIN", "101", "is '101'; set it to a whole number from 0 to 100, such as 2."),
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
     ("GATEWAY_OUTGOING_ALLOW", "10.0.0.0/99", f"contains '10.0.0.0/99'; {NETWORKS}."),

@@ -19,6 +19,7 @@ from registry.models import (
     PolicyRule,
     PromptSection,
     Release,
+    ReviewRequest,
     UpstreamDefinition,
 )
 from tests.support.copy_rows import make_op
@@ -51,6 +52,8 @@ VIOLATIONS: dict[str, Any] = {
     "upstream_definition_once": lambda: [definition(), definition()],
     "eval_case_request_not_empty": lambda: EvalCase.objects.create(request="", op="a.b"),
     "eval_case_set_known": lambda: EvalCase.objects.create(request="x", op="a.b", case_set="other"),
+    "review_one_open": lambda: [review(), review()],
+    "review_open_until_end": lambda: review(state="published"),
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
 
@@ -61,6 +64,7 @@ COLUMNS = {
     "group_discovery_name_unique": "registry_group.discovery_name",
     "pin_place_unique": "registry_pin.surface, registry_pin.context, registry_pin.model_family",
     "upstream_definition_once": "registry_upstreamdefinition.connection_id, registry_upstreamdefinition.upstream_name",
+    "review_one_open": "registry_reviewrequest.is_open",
     "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
 }
 
@@ -80,6 +84,10 @@ def definition() -> UpstreamDefinition:
 
 def pin(**fields: Any) -> Pin:
     return Pin.objects.create(**{"surface": "hybrid", "ops": []} | fields)
+
+
+def review(**fields: Any) -> ReviewRequest:
+    return ReviewRequest.objects.create(**{"version": "0", "asked_by": "ed", "asked_at": timezone.now()} | fields)
 
 
 def activation(version: str, *, is_live: bool = True) -> Activation:

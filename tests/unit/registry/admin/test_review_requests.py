@@ -1,0 +1,243 @@
+"""People ask for a review, comment, approve and request changes. An approval counts for exactly one draft."""
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group as Role
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import AuditEntry
+from registry.drafts import change_tracking
+from registry.models import Op, Release, ReviewComment, ReviewRequest
+from registry.releases import stored_releases
+from tests.support.admin_pages import get_registry_url
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+URL = "admin:registry_release_review"
+
+
+@pytest.fixture
+def sign_in(db: None) -> Callable[[str, str], Client]:
+    """Return a function that signs in a new user with a role."""
+
+    def sign_in(name: str, role: str) -> Client:
+        user = User.objects.create_user(name, is_staff=True)
+        user.groups.set(Role.objects.filter(name=role))
+        client = Client()
+        client.force_login(user)
+        return client
+
+    return sign_in
+
+
+@pytest.fixture
+def editor(sign_in: Callable[[str, str], Client]) -> Client:
+    return sign_in("ed", "Editor")
+
+
+@pytest.fixture
+def admin(sign_in: Callable[[str, str], Client]) -> Client:
+    return sign_in("ada", "Admin")
+
+
+@pytest.fixture
+def changed(published: Release) -> Release:
+    change_op("Changed")
+    return published
+
+
+def change_op(summary: str, by: str = "ed") -> None:
+    row = Op.objects.get()
+    with change_tracking.track_changes([row], by=by, at=timezone.now()):
+        row.summary = summary
+        row.save()
+
+
+def take_step(client: Client, step: str, comment: str = "", **fields: str) -> HttpResponse:
+    seen = client.get(reverse(URL)).context["review"].seen
+    return client.post(reverse(URL), {"step": step, "comment": comment, "seen": seen} | fields, follow=True)
+
+
+def publish(client: Client, **fields: str) -> HttpResponse:
+    seen = client.get(reverse(URL)).context["review"].seen
+    return client.post(reverse(URL), {"seen": seen, "note": "New words"} | fields, follow=True)
+
+
+def read_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def list_steps(client: Client) -> list[str]:
+    return [step for step, _, _ in client.get(reverse(URL)).context["steps"]]
+
+
+def test_editor_asks_and_admin_approves_with_comments(changed: Release, editor: Client, admin: Client) -> None:
+    assert "Nobody was asked to review this draft." in read_text(editor.get(reverse(URL)))
+
+    asked = read_text(take_step(editor, "ask", f"Is it clearer?\n\n{HOSTILE}"))
+    approved = read_text(take_step(admin, "approve", "Yes, much."))
+
+    assert "ed asked for a review of 1 op" in asked
+    assert html.escape(HOSTILE) in asked
+    assert HOSTILE not in asked
+    assert "ada approved this draft" in approved
+    request = ReviewRequest.objects.get()
+    assert (request.asked_by, request.decided_by, request.state) == ("ed", "ada", "approved")
+    written = list(ReviewComment.objects.values_list("by", "action"))
+    assert written == [("ed", "asked"), ("ada", "approved")]
+    entries = AuditEntry.objects.filter(kind="review").order_by("id").values_list("by", "action", "note")
+    assert list(entries) == [("ed", "asked", f"Is it clearer? {HOSTILE}"), ("ada", "approved", "Yes, much.")]
+
+
+def test_approval_no_longer_counts_when_the_draft_changes(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+    take_step(admin, "approve")
+    change_op("Changed again")
+
+    page = read_text(editor.get(reverse(URL)))
+
+    assert "ada approved an earlier draft" in page
+    assert "The draft has changed since, so the approval no longer counts." in page
+    assert "Ask again, for the draft as it is now" in page
+    assert "approve" in list_steps(admin)
+
+    assert "ed asked for a review of 1 op" in read_text(take_step(editor, "ask"))
+    assert ReviewRequest.objects.count() == 1
+
+
+def test_changes_are_requested_with_a_comment_that_says_which(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+
+    refused = read_text(take_step(admin, "send_back", "  "))
+    page = read_text(take_step(admin, "send_back", "Too short."))
+
+    assert "Say what has to change." in refused
+    assert "ada requested changes" in page
+    assert list_steps(editor) == ["ask", "comment", "withdraw"]
+
+
+def test_comment_is_kept_when_a_step_is_refused(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+    change_op("Changed meanwhile")
+
+    page = read_text(take_step(admin, "approve", "My long thoughts", seen="outdated"))
+
+    assert "The draft has changed since you reviewed it." in page
+    assert "My long thoughts</textarea>" in page
+    assert ReviewRequest.objects.get().state == "waiting"
+
+
+def test_who_asked_cannot_approve_and_is_told_so(changed: Release, admin: Client) -> None:
+    take_step(admin, "ask")
+
+    page = read_text(take_step(admin, "approve"))
+
+    assert list_steps(admin) == ["comment", "withdraw"]
+    assert "You asked for this review, so somebody else has to decide." in page
+
+
+def test_request_is_withdrawn_and_the_list_keeps_it(changed: Release, editor: Client) -> None:
+    take_step(editor, "ask", "Please")
+
+    take_step(editor, "withdraw", "Not ready")
+
+    request = ReviewRequest.objects.get()
+    assert (request.state, request.is_open) == ("withdrawn", False)
+    assert "Nobody was asked to review this draft." in read_text(editor.get(reverse(URL)))
+    listed = read_text(editor.get(get_registry_url(ReviewRequest, "changelist")))
+    shown = read_text(editor.get(get_registry_url(ReviewRequest, "change", request.pk)))
+    assert "withdrawn" in listed
+    assert "Please" in shown
+    assert "Not ready" in shown
+
+
+def test_publishing_closes_the_review(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+
+    publish(admin)
+
+    request = ReviewRequest.objects.get()
+    assert (request.state, request.is_open) == ("published", False)
+    assert ReviewComment.objects.filter(action="published", text="As r2.", by="ada").exists()
+
+
+@pytest.mark.parametrize(("step", "role"), [("approve", "Editor"), ("send_back", "Editor"), ("ask", "Auditor")])
+def test_step_without_permission_is_refused(
+    changed: Release, admin: Client, sign_in: Callable[[str, str], Client], step: str, role: str
+) -> None:
+    take_step(admin, "ask")
+    other = sign_in("otto", role)
+
+    assert step not in list_steps(other)
+    assert take_step(other, step, "x").status_code == 403
+
+
+def test_nothing_is_reviewed_without_changes(published: Release, editor: Client) -> None:
+    page = read_text(take_step(editor, "ask"))
+
+    assert "Nothing to publish." in page
+    assert not ReviewRequest.objects.exists()
+
+
+@pytest.fixture
+def second_person(settings: Any) -> None:
+    settings.GATEWAY_REVIEW_REQUIRED = True
+
+
+@pytest.mark.usefixtures("second_person")
+def test_last_editor_publishes_only_with_the_approval_of_somebody_else(
+    published: Release, admin: Client, sign_in: Callable[[str, str], Client]
+) -> None:
+    change_op("By Ada", by="ada")
+
+    alone = read_text(admin.get(reverse(URL)))
+    refused = read_text(publish(admin))
+    take_step(admin, "ask")
+    take_step(sign_in("bob", "Admin"), "approve")
+    publish(admin)
+
+    assert "You cannot publish this draft alone." in alone
+    assert "You changed this draft, so a second person has to approve or publish it." in alone
+    assert "a second person has to approve" in refused
+    assert "name=&quot;note&quot;" not in alone
+    live = stored_releases.get_live_release()
+    assert live is not None
+    assert live != published
+
+
+@pytest.mark.usefixtures("second_person")
+def test_approval_of_an_earlier_draft_does_not_let_its_editor_publish(
+    published: Release, admin: Client, sign_in: Callable[[str, str], Client]
+) -> None:
+    change_op("By Ada", by="ada")
+    take_step(admin, "ask")
+    take_step(sign_in("bob", "Admin"), "approve")
+    change_op("By Ada again", by="ada")
+
+    page = read_text(publish(admin))
+
+    assert "bob approved an earlier draft. It has changed since, so ask for a review again." in page
+    assert stored_releases.get_live_release() == published
+
+
+@pytest.mark.usefixtures("second_person")
+def test_other_person_publishes_without_an_approval(changed: Release, admin: Client) -> None:
+    publish(admin)
+
+    assert stored_releases.get_live_release() != changed
+
+
+@pytest.mark.usefixtures("second_person")
+def test_asker_who_edited_nothing_needs_another_person_too(changed: Release, admin: Client) -> None:
+    take_step(admin, "ask")
+
+    assert "You asked for the review of this draft" in read_text(publish(admin))
+    assert stored_releases.get_live_release() == changed
