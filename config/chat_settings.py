@@ -1,7 +1,7 @@
 """Settings of the chat's process: those of the gateway's, with the chat's own apps, middleware and URLs."""
 
 from config.settings import *  # noqa: F403 - a settings module
-from config.settings import DATABASES
+from config.settings import DATABASES, SINGLE_SIGN_ON_APPS
 
 INSTALLED_APPS = [
     "chat",
@@ -16,6 +16,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "config.chat_app.ChatWiringConfig",
+    *SINGLE_SIGN_ON_APPS,
 ]
 
 MIDDLEWARE = [

@@ -1,3 +1,4 @@
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import URLPattern, URLResolver, include, path
 
@@ -13,6 +14,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("chat/", include("chat.pages.urls")),
     path("healthz", alive, name="healthz"),
 ]
+
+if settings.GATEWAY_SSO_ISSUER:
+    urlpatterns.append(path("chat/single-sign-on/", include("core.sign_in.single_sign_on_urls")))
 
 handler404 = "chat.pages.error_pages.not_found"
 handler500 = "chat.pages.error_pages.server_error"

@@ -41,6 +41,7 @@ MAX_DAYS = 36_500  # a hundred years; a date thousands of years ago cannot be co
 MAX_HOURS = 24 * MAX_DAYS
 MIN_SECRET_LENGTH = 32
 MAX_NAME_LENGTH = 200
+MAX_LABEL_LENGTH = 40
 SHOWN_CHARACTERS = 80  # of an invalid value
 
 RANDOM = '{} or more random characters, such as those of python -c "import secrets; print(secrets.token_urlsafe(50))"'
@@ -161,6 +162,14 @@ def read_name(name: str, *, default: str = "", required_for: str = "") -> str:
     if value.isprintable() and not any(map(str.isspace, value)) and len(value) <= MAX_NAME_LENGTH:
         return value
     raise InvalidSetting(name, f"is {_quote_value(value)}", f"a name without spaces, such as {default or 'gpt-5'}")
+
+
+def read_label(name: str, *, default: str) -> str:
+    """Return a short text that people read."""
+    value = _read_text(name) or default
+    if value.isprintable() and len(value) <= MAX_LABEL_LENGTH:
+        return value
+    raise InvalidSetting(name, f"is {_quote_value(value)}", f"at most {MAX_LABEL_LENGTH} characters, such as Acme")
 
 
 def read_environment(name: str) -> str:

@@ -55,6 +55,14 @@ INSTALLED_APPS = [
     "config.apps.WiringConfig",  # connects the packages above, so it comes last
 ]
 
+# Single sign-on (core/sign_in/single_sign_on.py). Its apps take 5 MB of each process, so only who uses it loads them.
+GATEWAY_SSO_ISSUER = env.read_url("GATEWAY_SSO_ISSUER", example="https://login.acme.com").rstrip("/")
+GATEWAY_SSO_NAME = env.read_label("GATEWAY_SSO_NAME", default="single sign-on")
+SINGLE_SIGN_ON_APPS = (
+    ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"] if GATEWAY_SSO_ISSUER else []
+)
+INSTALLED_APPS += SINGLE_SIGN_ON_APPS
+
 MIDDLEWARE = [
     "config.csp.content_security",
     "django.middleware.security.SecurityMiddleware",
@@ -85,7 +93,10 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"admin_format": "core.templatetags.admin_format"},
+            "libraries": {
+                "admin_format": "core.templatetags.admin_format",
+                "sign_in": "core.templatetags.sign_in",
+            },
         },
     }
 ]
@@ -151,6 +162,26 @@ ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
 ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/sign_in/forms.py)
+SOCIALACCOUNT_ADAPTER = "core.sign_in.single_sign_on.SocialAccountAdapter"
+SOCIALACCOUNT_LOGIN_ON_GET = True  # a form could not be redirected to the provider: the policy of our pages forbids it
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {
+        "APPS": [
+            {
+                "provider_id": "oidc",
+                "name": GATEWAY_SSO_NAME,
+                "client_id": env.read_token("GATEWAY_SSO_CLIENT_ID"),
+                "secret": env.read_token("GATEWAY_SSO_CLIENT_SECRET"),
+                "settings": {
+                    "server_url": GATEWAY_SSO_ISSUER,
+                    "oauth_pkce_enabled": True,
+                    # For providers that verify each address but do not say so.
+                    "verified_email": env.read_boolean("GATEWAY_SSO_TRUSTS_EMAIL", default=False),
+                },
+            }
+        ]
+    }
+}
 MFA_ADAPTER = "core.sign_in.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_FORMS = {"reauthenticate": "core.sign_in.forms.CodeForm"}

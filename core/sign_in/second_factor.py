@@ -30,6 +30,7 @@ OPEN_PAGES = frozenset(
     {
         *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "admin:logout", "admin:login"),
         *("oauth2_provider:sign-in", "chat_sign_in", "chat_sign_out"),
+        *("openid_connect_login", "openid_connect_callback"),
     }
 )
 STAFF_PAGES = "/admin/"
@@ -72,6 +73,11 @@ def find_kinds(user: AbstractBaseUser) -> list[str]:
     """Return the kinds of a user's second factors. Recovery codes alone are none."""
     found = Authenticator.objects.filter(user_id=user.pk).exclude(type=Authenticator.Type.RECOVERY_CODES)
     return sorted(set(found.values_list("type", flat=True)))
+
+
+def used_single_sign_on(session: SessionBase) -> bool:
+    """Return whether the user of a session came by single sign-on."""
+    return SINGLE_SIGN_ON in _find_methods(session)
 
 
 def is_pending(session: SessionBase) -> bool:

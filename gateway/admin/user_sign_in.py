@@ -1,11 +1,14 @@
 """What admins do for people who lost a device: end their sessions, remove their second factors."""
 
+from importlib import import_module
+
 import allauth.account.admin
 import allauth.mfa.admin
 import allauth.usersessions.admin  # noqa: F401 - they register their own pages, before these are taken away below
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from allauth.usersessions.models import UserSession
+from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
@@ -20,6 +23,9 @@ from core.admin import base
 from core.sign_in import user_sessions
 
 admin.site.unregister([Authenticator, EmailAddress, UserSession])  # shown with their users
+if apps.is_installed("allauth.socialaccount"):
+    import_module("allauth.socialaccount.admin")
+    admin.site.unregister(list(apps.get_app_config("socialaccount").get_models()))
 
 KINDS = {
     Authenticator.Type.TOTP: "authenticator app",

@@ -10,6 +10,7 @@ from django.utils import timezone
 from analytics import audit
 from analytics.models import AuditEntry
 from core.client_address import read_client_address
+from core.sign_in.second_factor import used_single_sign_on
 
 
 def record_sign_in(*, request: HttpRequest | None, user: User, **_: Any) -> None:
@@ -28,7 +29,8 @@ def _record(action: AuditEntry.Action, request: HttpRequest | None, user: User) 
         return  # a script made the session: nobody sent a password
     name = user.get_username()
     address = read_client_address(request.META)
-    note = f"from {address}" if address else ""
+    way = "by single sign-on" if used_single_sign_on(request.session) else ""
+    note = " ".join(filter(None, [way, f"from {address}" if address else ""]))
     audit.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
 
 

@@ -52,6 +52,8 @@ EMBEDDINGS = (
 )
 
 # The variable, an invalid value, and what the sentence says after the name of the variable.
+SSO_ISSUER = "is not a full URL; set it to one that begins with http:// or https://, such as https://login.acme.com."
+NOT_IN_HEADERS = "has a character that a header cannot hold; set it to ASCII letters, digits and signs."
 INVALID = [
     ("GATEWAY_ENV", "nonsense", "is 'nonsense'; set it to local or production."),
     ("GATEWAY_ENV", "", "is empty; set it to local or production."),
@@ -62,6 +64,10 @@ INVALID = [
     ("GATEWAY_ENCRYPTION_KEYS", "hunter2", f"has a value that is not a Fernet key; {ENCRYPTION_KEYS}"),
     ("GATEWAY_URL", "gateway.acme.com/?key=hunter2", GATEWAY),
     ("GATEWAY_REQUIRE_SECOND_FACTOR", "maybe", "is 'maybe'; set it to true or false."),
+    ("GATEWAY_SSO_ISSUER", "login.acme.com", SSO_ISSUER),
+    *[(f"GATEWAY_SSO_CLIENT_{name}", "hunter2\n", NOT_IN_HEADERS) for name in ("ID", "SECRET")],
+    ("GATEWAY_SSO_NAME", "a" * 41, f"is '{'a' * 41}'; set it to at most 40 characters, such as Acme."),
+    ("GATEWAY_SSO_TRUSTS_EMAIL", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_OAUTH_CLIENT", "my client", "is 'my client'; set it to a name without spaces, such as mcp."),
     ("GATEWAY_FILE_HOURS", "0", "is '0'; set it to a whole number from 1 to 876000, such as 24."),

@@ -1,0 +1,182 @@
+"""People sign in at a provider of OpenID Connect, and get in if an administrator added them."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from analytics.models import AuditEntry
+from tests.support.servers.environment import build_environment
+from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port
+from tests.support.servers.stores import Store
+
+pytestmark = pytest.mark.server
+
+ANA = {"sub": "7f3a", "email": "Ana@acme.example", "email_verified": True, "name": "Ana"}
+ANA_LATER = {**ANA, "email": "ana.b@acme.example"}  # the same person under another address
+EVE = {"sub": "666", "email": "ana@acme.example", "email_verified": False}
+BEGIN = "/account/single-sign-on/oidc/"
+
+
+@pytest.fixture
+def provider(tmp_path: Path) -> Iterator[str]:
+    """The URL of a provider that knows Ana, and somebody who only says that her address is theirs."""
+    port = free_port()
+    people = [part for each in (ANA, EVE) for part in ("--user-claims", json.dumps(each))]
+    command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *people]
+    process = Process(command, environment={"PATH": ""}, folder=tmp_path)
+    url = f"http://127.0.0.1:{port}"
+
+    def answers() -> bool:
+        assert process.inner.poll() is None, process.output
+        try:
+            return httpx2.get(f"{url}/.well-known/openid-configuration", **PLAIN_HTTP).status_code == 200
+        except httpx2.TransportError:
+            return False
+
+    try:
+        eventually(answers, within=30, what="the provider")
+        yield url
+    finally:
+        process.kill()
+
+
+@pytest.fixture
+def serve_with_provider(
+    provider: str, serve: Callable[..., Server], store: Store, tmp_path: Path
+) -> Callable[..., Server]:
+    """Start a gateway that offers single sign-on, after the migration that the guide asks for."""
+
+    def started(**variables: str) -> Server:
+        variables = {
+            "GATEWAY_SSO_ISSUER": provider,
+            "GATEWAY_SSO_CLIENT_ID": "gateway",
+            "GATEWAY_SSO_CLIENT_SECRET": "secret of the gateway",
+            "GATEWAY_SSO_NAME": "Acme",
+            **variables,
+        }
+        environment = build_environment(store, tmp_path, **variables)
+        subprocess.run(
+            [sys.executable, "manage.py", "migrate", "-v0"], cwd=settings.BASE_DIR, env=environment, check=True
+        )
+        return serve(**variables)
+
+    return started
+
+
+def open_browser(server: Server) -> httpx2.Client:
+    return httpx2.Client(base_url=server.url, follow_redirects=True, timeout=20, **PLAIN_HTTP)
+
+
+def sign_in(browser: httpx2.Client, person: dict[str, Any], *, target: str = "/admin/") -> httpx2.Response:
+    """Sign in at the provider as a person, and return the page that comes then."""
+    question = browser.get(BEGIN, params={"next": target})
+    assert "openid" in str(question.url), question.text
+    return browser.post(str(question.url), data={"sub": person["sub"]})
+
+
+def add_ana(**fields: Any) -> User:
+    return User.objects.create_user("ana", email="ana@acme.example", is_staff=True, **fields)
+
+
+def test_a_person_signs_in_and_is_known_by_the_providers_id_from_then_on(
+    serve_with_provider: Callable[..., Server], store: Store
+) -> None:
+    ana = add_ana()
+    server = serve_with_provider(GATEWAY_REQUIRE_SECOND_FACTOR="on")
+    with open_browser(server) as browser:
+        assert f'href="{BEGIN}?next=%2Fadmin%2F">Sign in with Acme</a>' in browser.get("/admin/").text
+        page = sign_in(browser, ANA, target="/admin/guides/")
+        assert (page.status_code, page.url.path) == (200, "/admin/guides/")  # the provider asks for a second factor
+
+    User.objects.filter(pk=ana.pk).update(email="ana.b@acme.example")
+    with open_browser(server) as browser:
+        assert sign_in(browser, ANA).url.path == "/admin/"
+
+    entry = AuditEntry.objects.filter(kind="sign_in").latest("id")
+    assert (entry.by, entry.note) == ("ana", "by single sign-on from 127.0.0.1")
+
+
+def test_a_session_of_somebody_else_ends(serve_with_provider: Callable[..., Server]) -> None:
+    ana = add_ana()
+    ben = User.objects.create_user("ben", password="a long password of ben", is_staff=True)
+    Authenticator.objects.create(user=ana, type="totp", data={"secret": "unused"})  # not asked for
+    with open_browser(serve_with_provider()) as browser:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get("/admin/login/").text)
+        assert token
+        form = {"username": "ben", "password": "a long password of ben", "csrfmiddlewaretoken": token[1]}
+        assert ben.username in browser.post("/admin/login/", data=form | {"next": "/admin/"}).text
+
+        page = sign_in(browser, ANA)
+
+    assert page.url.path == "/admin/"
+    assert ">ana<" in re.sub(r"\s", "", page.text)
+
+
+@pytest.mark.parametrize(
+    ("person", "account", "reason"),
+    [
+        (ANA, None, "Nobody here has the verified e-mail address"),
+        (EVE, {}, "Nobody here has the verified e-mail address"),  # an address that the provider has not verified
+        (ANA, {"is_active": False}, "Your account here is switched off."),
+    ],
+)
+def test_nobody_else_gets_in(
+    serve_with_provider: Callable[..., Server], person: dict[str, Any], account: dict[str, Any] | None, reason: str
+) -> None:
+    if account is not None:
+        add_ana(**account)
+    with open_browser(serve_with_provider()) as browser:
+        page = sign_in(browser, person)
+
+        assert page.status_code == 403
+        assert reason in page.text
+        assert browser.get("/admin/guides/").url.path == "/admin/login/"
+
+
+def test_an_address_of_two_people_is_nobodys(serve_with_provider: Callable[..., Server]) -> None:
+    add_ana()
+    User.objects.create_user("ana2", email="ANA@acme.example")
+    with open_browser(serve_with_provider()) as browser:
+        assert sign_in(browser, ANA).status_code == 403
+
+
+def test_a_provider_can_be_trusted_to_have_verified_addresses(serve_with_provider: Callable[..., Server]) -> None:
+    add_ana()
+    with open_browser(serve_with_provider(GATEWAY_SSO_TRUSTS_EMAIL="on")) as browser:
+        assert sign_in(browser, EVE).url.path == "/admin/"
+
+
+def test_answers_that_nobody_asked_for_are_refused(serve_with_provider: Callable[..., Server]) -> None:
+    add_ana()
+    server = serve_with_provider()
+    with open_browser(server) as browser:
+        state = browser.get(BEGIN).url.params["state"]
+        refused = browser.get(f"{BEGIN}callback/", params={"error": "access_denied", "state": state})
+        forged = browser.get(f"{BEGIN}callback/", params={"code": "1", "state": "<b>x</b>"})
+        outside = sign_in(browser, ANA, target="https://evil.example/")
+        unknown = browser.get("/account/single-sign-on/other/")
+
+    assert (refused.status_code, forged.status_code, unknown.status_code) == (403, 403, 404)
+    assert "was cancelled" in refused.text
+    assert "could not be used" in forged.text
+    assert "<b>x</b>" not in forged.text
+    assert outside.url.host == "127.0.0.1"
+
+
+def test_a_provider_that_is_down_is_named(serve_with_provider: Callable[..., Server]) -> None:
+    server = serve_with_provider(GATEWAY_SSO_ISSUER=f"http://127.0.0.1:{free_port()}")
+    with open_browser(server) as browser:
+        page = browser.get(BEGIN)
+
+    assert page.status_code == 502
+    assert "The provider does not answer." in page.text
