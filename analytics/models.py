@@ -1,5 +1,6 @@
-"""The audit log, and every model of this app in one place, where Django looks for them."""
+"""The audit log, saved views, and every model of this app in one place, where Django looks for them."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -17,6 +18,7 @@ __all__ = [
     "OpDaily",
     "OperationEvent",
     "Rollup",
+    "SavedView",
     "Subject",
     "ToolSelection",
     "Turn",
@@ -47,6 +49,7 @@ class AuditEntry(models.Model):
         EVAL_CASE = "eval_case", "eval case"
         COPY = "copy", "copy"  # as a whole: files that were exported or imported
         REPORT = "report", "report"
+        VIEW = "view", "saved view"
         CLIENT = "client", "client"
         API_KEY = "api_key", "API key"
         APPLICATION = "oauth_app", "OAuth application"
@@ -101,3 +104,26 @@ class AuditEntry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.name} {self.get_action_display()} by {self.by}"
+
+
+class SavedView(models.Model):
+    """The filters of a report or of a list, under a name that a person gave them."""
+
+    name = models.CharField(max_length=60)
+    page = models.CharField(max_length=60, help_text="URL name of the page in the admin.")
+    query = models.CharField(max_length=2_000, blank=True, help_text="Its query string, without the question mark.")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
+    is_shared = models.BooleanField(
+        "shared", default=False, help_text="Whether everyone who may open the page sees it there."
+    )
+    saved_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["name", "id"]
+        constraints = [
+            models.UniqueConstraint(fields=["page", "owner", "name"], name="saved_view_once"),
+            models.CheckConstraint(condition=~Q(name="") & ~Q(page=""), name="saved_view_named"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

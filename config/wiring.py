@@ -19,7 +19,7 @@ from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
 from gateway.admin import guides, try_op, users
 from gateway.admin.home import checklist
-from gateway.admin.reports import report_page
+from gateway.admin.reports import report_page, saved_views
 from gateway.admin.reports.report_list import REPORTS
 from gateway.admin.rollout import flag_explainer
 from gateway.api import metrics
@@ -116,6 +116,8 @@ ADMIN_PAGES = (
     AdminPage(index_page.GUIDES_PAGE, "guides/", index_page.page),
     AdminPage("guide", "guides/<path:name>/", guides.page),
     AdminPage("rollout_who", "rollout/who/", flag_explainer.page),
+    AdminPage("saved_view_save", "saved-views/save/", saved_views.save),
+    AdminPage("saved_view_delete", "saved-views/delete/", saved_views.delete),
     *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),
 )
 

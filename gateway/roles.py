@@ -39,7 +39,7 @@ AREAS = {
     "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
     "activity": (
         *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
-        *("analytics.subject", "analytics.turn", "analytics.toolselection"),
+        *("analytics.subject", "analytics.turn", "analytics.toolselection", "analytics.savedview"),
     ),
     "calls": (
         *("gateway.idempotencyrecord", "gateway.usedconfirmation", "gateway.batch", "gateway.batchentry"),

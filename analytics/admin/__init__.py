@@ -5,6 +5,7 @@ from analytics.admin.audited import AuditedAdmin, AuditHistoryAdmin
 from analytics.admin.events import OperationEventAdmin
 from analytics.admin.log_lists import LogAdmin
 from analytics.admin.rollups import OpDailyAdmin, RollupAdmin
+from analytics.admin.saved_views import SavedViewAdmin
 from analytics.admin.turns import ToolSelectionAdmin, TurnAdmin
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "OpDailyAdmin",
     "OperationEventAdmin",
     "RollupAdmin",
+    "SavedViewAdmin",
     "ToolSelectionAdmin",
     "TurnAdmin",
 ]

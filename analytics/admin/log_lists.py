@@ -5,12 +5,13 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
 from analytics.models import Cohort
 from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
-from core.admin import base
+from core.admin import base, filter_chips
 
 
 class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
@@ -19,6 +20,19 @@ class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
     date_hierarchy = "time"
     show_full_result_count = False
     list_per_page = 50
+    list_before_template = "admin_ui/filter_chips.html"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Show the list, and above it what it is filtered by."""
+        response = super().changelist_view(request, extra_context)
+        context: dict[str, Any] | None = getattr(response, "context_data", None)
+        if context is not None and "cl" in context:  # not so of a redirect
+            context.update(self.build_list_context(request, context["cl"]))
+        return response
+
+    def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
+        """Return the variables of the template above the list."""
+        return {"chips": filter_chips.list_chips(changelist)}
 
 
 class ConditionFilter(admin.SimpleListFilter):

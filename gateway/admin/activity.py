@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.contrib.admin.views.main import ChangeList
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -13,6 +14,7 @@ from analytics.admin import LogAdmin, OperationEventAdmin, ToolSelectionAdmin, T
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from gateway.admin.connections.figures import ThroughConnectionFilter
+from gateway.admin.reports import saved_views
 from registry.models import Op, Release
 
 LabelledLink = tuple[str, str]  # label, URL
@@ -46,8 +48,18 @@ class RelatedLinksAdmin(LogAdmin):
             yield f"Release {row.release[:12]}", _admin_url("registry_release_change", row.release)
 
 
+class ViewsListAdmin(LogAdmin):
+    """A log list whose filters can be saved as views."""
+
+    list_before_template = "gateway/list_with_views.html"
+
+    def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
+        page = f"{self.opts.app_label}_{self.opts.model_name}_changelist"
+        return super().build_list_context(request, changelist) | {"views": saved_views.build_panel(request, page)}
+
+
 @admin.register(OperationEvent)
-class LinkedOperationEventAdmin(RelatedLinksAdmin, OperationEventAdmin):
+class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEventAdmin):
     """Operation event. Links to what the model could read and to the call that repaired it."""
 
     list_filter = [*OperationEventAdmin.list_filter, ThroughConnectionFilter]
@@ -69,7 +81,7 @@ class LinkedOperationEventAdmin(RelatedLinksAdmin, OperationEventAdmin):
 
 
 @admin.register(Turn)
-class LinkedTurnAdmin(RelatedLinksAdmin, TurnAdmin):
+class LinkedTurnAdmin(ViewsListAdmin, RelatedLinksAdmin, TurnAdmin):
     """Turn. Links to its events and to the tool selection reported for it."""
 
     def list_related_links(self, row: Turn) -> Iterator[LabelledLink]:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import Assignment, Cohort, Flag, OperationEvent
+from analytics.models import Assignment, Cohort, Flag, OperationEvent, SavedView
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
@@ -152,6 +152,9 @@ def _rows(server: Server) -> dict[str, Any]:
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
+    SavedView.objects.create(
+        name="<b>Failed</b>", page="report_ops", query="days=7", owner=user, is_shared=True, saved_at=at
+    )
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=at)
     failure = AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", failures_since_start=3)
     AccessAttempt.objects.filter(pk=failure.pk).update(attempt_time=at + timedelta(days=1))  # not deleted meanwhile

@@ -12,7 +12,7 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import Cohort, OperationEvent, ToolSelection
+from analytics.models import Cohort, OperationEvent, SavedView, ToolSelection
 from analytics.rollout import exposures, last_seen
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
@@ -133,6 +133,10 @@ def row_of_every_model(api: Api) -> None:
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
+    chatter = User.objects.get(username="chatter")
+    SavedView.objects.create(
+        name="<b>Failed</b>", page="report_ops", query="days=7", owner=chatter, is_shared=True, saved_at=now
+    )
     OpEmbedding.objects.create(text_hash="0" * 64, text="List tasks", used_at=timezone.now())
     AccessAttempt.objects.create(username="ana", ip_address="192.0.2.7", user_agent="Firefox", failures_since_start=3)
     switch_service.switch_off(kind="op", name="onto.task.move", reason="Tested", by="tests", at=timezone.now())

@@ -63,6 +63,7 @@ MODELS_BY_ROLES = {
     ("AEPU", "A", "A", ""): ["registry.Switch"],
     ("AEPU", "A", "A", "A"): ["registry.Connection"],
     ("AU", "", "", "A"): ["gateway.UserGrant"],
+    ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: [
         "gateway.StoredFile",
         "gateway.SignedInApplication",
@@ -141,6 +142,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"analytics_{name}_impact": ("", "AP") for name in ("cohort", "flag")},  # writes nothing
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
+    **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
     "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/gateway/admin/rollout/test_ramp.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),

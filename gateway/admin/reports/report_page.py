@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.core.exceptions import PermissionDenied
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
+from gateway.admin.reports import saved_views
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS, REPORTS, Report
 from gateway.admin.reports.report_query import ReportQuery
 
@@ -36,6 +38,9 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
         "query": query,
         "report": replace(content, tables=tables),
         "pages": [_build_nav_item(each, report, query) for each in REPORTS],
+        "views": saved_views.build_panel(request, report.url_name),
+        "chips": query.list_chips(_get_other_params(request)),
+        "clear_url": "?" + urlencode(_get_other_params(request)),
         "period": f"{query.scope.first_day:%-d %b} to {query.scope.last_day:%-d %b %Y} (UTC)",
         **content.context,
     }

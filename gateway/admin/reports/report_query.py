@@ -11,6 +11,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.reports import report_filter as scopes
 from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
+from core.admin.filter_chips import FilterChip
 
 DEFAULT_DAYS = 28
 MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page
@@ -74,6 +75,18 @@ class ReportQuery:
             if self.filters.get(name) and self.filters[name] not in (NO_COHORT, *self.seen_values[name])
         ]
         self.scope = ReportFilter(at, **self.filters)
+
+    def list_chips(self, other: Mapping[str, str]) -> list[FilterChip]:
+        """Return the filters in use, and the period if it is not the usual one. `other` are parameters to keep."""
+        chips = []
+        for name, value in self.filters.items():
+            if name == "days" and value == DEFAULT_DAYS:
+                continue
+            rest = {key: each for key, each in self.filters.items() if key != name}
+            label = "Period" if name == "days" else name.capitalize()
+            text = f"last {value} days" if name == "days" else label_value(name, value)
+            chips.append(FilterChip(label, text, "?" + urlencode({**other, **rest})))
+        return chips
 
     def build_query_string(self, **more: Any) -> str:
         """Return a query string with the same filters and with `more`."""
