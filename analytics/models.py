@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import Q
 
 from analytics.events.models import OperationEvent
+from analytics.notifications.models import Notification
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
 from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns.models import ToolSelection, Turn
@@ -15,6 +16,7 @@ __all__ = [
     "Cohort",
     "CohortRule",
     "Flag",
+    "Notification",
     "OpDaily",
     "OperationEvent",
     "Rollup",

@@ -13,6 +13,8 @@ POSTGRES: str = environ.Env.DB_SCHEMES["postgres"]  # the engines in Django's se
 SQLITE: str = environ.Env.DB_SCHEMES["sqlite"]
 BROKER_SCHEMES = ("redis", "rediss", "redis+socket", "sentinel", "amqp", "amqps", "pyamqp", "memory")
 
+MAIL_SCHEMES = ("smtp", "smtp+tls", "smtp+ssl", "consolemail")
+
 _HOST_NAME = re.compile(r"[a-z0-9.-]+")
 # How an IPv6 network contains an IPv4 address: mapped by the operating system, or translated by a gateway (NAT64).
 _IPV4_PREFIXES = (int(IPv6Address("::ffff:0:0")), int(IPv6Address("64:ff9b::")))
@@ -83,3 +85,15 @@ def _holds_address(network: IPv4Network | IPv6Network, address: IPv4Address | IP
     if address in network:
         return True
     return address.version == 4 and any(IPv6Address(each | int(address)) in network for each in _IPV4_PREFIXES)
+
+
+def parse_email_url(url: str) -> dict[str, Any]:
+    """Return Django's settings of a mail server, or of mails in the log; {} if the URL is invalid."""
+    parts = split_url(url)
+    if parts is None or parts.scheme not in MAIL_SCHEMES or (parts.scheme != "consolemail" and not parts.hostname):
+        return {}
+    try:
+        server: dict[str, Any] = environ.Env.email_url_config(url)
+    except (ValueError, environ.ImproperlyConfigured):
+        return {}
+    return server

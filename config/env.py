@@ -4,6 +4,7 @@ A function that reads a variable returns its default if the variable is not set 
 value, or raises InvalidSetting. The sentence shows the value, unless the value may contain a secret.
 """
 
+import base64
 import json
 import os
 import re
@@ -27,6 +28,7 @@ from config.addresses import (
     is_broker_url,
     is_host,
     parse_database_url,
+    parse_email_url,
     split_url,
 )
 from config.local import load_local_secrets
@@ -40,6 +42,7 @@ MAX_NUMBER = 2_147_483_647  # PostgreSQL's integers
 MAX_DAYS = 36_500  # a hundred years; a date thousands of years ago cannot be computed
 MAX_HOURS = 24 * MAX_DAYS
 MIN_SECRET_LENGTH = 32
+MIN_WEBHOOK_SECRET = 24  # bytes
 MAX_NAME_LENGTH = 200
 MAX_LABEL_LENGTH = 40
 SHOWN_CHARACTERS = 80  # of an invalid value
@@ -53,6 +56,14 @@ PORTS = "ports separated by commas, such as 80,443"
 DATABASES = (
     "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
     "sqlite:///path/to/file"
+)
+MAIL_SERVERS = (
+    "smtp+tls://user:password@host:587, with special characters of the password percent-encoded, to smtp+ssl:// or "
+    "smtp:// likewise, or to consolemail:// to write mails to the log"
+)
+WEBHOOK_KEYS = (
+    "whsec_ and base64 of 24 or more random bytes, such as those of "
+    "python -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\""
 )
 BROKERS = "redis://host:6379/0 or amqp://user:password@host:5672/"
 ENCRYPTION_KEYS = (
@@ -267,6 +278,29 @@ def read_broker_url(name: str) -> str:
     if url and not all(is_broker_url(each) for each in url.split(";")):
         raise InvalidSetting(name, "is not a valid URL of Redis or RabbitMQ", BROKERS)
     return url
+
+
+def read_email_url(name: str) -> dict[str, Any]:
+    """Return Django's settings of the mail server at a URL, which may contain a password; {} without one."""
+    url = _read_text(name)
+    server = parse_email_url(url) if url else {}
+    if url and not server:
+        raise InvalidSetting(name, "is not a valid URL of a mail server", MAIL_SERVERS)
+    return server
+
+
+def read_webhook_secret(name: str, *, required_for: str = "") -> str:
+    """Return a secret for signing webhooks: whsec_ and base64 of 24 or more bytes, or nothing."""
+    value = os.environ.get(name, "")
+    if not value and required_for:
+        raise InvalidSetting(name, f"is not set, but {required_for} is", WEBHOOK_KEYS)
+    try:
+        is_valid = len(base64.b64decode(value.removeprefix("whsec_"), validate=True)) >= MIN_WEBHOOK_SECRET
+    except ValueError:
+        is_valid = False
+    if value and not is_valid:
+        raise InvalidSetting(name, "is not a secret of 24 or more bytes", WEBHOOK_KEYS)
+    return value
 
 
 def make_folder(name: str, *, default: Path | None = None) -> None:

@@ -222,6 +222,22 @@ SEARCH_EMBEDDINGS_KEY = env.read_token("SEARCH_EMBEDDINGS_KEY")
 LLM_API_KEY = env.read_token("LLM_API_KEY")
 CHAT_GATEWAY_KEY = env.read_token("CHAT_GATEWAY_KEY")
 
+# E-mail. Without EMAIL_URL none is sent.
+_email = env.read_email_url("EMAIL_URL")
+GATEWAY_SENDS_EMAIL = bool(_email)
+EMAIL_BACKEND = _email.get("EMAIL_BACKEND", "django.core.mail.backends.dummy.EmailBackend")
+EMAIL_HOST, EMAIL_PORT = _email.get("EMAIL_HOST", ""), _email.get("EMAIL_PORT") or 25
+EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
+EMAIL_HOST_PASSWORD = _email.get("EMAIL_HOST_PASSWORD") or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = _email.get("EMAIL_USE_TLS", False), _email.get("EMAIL_USE_SSL", False)
+EMAIL_TIMEOUT = 10  # seconds
+DEFAULT_FROM_EMAIL = env.read_name("EMAIL_FROM", default="gateway@localhost")
+# One webhook for the same messages, signed with the secret.
+GATEWAY_NOTIFY_URL = env.read_url("GATEWAY_NOTIFY_URL", example="https://hooks.acme.com/gateway")
+GATEWAY_NOTIFY_SECRET = env.read_webhook_secret(
+    "GATEWAY_NOTIFY_SECRET", required_for="GATEWAY_NOTIFY_URL" if GATEWAY_NOTIFY_URL else ""
+)
+
 _log_level = env.read_choice("LOG_LEVEL", choices=["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], default="INFO")
 LOGGING = {
     "version": 1,
@@ -239,6 +255,8 @@ LOGGING = {
                 SEARCH_EMBEDDINGS_KEY,
                 LLM_API_KEY,
                 CHAT_GATEWAY_KEY,
+                EMAIL_HOST_PASSWORD,
+                GATEWAY_NOTIFY_SECRET,
                 *(urlsplit(url).password or "" for url in CELERY_BROKER_URL.split(";")),
             ],
         }
@@ -356,7 +374,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = env.read_number("GATEWAY_BATCH_THREADS", default=8, least=1)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_IMPORTS = ["gateway.batches.tasks"]
+CELERY_IMPORTS = ["gateway.batches.tasks", "analytics.notifications.tasks"]
 
 API_DESCRIPTION = """Three tools instead of dozens: a model lists, reads help and runs ops by path.
 

@@ -8,6 +8,7 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
+from analytics.notifications import delivery
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
@@ -86,6 +87,8 @@ PERIODIC_JOBS = (
     Job(op_embeddings.delete_unused, timedelta(days=1)),
     Job(import_job.delete_old, timedelta(minutes=1)),
     Job(drift.check_when_due, timedelta(minutes=1)),
+    Job(delivery.send_when_due, timedelta(seconds=30)),
+    Job(delivery.delete_old, timedelta(hours=1)),
 )
 
 # Embedded upstreams: the name of the connection, and its handlers by tool name.

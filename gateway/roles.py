@@ -51,6 +51,7 @@ AREAS = {
         *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
     ),
     "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
+    "notifications": ("analytics.notification",),
     "clients": ("gateway.client", "gateway.apikey", "gateway.signedinapplication", "oauth2_provider.application"),
     "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),

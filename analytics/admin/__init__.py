@@ -4,6 +4,7 @@ from analytics.admin.audit_log import KIND_PERMISSIONS, AuditEntryAdmin
 from analytics.admin.audited import AuditedAdmin, AuditHistoryAdmin
 from analytics.admin.events import OperationEventAdmin
 from analytics.admin.log_lists import LogAdmin
+from analytics.admin.notifications import NotificationAdmin
 from analytics.admin.rollups import OpDailyAdmin, RollupAdmin
 from analytics.admin.saved_views import SavedViewAdmin
 from analytics.admin.turns import ToolSelectionAdmin, TurnAdmin
@@ -14,6 +15,7 @@ __all__ = [
     "AuditHistoryAdmin",
     "AuditedAdmin",
     "LogAdmin",
+    "NotificationAdmin",
     "OpDailyAdmin",
     "OperationEventAdmin",
     "RollupAdmin",

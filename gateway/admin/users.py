@@ -26,7 +26,7 @@ AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_act
 LABELS = {"is_staff": "May sign in here", "is_superuser": "May do everything"}
 HELP_TEXTS = {
     "username": "At most 150 letters, digits and @ . + - _",
-    "email": "Single sign-on finds people by it. No two people may share one.",
+    "email": "Single sign-on finds people by it, and messages about reviews go there. No two people may share one.",
     "is_active": "Clear this when somebody leaves: they can no longer sign in, and the history keeps their name.",
     "is_staff": "What they see here depends on their roles.",
     "is_superuser": "Whatever the roles say. Meant for the people who set the gateway up.",

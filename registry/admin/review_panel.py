@@ -6,11 +6,12 @@ from django import forms
 from django.http import HttpRequest
 from unfold.widgets import UnfoldAdminTextareaWidget
 
+from analytics.models import Notification
 from core.admin.form_fields import PlainTextField
 from registry.models import ReviewRequest
 from registry.models.review_request import MAX_COMMENT_LENGTH
 from registry.releases.review import DraftReview
-from registry.reviews import requests
+from registry.reviews import notices, requests
 from registry.reviews.approval import Decision
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
@@ -61,14 +62,24 @@ def build_panel_context(
     """Return the context of registry/review_panel.html."""
     open_request = requests.get_open_request()
     is_current = open_request is not None and open_request.is_about(draft_review.version)
+    steps = _list_steps(request, draft_review, open_request, is_current)
     return {
         "open_request": open_request,
         "is_current": is_current,
         "comments": list(open_request.comments.order_by("id")[:MAX_SHOWN_COMMENTS]) if open_request else [],
-        "steps": _list_steps(request, draft_review, open_request, is_current),
+        "steps": steps,
         "review_form": form or ReviewForm(),
         "decision": decision,
+        "reach_hint": notices.describe_reach(by=str(request.user)) if any(s == ASK for s, _, _ in steps) else "",
+        "unsent": _count_unsent(request),
     }
+
+
+def _count_unsent(request: HttpRequest) -> int:
+    """Return how many messages could not be sent, for users who may look into it."""
+    if not request.user.has_perm("analytics.view_notification"):
+        return 0
+    return Notification.objects.exclude(state=Notification.State.SENT).exclude(last_error="").count()
 
 
 def _list_steps(

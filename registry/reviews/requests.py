@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from analytics import audit
 from analytics.models import AuditEntry
 from registry.models import Release, ReviewComment, ReviewRequest
+from registry.reviews import notices
 
 Action, State = ReviewComment.Action, ReviewRequest.State
 
@@ -118,3 +119,4 @@ def _record(
     audit.record_action(
         AuditEntry.Kind.REVIEW, version, _AUDIT_ACTIONS[action], by=by, at=at, note=" ".join(comment.split())
     )
+    notices.notify_about(request, action, comment=comment, by=by, at=at)

@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import Assignment, Cohort, Flag, OperationEvent, SavedView
+from analytics.notifications import outbox
+from analytics.notifications.outbox import Message
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
@@ -150,6 +152,9 @@ def _rows(server: Server) -> dict[str, Any]:
     ChatProfile.objects.create(user=user, subject="demo-user")
     SignedInApplication.objects.create(application=register_application(), user=user, key=key)
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
+    with override_settings(GATEWAY_SENDS_EMAIL=True):
+        message = Message("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
+        outbox.notify(message, recipients=["<ben>@example.com"], at=at + timedelta(days=1))  # not sent meanwhile
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     SavedView.objects.create(

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from axes.models import AccessAttempt
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client as HttpClient
+from django.test import override_settings
 from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import Cohort, OperationEvent, SavedView, ToolSelection
+from analytics.notifications import outbox
+from analytics.notifications.outbox import Message
 from analytics.rollout import exposures, last_seen
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
@@ -131,6 +135,11 @@ def row_of_every_model(api: Api) -> None:
         application=register_application(), user=User.objects.get(username="chatter"), key=ApiKey.objects.get()
     )
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
+    with override_settings(GATEWAY_SENDS_EMAIL=True):
+        message = Message("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
+        outbox.notify(
+            message, recipients=["<ben>@example.com"], at=timezone.now() + timedelta(days=1)
+        )  # not sent meanwhile
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     chatter = User.objects.get(username="chatter")

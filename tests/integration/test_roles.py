@@ -56,6 +56,7 @@ ACTIONS = {
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
     ("gateway.SignedInApplication", "revoke"): "A",
     ("gateway.ModelRun", "stop"): "AE",
+    ("analytics.Notification", "send_again"): "A",
     **{
         (label, action): "A"
         for label in set(MODELS_BY_ROLES[OWNED]) - {"workspace.Membership"}

@@ -65,6 +65,7 @@ MODELS_BY_ROLES = {
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: [
+        "analytics.Notification",
         "gateway.StoredFile",
         "gateway.SignedInApplication",
         "gateway.IdempotencyRecord",

@@ -51,6 +51,16 @@ EMBEDDINGS = (
     "such as https://api.openai.com/v1/embeddings."
 )
 
+MAIL = (
+    "is not a valid URL of a mail server; set it to smtp+tls://user:password@host:587, with special characters of the "
+    "password percent-encoded, to smtp+ssl:// or smtp:// likewise, or to consolemail:// to write mails to the log."
+)
+HOOKS = "is not a full URL; set it to one that begins with http:// or https://, such as https://hooks.acme.com/gateway."
+HOOK_SECRET = (
+    "set it to whsec_ and base64 of 24 or more random bytes, such as those of "
+    "python -c \"import base64, secrets; print('whsec_' + base64.b64encode(secrets.token_bytes(32)).decode())\"."
+)
+
 # The variable, an invalid value, and what the sentence says after the name of the variable.
 SSO_ISSUER = "is not a full URL; set it to one that begins with http:// or https://, such as https://login.acme.com."
 NOT_IN_HEADERS = "has a character that a header cannot hold; set it to ASCII letters, digits and signs."
@@ -125,6 +135,14 @@ INVALID = [
     ("CHAT_FRAME_ANCESTORS", "acme.com", f"contains 'acme.com'; {ORIGINS}"),
     ("CHAT_DAYS", "0", "is '0'; set it to a whole number from 1 to 36500, such as 90."),
     ("GATEWAY_FIGURES_DAYS", "6", "is '6'; set it to a whole number from 7 to 36500, such as 400."),
+    ("EMAIL_URL", "mail.acme.com", MAIL),
+    ("EMAIL_URL", "smtp://user:hunter2@", MAIL),
+    ("EMAIL_URL", "smtp://user:hunter2@host:port", MAIL),
+    ("EMAIL_URL", "pigeon://user:hunter2@host", MAIL),
+    ("EMAIL_FROM", "The gateway", "is 'The gateway'; set it to a name without spaces, such as gateway@localhost."),
+    ("GATEWAY_NOTIFY_URL", "hooks.acme.com/?key=hunter2", HOOKS),
+    ("GATEWAY_NOTIFY_SECRET", "hunter2", f"is not a secret of 24 or more bytes; {HOOK_SECRET}"),
+    ("GATEWAY_NOTIFY_SECRET", "whsec_aHVudGVyMg==", f"is not a secret of 24 or more bytes; {HOOK_SECRET}"),
     ("GATEWAY_REVIEW_REQUIRED", "maybe", "is 'maybe'; set it to true or false."),
     ("GATEWAY_EVAL_MARGIN", "101", "is '101'; set it to a whole number from 0 to 100, such as 2."),
     ("GATEWAY_DOLLARS_PER_MILLION_TOKENS", "2,50", "is '2,50'; set it to an amount such as 2.00."),
@@ -221,6 +239,19 @@ VALID: list[tuple[str, str, dict[str, Any]]] = [
         {"GATEWAY_ENCRYPTION_KEYS": ["a" * 42 + "A=", "b" * 42 + "E="]},
     ),
     ("GATEWAY_URL", "https://gateway.acme.com/", {"GATEWAY_URL": "https://gateway.acme.com"}),
+    ("EMAIL_URL", "", {"GATEWAY_SENDS_EMAIL": False, "EMAIL_BACKEND": "django.core.mail.backends.dummy.EmailBackend"}),
+    (
+        "EMAIL_URL",
+        "smtp+tls://me:p%40ss@mail.acme.com:587",
+        {
+            "GATEWAY_SENDS_EMAIL": True,
+            "EMAIL_HOST": "mail.acme.com",
+            "EMAIL_PORT": 587,
+            "EMAIL_HOST_USER": "me",
+            "EMAIL_HOST_PASSWORD": "p@ss",
+            "EMAIL_USE_TLS": True,
+        },
+    ),
     ("GATEWAY_PROXY_COUNT", "", {"GATEWAY_PROXY_COUNT": 1}),
     ("GATEWAY_PROXY_COUNT", "2", {"GATEWAY_PROXY_COUNT": 2}),
     ("GATEWAY_EVENT_DAYS", " 7 ", {"GATEWAY_EVENT_DAYS": 7}),
@@ -317,6 +348,13 @@ def test_sign_in_needs_the_address_of_the_gateway() -> None:
 
     with pytest.raises(InvalidSetting, match="GATEWAY_URL has a path, but GATEWAY_OAUTH is on;"):
         read_settings(PRODUCTION | {"GATEWAY_OAUTH": "on", "GATEWAY_URL": "https://acme.com/gateway"})
+
+
+def test_webhook_needs_its_secret() -> None:
+    with pytest.raises(InvalidSetting) as error:
+        read_settings(PRODUCTION | {"GATEWAY_NOTIFY_URL": "https://hooks.acme.com/"})
+
+    assert str(error.value) == f"GATEWAY_NOTIFY_SECRET is not set, but GATEWAY_NOTIFY_URL is; {HOOK_SECRET}"
 
 
 def test_every_variable_has_an_invalid_value_in_this_test() -> None:

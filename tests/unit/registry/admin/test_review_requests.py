@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry
+from analytics.models import AuditEntry, Notification
 from registry.drafts import change_tracking
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
@@ -241,3 +241,46 @@ def test_asker_who_edited_nothing_needs_another_person_too(changed: Release, adm
 
     assert "You asked for the review of this draft" in read_text(publish(admin))
     assert stored_releases.get_live_release() == changed
+
+
+@pytest.fixture
+def mailed(settings: Any, editor: Client, admin: Client) -> None:
+    """Send mails; the editor, the admin and another admin have addresses."""
+    settings.GATEWAY_SENDS_EMAIL = True
+    for name in ("ed", "ada"):
+        User.objects.filter(username=name).update(email=f"{name}@acme.com")
+
+
+@pytest.mark.usefixtures("mailed")
+def test_mails_go_to_those_who_may_approve_and_the_answer_to_who_asked(
+    changed: Release, editor: Client, admin: Client
+) -> None:
+    assert "1 person who may approve gets an e-mail." in read_text(editor.get(reverse(URL)))
+    take_step(editor, "ask", "Is it <b>clearer</b>?")
+    take_step(admin, "send_back", "Not yet.")
+
+    rows = Notification.objects.order_by("created_at").values_list("recipient", "event", "subject")
+    assert list(rows) == [
+        ("ada@acme.com", "review.asked", "ed asks for a review of 1 op"),
+        ("ed@acme.com", "review.sent_back", "ada requested changes of 1 op"),
+    ]
+    asked = Notification.objects.get(event="review.asked")
+    assert asked.text == "ed asks for a review of 1 op.\n\nIs it <b>clearer</b>?"
+    assert asked.link.endswith("/admin/registry/release/review/#discussion")
+
+
+@pytest.mark.usefixtures("mailed")
+def test_message_that_cannot_be_sent_shows_on_the_desk(changed: Release, editor: Client, admin: Client) -> None:
+    take_step(editor, "ask")
+    Notification.objects.update(state="failed", last_error="The mail server answered 550.")
+
+    page = read_text(admin.get(reverse(URL)))
+    listed = read_text(admin.get(reverse("admin:analytics_notification_changelist")))
+
+    assert "1 message could not be sent." in page
+    assert "The mail server answered 550." in listed
+    assert "could not be sent" not in read_text(editor.get(reverse(URL)))
+
+
+def test_page_says_if_nobody_gets_a_message(changed: Release, editor: Client) -> None:
+    assert "Nobody gets a message" in read_text(editor.get(reverse(URL)))
