@@ -94,6 +94,7 @@ SECTIONS = [
                 [
                     Page("Review and publish", "registry_release_review", SEE_COPY),
                     ModelList("Reviews", "registry.ReviewRequest"),
+                    ModelList("Scheduled", "registry.ScheduledPublish"),
                 ],
             ),
             Entry(

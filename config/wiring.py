@@ -38,6 +38,7 @@ from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_server
 from registry.releases import recorded_calls, token_count_job
+from registry.reviews import scheduling
 from registry.search import op_embeddings
 from workspace import handlers
 from workspace.contract import Lookups
@@ -87,6 +88,7 @@ PERIODIC_JOBS = (
     Job(op_embeddings.delete_unused, timedelta(days=1)),
     Job(import_job.delete_old, timedelta(minutes=1)),
     Job(drift.check_when_due, timedelta(minutes=1)),
+    Job(scheduling.publish_when_due, timedelta(seconds=5)),
     Job(delivery.send_when_due, timedelta(seconds=30)),
     Job(delivery.delete_old, timedelta(hours=1)),
 )

@@ -31,7 +31,7 @@ AREAS = {
     ),
     "model_runs": ("gateway.modelrun",),
     "releases": ("registry.release", "registry.activation"),
-    "reviews": ("registry.reviewrequest", "registry.reviewcomment"),
+    "reviews": ("registry.reviewrequest", "registry.reviewcomment", "registry.scheduledpublish"),
     "switches": (
         *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
     ),

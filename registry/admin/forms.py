@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 from django.db.models import OuterRef, Subquery
 from unfold.widgets import (
+    INPUT_CLASSES,
     UnfoldAdminSelectWidget,
     UnfoldAdminTextareaWidget,
     UnfoldAdminTextInputWidget,
@@ -15,6 +16,18 @@ from core.admin.form_fields import LinesField
 from registry.models import Activation, Release
 
 MAX_LABEL_LENGTH = 30  # characters
+
+
+LATER = "later"  # the button that schedules
+
+
+class LocalDateTimeInput(forms.DateTimeInput):
+    """The browser's input for a day and a time, without seconds."""
+
+    input_type = "datetime-local"
+
+    def __init__(self) -> None:
+        super().__init__(format="%Y-%m-%dT%H:%M", attrs={"class": " ".join(INPUT_CLASSES)})
 
 
 class PublishForm(forms.Form):
@@ -40,6 +53,7 @@ class PublishForm(forms.Form):
         help_text="Shown in the release history.",
         error_messages={"required": "Give a reason, or improve what the eval cases lost."},
     )
+    publish_at = forms.DateTimeField(label="Publish at", required=False, widget=LocalDateTimeInput())
     seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen
 
     def __init__(self, *args: Any, is_warned: bool, is_loss: bool, **kwargs: Any) -> None:
@@ -48,6 +62,16 @@ class PublishForm(forms.Form):
             del self.fields["reviewed"], self.fields["because"]
         if not is_loss:
             del self.fields["lost_because"]
+
+    def list_publish_fields(self) -> list[forms.BoundField]:
+        """Return the fields above the buttons. The time stands apart."""
+        return [field for field in self.visible_fields() if field.name != "publish_at"]
+
+    def clean(self) -> Any:
+        """Refuse a time if the button is the one that publishes now, which Enter presses too."""
+        if self.cleaned_data.get("publish_at") and self.data.get("when") != LATER:
+            self.add_error("publish_at", "To publish at this time, press Schedule. To publish now, clear the time.")
+        return super().clean()
 
 
 class MakeLiveForm(forms.Form):

@@ -20,6 +20,7 @@ from registry.admin.discard_all import DiscardAllMixin
 from registry.admin.release_actions import RELEASE_ACTIONS
 from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review_requests import ReviewRequestMixin
+from registry.admin.schedule import ScheduleMixin
 from registry.models import Activation, Release
 from registry.releases import stored_releases
 
@@ -32,6 +33,7 @@ class ReleaseAdmin(
     ReviewRequestMixin,
     DiscardMixin,
     DiscardAllMixin,
+    ScheduleMixin,
     CompareReleasesMixin,
     ReleasedOpMixin,
     AuditHistoryAdmin,

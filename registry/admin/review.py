@@ -15,8 +15,8 @@ from analytics import reports
 from analytics.rollout import impact
 from core import gc_pause
 from core.admin import base
-from registry.admin import diff_page, eval_results, review_panel
-from registry.admin.forms import PublishForm
+from registry.admin import diff_page, eval_results, review_panel, schedule
+from registry.admin.forms import LATER, PublishForm
 from registry.admin.review_panel import ReviewForm
 from registry.drafts import draft
 from registry.models import Release
@@ -44,13 +44,12 @@ class ReviewMixin(base.ModelAdmin[Release]):
             raise PermissionDenied
         draft_review = review.review_draft()
         form = self._build_form(request, draft_review)
-        if (
-            request.method == "POST"
-            and form is not None
-            and form.is_valid()
-            and self._publish_reviewed(request, draft_review, form)
-        ):
-            return redirect("admin:registry_release_changelist")
+        if request.method == "POST" and form is not None and form.is_valid() and _is_as_seen(draft_review, form):
+            if request.POST.get("when") == LATER:
+                if schedule.schedule_reviewed(request, draft_review, form):
+                    return redirect("admin:registry_release_review")
+            elif self._publish_reviewed(request, draft_review, form):
+                return redirect("admin:registry_release_changelist")
         return self.render_review(request, draft_review, form=form)
 
     def render_review(
@@ -83,6 +82,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
             else recorded_calls.replay_changes(draft_review.changes, draft_review.before, draft_review.after),
             "reach": impact.measure_reach(timezone.now()) if form else None,
             **review_panel.build_panel_context(request, draft_review, decision, review_form),
+            **schedule.build_schedule_context(draft_review),
             **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
             **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
         }
@@ -100,9 +100,6 @@ class ReviewMixin(base.ModelAdmin[Release]):
     def _publish_reviewed(self, request: HttpRequest, draft_review: review.DraftReview, form: PublishForm) -> bool:
         """Publish the reviewed draft and return whether it worked. Adds errors to the form."""
         data: dict[str, Any] = form.cleaned_data
-        if data["seen"] != draft_review.seen:
-            form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
-            return False
         try:
             release = reviewed_publishing.publish_reviewed(
                 note=data["note"],
@@ -128,6 +125,14 @@ class ReviewMixin(base.ModelAdmin[Release]):
             self.message_user(request, message, messages.SUCCESS)
             return True
         return False
+
+
+def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
+    """Return whether the user has seen the draft as it is. Adds an error."""
+    if form.cleaned_data["seen"] == draft_review.seen:
+        return True
+    form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")
+    return False
 
 
 def _build_publish_form(draft_review: review.DraftReview, data: Any = None) -> PublishForm:

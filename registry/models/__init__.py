@@ -15,6 +15,7 @@ from registry.models.pin import Pin
 from registry.models.prompt_section import PromptSection
 from registry.models.release import Activation, Release
 from registry.models.review_request import ReviewComment, ReviewRequest
+from registry.models.scheduled_publish import ScheduledPublish
 from registry.models.switch import Switch, SwitchQuerySet
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Release",
     "ReviewComment",
     "ReviewRequest",
+    "ScheduledPublish",
     "Switch",
     "SwitchQuerySet",
     "UpstreamDefinition",

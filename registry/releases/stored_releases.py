@@ -1,5 +1,6 @@
 """Find releases that were published, and read their content."""
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -19,6 +20,11 @@ def get_live_release() -> Release | None:
     """Return the live release, or None if nothing has been published yet."""
     activation = Activation.objects.filter(is_live=True).select_related("release").first()
     return activation.release if activation else None
+
+
+def get_live_activation_time() -> datetime | None:
+    """Return when the live release was made live, or None if nothing has been published yet."""
+    return Activation.objects.filter(is_live=True).values_list("activated_at", flat=True).first()
 
 
 def is_live(version: str) -> bool:

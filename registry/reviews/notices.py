@@ -10,7 +10,7 @@ from django.utils.text import Truncator
 
 from analytics.notifications import outbox
 from analytics.notifications.outbox import Message
-from registry.models import ReviewComment, ReviewRequest
+from registry.models import ReviewComment, ReviewRequest, ScheduledPublish
 
 MAX_QUOTED = 2_000  # characters of a comment
 
@@ -36,6 +36,16 @@ def notify_about(request: ReviewRequest, action: ReviewComment.Action, *, commen
     is_for_asker = action in (Action.APPROVED, Action.SENT_BACK) or by != request.asked_by
     recipients = find_addresses([request.asked_by]) if is_for_asker else find_reviewer_addresses(but=by)
     outbox.notify(message, recipients=recipients, at=at)
+
+
+def notify_about_schedule(row: ScheduledPublish, reason: str, *, at: datetime) -> None:
+    """Tell who scheduled a publish that it was done, or why not."""
+    event = "schedule.failed" if reason else "schedule.published"
+    subject = f"{row.summary} {'was not published' if reason else 'went live'} as scheduled"
+    text = f"{subject}: {row.note}" + (f"\n\n{reason}" if reason else "")
+    path = reverse("admin:registry_release_review" if reason else "admin:registry_release_changelist")
+    message = Message(event, subject, text, path, row.created_by)
+    outbox.notify(message, recipients=find_addresses([row.created_by]), at=at)
 
 
 def find_addresses(names: Iterable[str]) -> list[str]:

@@ -24,7 +24,7 @@ from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service
-from registry.models import Connection, EvalCase, OpEmbedding
+from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
 from tests.services.conftest import serve, set_up_store, store
 from tests.support import browser_users, playwright_loop, role_matrix
@@ -156,6 +156,14 @@ def _rows(server: Server) -> dict[str, Any]:
         message = Message("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
         outbox.notify(message, recipients=["<ben>@example.com"], at=at + timedelta(days=1))  # not sent meanwhile
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
+    ScheduledPublish.objects.create(
+        version="0" * 64,
+        summary="1 op",
+        note="<b>Later</b>",
+        publish_at=at + timedelta(days=1),
+        created_by="ana",
+        created_at=at,
+    )
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     SavedView.objects.create(
         name="<b>Failed</b>", page="report_ops", query="days=7", owner=user, is_shared=True, saved_at=at

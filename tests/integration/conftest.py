@@ -36,7 +36,7 @@ from gateway.models import (
     UserGrant,
 )
 from registry.drafts import switch_service
-from registry.models import Connection, EvalCase, OpEmbedding
+from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
 from tests.support import role_matrix
 from tests.support.api import Api
@@ -141,6 +141,14 @@ def row_of_every_model(api: Api) -> None:
             message, recipients=["<ben>@example.com"], at=timezone.now() + timedelta(days=1)
         )  # not sent meanwhile
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=timezone.now())
+    ScheduledPublish.objects.create(
+        version="0" * 64,
+        summary="1 op",
+        note="<b>Later</b>",
+        publish_at=timezone.now() + timedelta(days=1),
+        created_by="ana",
+        created_at=timezone.now(),
+    )
     EvalCase.objects.create(request="Remind me to call the printers", op="onto.task.create", tags=["terse"])
     chatter = User.objects.get(username="chatter")
     SavedView.objects.create(

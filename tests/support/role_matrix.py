@@ -48,6 +48,7 @@ MODELS_BY_ROLES = {
         "registry.Release",
         "registry.Activation",
         "registry.ReviewRequest",
+        "registry.ScheduledPublish",
         "analytics.AuditEntry",
         "analytics.OperationEvent",
         "analytics.OpDaily",
@@ -125,6 +126,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
     "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/registry/admin/test_review.py
+    "registry_release_cancel_schedule": ("", "A"),
     "registry_release_discard_all": ("AE", "AE"),
     "registry_change_revert": ("AE", "AE"),
     "registry_release_name": ("A", "A"),

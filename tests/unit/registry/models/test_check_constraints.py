@@ -20,6 +20,7 @@ from registry.models import (
     PromptSection,
     Release,
     ReviewRequest,
+    ScheduledPublish,
     UpstreamDefinition,
 )
 from tests.support.copy_rows import make_op
@@ -54,6 +55,8 @@ VIOLATIONS: dict[str, Any] = {
     "eval_case_set_known": lambda: EvalCase.objects.create(request="x", op="a.b", case_set="other"),
     "review_one_open": lambda: [review(), review()],
     "review_open_until_end": lambda: review(state="published"),
+    "scheduled_publish_one_waits": lambda: [scheduled(), scheduled()],
+    "scheduled_publish_ends_once": lambda: scheduled(state="published"),
     "activation_one_live": lambda: [activation("a"), activation("b")],
 }
 
@@ -65,6 +68,7 @@ COLUMNS = {
     "pin_place_unique": "registry_pin.surface, registry_pin.context, registry_pin.model_family",
     "upstream_definition_once": "registry_upstreamdefinition.connection_id, registry_upstreamdefinition.upstream_name",
     "review_one_open": "registry_reviewrequest.is_open",
+    "scheduled_publish_one_waits": "registry_scheduledpublish.state",
     "section_name_unique_in_prompt": "registry_promptsection.prompt, registry_promptsection.name",
 }
 
@@ -88,6 +92,13 @@ def pin(**fields: Any) -> Pin:
 
 def review(**fields: Any) -> ReviewRequest:
     return ReviewRequest.objects.create(**{"version": "0", "asked_by": "ed", "asked_at": timezone.now()} | fields)
+
+
+def scheduled(**fields: Any) -> ScheduledPublish:
+    now = timezone.now()
+    return ScheduledPublish.objects.create(
+        **{"version": "0", "publish_at": now, "created_by": "ed", "created_at": now} | fields
+    )
 
 
 def activation(version: str, *, is_live: bool = True) -> Activation:

@@ -1,0 +1,180 @@
+"""Publish a reviewed draft at a time. What is published is that draft, or nothing: the person is told which."""
+
+import logging
+from datetime import datetime, timedelta
+
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from analytics import audit
+from analytics.models import AuditEntry
+from core import safe_traceback
+from core.background import run_in_background
+from registry.drafts import draft
+from registry.models import ScheduledPublish
+from registry.releases import lifecycle, publishing, stored_releases
+from registry.reviews import notices
+from registry.reviews import publishing as reviewed_publishing
+from registry.reviews.approval import ApprovalMissing
+
+log = logging.getLogger(__name__)
+
+LEASE = timedelta(minutes=5)  # after which a process that works on one is taken for dead
+MAX_AHEAD = timedelta(days=90)
+
+State = ScheduledPublish.State
+
+DRAFT_CHANGED = "The draft has changed since it was scheduled. Review it again, then publish or schedule it."
+LIVE_CHANGED = (
+    "Another release was made live since it was scheduled, so the changes would be others. Review the draft again."
+)
+REFUSALS = (
+    *(publishing.NotPublishable, publishing.ReasonMissing, publishing.LossReasonMissing, ApprovalMissing),
+    *(lifecycle.AlreadyWithdrawn, draft.DraftChanged),
+)
+
+
+class NotScheduled(Exception):
+    """The draft cannot be scheduled. The message says why."""
+
+
+def get_waiting() -> ScheduledPublish | None:
+    """Return the publish that waits for its time, or None."""
+    return ScheduledPublish.objects.filter(state=State.WAITING).first()
+
+
+def get_last_failed() -> ScheduledPublish | None:
+    """Return the last publish if it failed and nothing was published since, so that the page says why; else None."""
+    last = ScheduledPublish.objects.order_by("-id").first()
+    if last is None or last.state != State.FAILED or last.ended_at is None:
+        return None
+    live = stored_releases.get_live_activation_time()
+    return last if live is None or live < last.ended_at else None
+
+
+def schedule_publish(
+    *,
+    version: str,
+    live_version: str,
+    summary: str,
+    publish_at: datetime,
+    note: str,
+    accepted: str,
+    accepted_loss: str,
+    by: str,
+    at: datetime,
+) -> ScheduledPublish:
+    """Schedule the draft with this version. Raises NotScheduled."""
+    if publish_at <= at:
+        raise NotScheduled("This time has passed. Choose a later one, or publish now.")
+    if publish_at > at + MAX_AHEAD:
+        raise NotScheduled(f"Choose a time within {MAX_AHEAD.days} days.")
+    try:
+        with transaction.atomic():
+            row = ScheduledPublish.objects.create(
+                version=version,
+                live_version=live_version,
+                summary=summary[:200],
+                publish_at=publish_at,
+                note=note,
+                accepted=accepted,
+                accepted_loss=accepted_loss,
+                created_by=by,
+                created_at=at,
+            )
+            _record(row, AuditEntry.Action.ADDED, by=by, at=at, note=f"for {publish_at:%Y-%m-%d %H:%M %Z}: {note}")
+    except IntegrityError:
+        raise NotScheduled("A publish is scheduled already. Cancel it first.") from None
+    return row
+
+
+def cancel_publish(row: ScheduledPublish, *, by: str, at: datetime) -> bool:
+    """Cancel a publish that waits. Return whether it was still waiting."""
+    with transaction.atomic():
+        waiting = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING)
+        if not waiting.update(state=State.CANCELLED, ended_at=at, ended_by=by):
+            return False
+        _record(row, AuditEntry.Action.WITHDRAWN, by=by, at=at, note="")
+    return True
+
+
+def publish_when_due(at: datetime) -> bool:
+    """Start to publish what is due, as a periodic job. Returns False: only one can be due."""
+    row = ScheduledPublish.objects.filter(_is_free(at), state=State.WAITING, publish_at__lte=at).first()
+    if row is not None and _claim(row, at):
+        run_in_background("scheduled publish", lambda: publish_claimed(row.pk))
+    return False
+
+
+def publish_claimed(pk: int) -> None:
+    """Publish a claimed draft, or record why not. What was done before a process died is not done twice."""
+    row = ScheduledPublish.objects.get(pk=pk)
+    if row.state != State.WAITING:
+        return
+    at = timezone.now()
+    try:
+        reason = _publish(row, at)
+    except Exception as error:
+        log.error("scheduled_publish.failed\n%s", safe_traceback.format(error))
+        reason = f"An error stopped it: {type(error).__name__}. The log has more. Publish it by hand."
+    _finish(row, reason, timezone.now())
+
+
+def _publish(row: ScheduledPublish, at: datetime) -> str:
+    """Publish the draft of a row and return "", or return why it is not published."""
+    if stored_releases.is_live(row.version):
+        return ""  # done before a process died, or by somebody
+    if not _may_publish(row.created_by):
+        return f"{row.created_by} may not publish any more. Somebody else has to publish or schedule it."
+    live = stored_releases.get_live_release()
+    if publishing.compute_draft_version() != row.version:
+        return DRAFT_CHANGED
+    if row.live_version != (live.version if live else ""):
+        return LIVE_CHANGED
+    try:
+        reviewed_publishing.publish_reviewed(
+            note=row.note,
+            by=row.created_by,
+            at=at,
+            accepted=row.accepted,
+            accepted_loss=row.accepted_loss,
+            seen=row.version,
+        )
+    except lifecycle.AlreadyLive:
+        return ""
+    except REFUSALS as error:
+        return str(error)
+    return ""
+
+
+def _may_publish(name: str) -> bool:
+    user = User.objects.filter(username=name, is_active=True).first()
+    return user is not None and user.has_perm("registry.add_release")
+
+
+def _finish(row: ScheduledPublish, reason: str, at: datetime) -> None:
+    state = State.FAILED if reason else State.PUBLISHED
+    with transaction.atomic():
+        waiting = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING)
+        if not waiting.update(state=state, reason=reason, ended_at=at, ended_by=row.created_by):
+            return  # cancelled, or finished by a process that took over
+        if reason:
+            _record(row, AuditEntry.Action.FAILED, by=row.created_by, at=at, note=reason)
+        notices.notify_about_schedule(row, reason, at=at)
+    log.info("scheduled_publish.%s version=%s", state.value, row.version[:12])
+
+
+def _is_free(at: datetime) -> Q:
+    return Q(claimed_at=None) | Q(claimed_at__lt=at - LEASE)
+
+
+def _claim(row: ScheduledPublish, at: datetime) -> bool:
+    """Claim a row. If several processes try, only one changes it."""
+    rows = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING, claimed_at=row.claimed_at)
+    return bool(rows.update(claimed_at=at))
+
+
+def _record(row: ScheduledPublish, action: AuditEntry.Action, *, by: str, at: datetime, note: str) -> None:
+    audit.record_action(AuditEntry.Kind.SCHEDULE, row.version, action, by=by, at=at, note=note)

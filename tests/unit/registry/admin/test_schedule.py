@@ -1,0 +1,234 @@
+"""A reviewed draft is published at a time: exactly that draft, or nothing, and the page says why."""
+
+import html
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import AuditEntry, Notification
+from registry.drafts import change_tracking
+from registry.models import Activation, Connection, Op, Release, ScheduledPublish
+from registry.releases import lifecycle, publishing, stored_releases
+from registry.reviews import scheduling
+from tests.support.admin_pages import get_registry_url
+
+pytestmark = pytest.mark.django_db
+
+URL = "admin:registry_release_review"
+HOSTILE = "<img src=x onerror=alert(1)>"
+LATER = timedelta(hours=2)
+
+
+def change_op(summary: str) -> None:
+    row = Op.objects.get()
+    with change_tracking.track_changes([row], by="ed", at=timezone.now()):
+        row.summary = summary
+        row.save()
+
+
+@pytest.fixture
+def changed(published: Release) -> Release:
+    change_op("Changed")
+    return published
+
+
+def format_time(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M")
+
+
+def schedule(client: Client, at: datetime | None = None, **fields: str) -> HttpResponse:
+    form = {"seen": client.get(reverse(URL)).context["review"].seen, "note": "For the launch", "when": "later"}
+    form["publish_at"] = format_time(at or timezone.now() + LATER)
+    return client.post(reverse(URL), form | fields, follow=True)
+
+
+def run_job(monkeypatch: pytest.MonkeyPatch, after: timedelta = LATER) -> ScheduledPublish:
+    """Run the periodic job at a later time, and return the row as it is then."""
+    monkeypatch.setattr(scheduling, "run_in_background", lambda _, work: work())
+    scheduling.publish_when_due(timezone.now() + after)
+    return ScheduledPublish.objects.get()
+
+
+def read_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def test_reviewed_draft_is_published_at_its_time(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = read_text(schedule(admin_client, note=HOSTILE))
+    version = publishing.compute_draft_version()
+
+    assert "if it has not changed by then." in page
+    assert f"Scheduled for {timezone.now() + LATER:%d}".replace(" 0", " ") in page
+    assert html.escape(HOSTILE) in page
+    assert HOSTILE not in page
+    assert run_job(monkeypatch, LATER - timedelta(minutes=2)).state == "waiting"
+    assert stored_releases.get_live_release() == changed
+
+    assert run_job(monkeypatch).state == "published"
+
+    live = Activation.objects.get(is_live=True)
+    assert (live.release_id, live.note, live.activated_by) == (version, HOSTILE, "admin")
+    entries = AuditEntry.objects.filter(kind__in=("schedule", "release"), by="admin").order_by("id")
+    assert list(entries.values_list("kind", "action")) == [("schedule", "added"), ("release", "published")]
+
+
+@pytest.mark.parametrize("cause", ["draft", "live"])
+def test_changed_draft_is_not_published_and_the_page_says_why(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch, settings: Any, cause: str
+) -> None:
+    settings.GATEWAY_SENDS_EMAIL = True
+    User.objects.filter(username="admin").update(email="admin@acme.com")
+    schedule(admin_client)
+    if cause == "draft":
+        change_op("Changed since")
+        live = changed
+    else:
+        scheduled = publishing.compute_draft_version()
+        change_op("Other")
+        live = publishing.publish_draft(note="Other", by="ben", at=timezone.now())
+        change_op("Changed")
+        assert publishing.compute_draft_version() == scheduled
+    assert "<strong>will not be published</strong>" in read_text(admin_client.get(reverse(URL)))
+
+    row = run_job(monkeypatch)
+
+    assert stored_releases.get_live_release() == live
+    assert row.state == "failed"
+    page = read_text(admin_client.get(reverse(URL)))
+    assert "Not published as scheduled" in page
+    assert html.escape(row.reason) in page
+    mail = Notification.objects.get()
+    assert (mail.recipient, mail.event) == ("admin@acme.com", "schedule.failed")
+    assert row.reason in mail.text
+    assert AuditEntry.objects.filter(kind="schedule", action="failed", note=row.reason).exists()
+
+
+def test_checks_run_again_at_the_time(admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    schedule(admin_client)
+    Connection.objects.update(kind="gone")
+
+    row = run_job(monkeypatch)
+
+    assert row.state == "failed"
+    assert stored_releases.get_live_release() == changed
+
+
+def test_who_may_not_publish_any_more_publishes_nothing(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    User.objects.update(is_active=False)
+
+    assert run_job(monkeypatch).reason.startswith("admin may not publish any more.")
+    assert stored_releases.get_live_release() == changed
+
+
+def test_scheduled_publish_is_cancelled(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    url, row = reverse("admin:registry_release_cancel_schedule"), ScheduledPublish.objects.get()
+
+    page = read_text(admin_client.post(url, {"id": row.pk}, follow=True))
+
+    assert "The scheduled publish is cancelled." in page
+    assert run_job(monkeypatch).state == "cancelled"
+    assert stored_releases.get_live_release() == changed
+    assert "Nothing to cancel" in read_text(admin_client.post(url, {"id": row.pk}, follow=True))
+    assert "cancelled" in read_text(admin_client.get(get_registry_url(ScheduledPublish, "changelist")))
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"publish_at": ""}, "Choose a day and a time."),
+        ({"publish_at": "soon"}, "Enter a valid date/time."),
+        ({"publish_at": "2020-01-01T10:00"}, "This time has passed."),
+        ({"publish_at": "9999-01-01T10:00"}, "Choose a time within 90 days."),
+        ({"note": ""}, "This field is required."),
+        ({"seen": "0"}, "The draft has changed since you reviewed it."),
+        ({"when": ""}, "To publish at this time, press Schedule."),
+    ],
+)
+def test_invalid_time_is_refused_and_nothing_typed_is_lost(
+    admin_client: Client, changed: Release, fields: dict[str, str], error: str
+) -> None:
+    page = read_text(schedule(admin_client, **{"note": "Typed text"} | fields))
+
+    assert error in page
+    assert "note" in fields or "Typed text</textarea>" in page
+    assert not ScheduledPublish.objects.exists()
+    assert stored_releases.get_live_release() == changed
+
+
+def test_only_one_publish_waits(admin_client: Client, changed: Release) -> None:
+    schedule(admin_client)
+
+    assert "A publish is scheduled already. Cancel it first." in read_text(schedule(admin_client))
+
+
+def test_publish_goes_on_after_its_process_died(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    monkeypatch.setattr(scheduling, "run_in_background", lambda *_: None)  # claimed, then nothing more happens
+    scheduling.publish_when_due(timezone.now() + LATER)
+
+    assert run_job(monkeypatch).state == "waiting"  # another process leaves it alone
+    assert run_job(monkeypatch, LATER + scheduling.LEASE + timedelta(minutes=1)).state == "published"
+
+
+def test_publish_that_was_done_before_the_process_died_is_not_done_twice(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    publishing.publish_draft(note="Done", by="admin", at=timezone.now())
+
+    assert run_job(monkeypatch).state == "published"
+    assert Activation.objects.count() == 2
+
+
+def test_unexpected_error_is_told_too(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    schedule(admin_client)
+
+    def fail(**_: Any) -> None:
+        raise RuntimeError("secret")
+
+    monkeypatch.setattr(lifecycle, "activate_release", fail)
+
+    row = run_job(monkeypatch)
+
+    assert (row.state, row.reason) == (
+        "failed",
+        "An error stopped it: RuntimeError. The log has more. Publish it by hand.",
+    )
+    assert "scheduled_publish.failed" in caplog.text
+
+
+def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed: Release, settings: Any) -> None:
+    settings.GATEWAY_REVIEW_REQUIRED = True
+    change_op("By admin")
+    AuditEntry.objects.filter(kind="op").update(by="admin")
+
+    assert "a second person has to approve" in read_text(schedule(admin_client))
+    assert not ScheduledPublish.objects.exists()
+
+
+def test_who_may_not_publish_may_not_schedule_or_cancel(client: Client, admin_client: Client, changed: Release) -> None:
+    schedule(admin_client)
+    row = ScheduledPublish.objects.get()
+    client.force_login(User.objects.create_user("reader", is_staff=True))
+
+    assert client.post(reverse("admin:registry_release_cancel_schedule"), {"id": row.pk}).status_code == 403
+    assert client.post(reverse(URL), {"when": "later"}).status_code == 403
+    assert client.get(reverse("admin:registry_release_cancel_schedule")).status_code == 405
