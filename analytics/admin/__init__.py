@@ -2,7 +2,7 @@
 
 from analytics.admin.audit_log import KIND_PERMISSIONS, AuditEntryAdmin
 from analytics.admin.audited import AuditedAdmin, AuditHistoryAdmin
-from analytics.admin.events import OperationEventAdmin
+from analytics.admin.events import PROBLEM_PARAMETER, OperationEventAdmin
 from analytics.admin.log_lists import LogAdmin
 from analytics.admin.notifications import NotificationAdmin
 from analytics.admin.rollups import OpDailyAdmin, RollupAdmin
@@ -11,6 +11,7 @@ from analytics.admin.turns import ToolSelectionAdmin, TurnAdmin
 
 __all__ = [
     "KIND_PERMISSIONS",
+    "PROBLEM_PARAMETER",
     "AuditEntryAdmin",
     "AuditHistoryAdmin",
     "AuditedAdmin",

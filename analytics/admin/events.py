@@ -5,18 +5,23 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from analytics.admin.log_lists import CohortFilter, ConditionFilter, LogAdmin
+from analytics.admin.log_lists import CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
 from analytics.events.models import OperationEvent
-from core.templatetags.admin_format import indented
+from core.templatetags.admin_format import breakable, indented
 
 # Columns of events by whose value other pages link to the list.
 SCOPE_FIELDS = ("surface", "release", "model", "cohort")
 TURN_FIELDS = ("client", "session", "turn", "subject")
+PROBLEM_PARAMETER = "problem"
+ERROR_CODES = ("VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "CONFLICT", "INTERNAL")
 
 
 class CountedAsFilter(ConditionFilter):
@@ -24,6 +29,34 @@ class CountedAsFilter(ConditionFilter):
 
     title, parameter_name = "what reports count", COUNTED_AS_PARAMETER
     choices_by_value = {each.value: (str(each.label), EVENT_CONDITIONS[each]) for each in CountedAs}
+
+
+class CodeFilter(KnownValuesFilter):
+    title, parameter_name, values = "code", "code__exact", ERROR_CODES
+
+
+class KindFilter(KnownValuesFilter):
+    title, parameter_name, values = "kind", "kind__exact", ("read", "write")
+
+
+class ProblemFilter(admin.SimpleListFilter):
+    """Filter for the failed events with one problem. The causes above the list link to it."""
+
+    title, parameter_name = "problem", PROBLEM_PARAMETER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        if not (value := self.value()):
+            return []
+        problem = problems.parse_key(value)
+        return [(value, problem.text if problem else value)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.value():
+            return queryset
+        problem = problems.parse_key(self.value() or "")
+        if problem is None:
+            raise IncorrectLookupParameters
+        return queryset.filter(problem.condition)
 
 
 def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str, ...] | tuple[()]]:
@@ -40,8 +73,12 @@ class OperationEventAdmin(LogAdmin):
     """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
 
     empty = "Create a client and an API key for it. Its calls appear here within a second."
-    list_display = [field.name for field in EVENT_FIELDS if field.in_list]
-    list_filter = [CountedAsFilter, "type", "ok", "code", "kind", "dry_run", CohortFilter]
+    list_display = [field.list_display or field.name for field in EVENT_FIELDS if field.in_list or field.list_display]
+    date_hierarchy = None  # type: ignore[assignment]  # one would read the whole table
+    list_filter = [
+        *(("time", admin.DateFieldListFilter), ProblemFilter, CountedAsFilter),
+        *("type", "ok", CodeFilter, KindFilter, "dry_run", CohortFilter),
+    ]
     link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
     link_lookups += ["tool_name__gt"]
     search_fields = ["op", "trace_id", "session", "subject"]
@@ -56,6 +93,11 @@ class OperationEventAdmin(LogAdmin):
             place.display or field.name: field.description for field in EVENT_FIELDS for place in field.places
         }
         return super().get_form(request, obj, change, help_texts=descriptions, **kwargs)
+
+    @admin.display(description="problem")
+    def problem(self, event: OperationEvent) -> str:
+        """Show what went wrong in a few words. The link to the event's page has all of it."""
+        return breakable(problems.describe_problem(event))
 
     # Words instead of Django's green and red icons, since neither value is good or bad.
     @admin.display(description="dry run")

@@ -1,6 +1,6 @@
 """Base classes of the read-only lists of log rows, and filters that several of them have."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.contrib import admin
@@ -50,6 +50,19 @@ class ConditionFilter(admin.SimpleListFilter):
         if value not in self.choices_by_value:
             raise IncorrectLookupParameters
         return queryset.filter(self.choices_by_value[value][1])
+
+
+class KnownValuesFilter(admin.SimpleListFilter):
+    """Filter by a column whose values are known. Django would read the whole table to find them."""
+
+    values: Sequence[str]
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, value) for value in self.values]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        value = self.value()
+        return queryset if value is None else queryset.filter(**{str(self.parameter_name): value})
 
 
 class CohortFilter(admin.SimpleListFilter):

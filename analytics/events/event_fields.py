@@ -36,6 +36,7 @@ class EventField:
     places: tuple[PagePlace, ...] = ()
     in_api: bool = True
     in_list: bool = False  # a column of the list of events in the admin
+    list_display: str = ""  # the admin's method that shows the field in the list, if it is not shown as it is
 
 
 def _request(line: int, display: str = "") -> PagePlace:
@@ -78,12 +79,13 @@ EVENT_FIELDS = (
     EventField("digest", "Identical for identical calls within a turn.", (_request(5),), in_api=False),
     EventField("ok", "Whether the call succeeded.", (_response(1),), in_list=True),
     EventField("status", "HTTP status code.", (_response(1),)),
-    EventField("code", "Error code. Empty if the call succeeded.", (_response(2),), in_list=True),
-    EventField("reason", "The case within the error code.", (_response(2),), in_list=True),
+    EventField("code", "Error code. Empty if the call succeeded.", (_response(2),)),
+    EventField("reason", "The case within the error code.", (_response(2),)),
     EventField(
         "field_errors",
         "[JSON Pointer, code] of each field error; never a value.",
         (_response(3, "show_field_errors"),),
+        list_display="problem",
     ),
     EventField(
         "replayed", "Whether the stored answer to an earlier call was sent again.", (_response(4, "show_replayed"),)

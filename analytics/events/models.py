@@ -80,6 +80,8 @@ class OperationEvent(models.Model):
         indexes = [
             models.Index(fields=["-time", "-id"], name="event_newest"),  # lists, newest first
             models.Index(fields=["op", "-time"], name="event_by_op"),  # one op's calls
+            # What went wrong last, of usually few failed events among many.
+            models.Index(fields=["-time", "-id"], name="event_failed", condition=Q(ok=False)),
             models.Index(
                 fields=["session", "turn"], name="event_by_turn", condition=~Q(session="")
             ),  # one conversation

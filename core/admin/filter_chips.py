@@ -40,9 +40,8 @@ def list_chips(changelist: ChangeList) -> list[FilterChip]:
     covered: set[str] = set()
     for spec in changelist.filter_specs:
         expected: list[Any] = [name for name in spec.expected_parameters() if name in params]
-        if expected:
+        if expected and (value := _describe_choice(spec, changelist)):
             covered.update(expected)
-            value = _describe_choice(spec, changelist) or ", ".join(params[expected[0]])
             chips.append(FilterChip(capfirst(str(spec.title)), value, _build_url_without(changelist, expected)))
     chips += _iter_other_chips(changelist, {name: params[name] for name in params if name not in covered})
     return chips

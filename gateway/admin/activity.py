@@ -10,7 +10,8 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from analytics.admin import LogAdmin, OperationEventAdmin, ToolSelectionAdmin, TurnAdmin
+from analytics.admin import PROBLEM_PARAMETER, LogAdmin, OperationEventAdmin, ToolSelectionAdmin, TurnAdmin
+from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from gateway.admin.connections.figures import ThroughConnectionFilter
@@ -63,6 +64,18 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
     """Operation event. Links to what the model could read and to the call that repaired it."""
 
     list_filter = [*OperationEventAdmin.list_filter, ThroughConnectionFilter]
+    list_before_template = "gateway/event_list_header.html"
+
+    def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
+        """Add what went wrong in the events of the list, each problem with the URL of the list of its events."""
+        causes = problems.count_causes(changelist.queryset)
+        links = [
+            (cause, changelist.get_query_string({PROBLEM_PARAMETER: cause.problem.key}))
+            for cause in causes.most_frequent
+        ]
+        is_chosen = PROBLEM_PARAMETER in changelist.params
+        more = {"causes": causes, "cause_links": links} if causes.counted and not is_chosen else {}
+        return super().build_list_context(request, changelist) | more
 
     def list_related_links(self, row: OperationEvent) -> Iterator[LabelledLink]:
         op = Op.objects.filter(op=row.op).first() if row.reason not in (UNKNOWN_OP, UNKNOWN_PATH) else None

@@ -237,7 +237,8 @@ def _check_row(table: ReportTable, row: list[ReportCell], count_rows: CountRows)
 def test_home_links_to_the_rows_of_its_figures(
     activity_events: None, count_rows: CountRows, admin_client: HttpClient, live_catalog: Any
 ) -> None:
-    failing = admin_client.get(reverse("admin:index")).context["home"]["activity"]["failing"]
+    parts = {part["template"]: part["content"] for part in admin_client.get(reverse("admin:index")).context["parts"]}
+    failing = parts["gateway/home/failing.html"]["failing"]
 
     assert failing
     for each in failing:

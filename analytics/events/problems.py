@@ -1,0 +1,98 @@
+"""What went wrong in a call: its first field error, or else the reason of its error. Counted for lists of events."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Q, QuerySet
+
+from analytics.events.models import OperationEvent
+
+MAX_COUNTED = 5_000  # newest failed events, so that a list of millions opens at once
+MAX_CAUSES = 10
+ROOT_LABEL = "the args"  # the pointer of an error of the args as a whole is empty
+SEPARATOR = "|"
+
+
+class Problem(NamedTuple):
+    """The case of an error: its code, its reason, and of a field error the pointer and the code."""
+
+    code: str
+    reason: str
+    pointer: str = ""
+    field_code: str = ""
+
+    @property
+    def text(self) -> str:
+        """The problem in a few words: "/due_at format", or "not found"."""
+        if self.field_code:
+            return f"{self.pointer or ROOT_LABEL} {self.field_code}"
+        return (self.reason or self.code.lower()).replace("_", " ")
+
+    @property
+    def key(self) -> str:
+        """The problem as a query parameter."""
+        return SEPARATOR.join(self)
+
+    @property
+    def condition(self) -> Q:
+        """The condition for failed events with this problem."""
+        failed = Q(ok=False, code=self.code, reason=self.reason)
+        if not self.field_code:
+            return failed & Q(field_errors=[])
+        return failed & Q(field_errors__0__0=self.pointer, field_errors__0__1=self.field_code)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A problem and how many of the counted events have it."""
+
+    problem: Problem
+    times: int
+    share: float  # of the counted events, 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
+class Causes:
+    """The most frequent problems of the newest failed events. `is_limited`: there are older ones."""
+
+    counted: int
+    is_limited: bool
+    most_frequent: Sequence[Cause]
+    other_times: int  # events with any other problem
+
+
+def get_problem(code: str, reason: str, field_errors: Sequence[Any]) -> Problem:
+    """Return the problem of a failed event."""
+    pointer, field_code = field_errors[0] if field_errors else ("", "")
+    return Problem(code, reason, str(pointer), str(field_code))
+
+
+def parse_key(key: str) -> Problem | None:
+    """Return the problem of a query parameter; None if it is none. A pointer may contain the separator."""
+    if key.count(SEPARATOR) < len(Problem._fields) - 1:
+        return None
+    code, reason, rest = key.split(SEPARATOR, 2)
+    pointer, _, field_code = rest.rpartition(SEPARATOR)
+    return Problem(code, reason, pointer, field_code)
+
+
+def describe_problem(event: OperationEvent) -> str:
+    """Return what went wrong, and how many more field errors there are; "" for a call that succeeded."""
+    if event.ok:
+        return "no result" if event.type == OperationEvent.Type.SEARCH and event.result_count == 0 else ""
+    text = get_problem(event.code, event.reason, event.field_errors).text
+    more = len(event.field_errors) - 1
+    return f"{text} +{more}" if more > 0 else text
+
+
+def count_causes(events: QuerySet[OperationEvent]) -> Causes:
+    """Return the most frequent problems among the newest failed events of a query."""
+    rows = events.filter(ok=False).order_by("-time", "-id").values_list("code", "reason", "field_errors")
+    problems = [get_problem(*row) for row in rows[: MAX_COUNTED + 1]]
+    counted = problems[:MAX_COUNTED]
+    ranked = sorted(Counter(counted).items(), key=lambda each: (-each[1], each[0]))
+    most_frequent = [Cause(problem, times, times / len(counted)) for problem, times in ranked[:MAX_CAUSES]]
+    others = sum(times for _, times in ranked[MAX_CAUSES:])
+    return Causes(len(counted), len(problems) > MAX_COUNTED, most_frequent, others)
