@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
     atomic = False  # the index is added while events are written
 
     dependencies = [
-        ('analytics', '0012_saved_views'),
+        ('analytics', '0013_notifications'),
     ]
 
     operations = [
