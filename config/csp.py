@@ -18,11 +18,10 @@ CHAT = (
 )
 CHAT_PANEL = "/chat/panel/"
 
-# By path prefix, the first one that fits. The admin uses Alpine, which evaluates code in attributes (unsafe-eval). The
-# admin and the API's documentation page set inline styles.
+# By path prefix, the first one that fits. The admin and the API's documentation page set inline styles.
 POLICIES = {
     "/api/v1/files/": f"{DENY_ALL}; sandbox",
-    "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self' 'unsafe-eval'; style-src 'self' 'unsafe-inline'",
+    "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'",
     "/api/docs": f"{SAME_HOST}; form-action 'none'; style-src 'self' 'unsafe-inline'",
     "/account/": f"{SAME_HOST}; form-action 'self'",
     "/oauth/": f"{SAME_HOST}; form-action 'self'",

@@ -401,7 +401,12 @@ UNFOLD = {
     "SHOW_VIEW_ON_SITE": False,
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "core.admin.base.icon"}],
     "STYLES": ["core.admin.base.stylesheet"],
-    "SCRIPTS": ["core.admin.base.accessibility_script", "core.admin.base.go_to_script", "core.admin.base.save_script"],
+    "SCRIPTS": [
+        "core.admin.base.alpine_script",
+        "core.admin.base.accessibility_script",
+        "core.admin.base.go_to_script",
+        "core.admin.base.save_script",
+    ],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
     "DASHBOARD_CALLBACK": "gateway.admin.home.page.context",
     "ACCOUNT": {

@@ -163,6 +163,11 @@ def accessibility_script(_: HttpRequest) -> str:
     return static("admin_ui/accessibility.js")
 
 
+def alpine_script(_: HttpRequest) -> str:
+    """Return the URL of what unfold's pages need without evaluating code."""
+    return static("admin_ui/alpine.js")
+
+
 def save_script(_: HttpRequest) -> str:
     """Return the URL of the script that saves a form with Ctrl+S."""
     return static("admin_ui/save_shortcut.js")
