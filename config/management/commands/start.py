@@ -70,7 +70,7 @@ Tool Gateway is on {url}
   admin    {url}/admin/   {values["ADMIN_USERNAME"]} / {values["ADMIN_PASSWORD"]}
   chat     {values["CHAT_URL"]}   the same user
   shop     an example of a service of yours: its ops begin with shop.
-  key      in var/dev.env (GATEWAY_API_KEY), bound to the subject {values["GATEWAY_SUBJECT"]}
+  keys     in var/dev.env, for {values["GATEWAY_SUBJECT"]}: GATEWAY_API_KEY, and GATEWAY_MCP_KEY for MCP clients
 
 Try it from another terminal:
   . var/dev.env
@@ -123,6 +123,8 @@ def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:
         updated |= _create_key()
     if "CHAT_GATEWAY_KEY" not in current or key_verification.verify(current["CHAT_GATEWAY_KEY"]) is None:
         updated |= _create_chat_key()
+    if "GATEWAY_MCP_KEY" not in current or key_verification.verify(current["GATEWAY_MCP_KEY"]) is None:
+        updated |= _create_mcp_key()
     _ensure_profile(updated["ADMIN_USERNAME"])
     if updated != current:
         new_path = path.with_suffix(".new")
@@ -158,6 +160,13 @@ def _create_chat_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="chat", defaults={"confirms": True})
     _, plaintext = api_keys.issue(client=client, by="start", name="local", rate=LOCAL_KEY_RATE)
     return {"CHAT_GATEWAY_KEY": plaintext}
+
+
+def _create_mcp_key() -> dict[str, str]:
+    """Create a key for MCP clients. The gateway has them ask their user before a delete."""
+    client, _ = Client.objects.get_or_create(name="mcp", defaults={"confirms": True})
+    _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
+    return {"GATEWAY_MCP_KEY": plaintext}
 
 
 def _ensure_profile(username: str) -> None:

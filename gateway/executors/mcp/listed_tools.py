@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -14,10 +14,21 @@ PROMISED_SECONDS = 5.0  # a list is believed for longest, even if the server pro
 
 @dataclass(frozen=True, slots=True)
 class ToolListing:
-    """The definitions of all tools by their names, and how many seconds the server promises that they stay."""
+    """What a server lists: a function that returns a tool's definition by its name, or None if it is not listed.
 
-    by_name: dict[str, dict[str, Any]]
+    `valid_seconds` says how long the server promises that the list is true.
+    """
+
+    find_definition: Callable[[str], dict[str, Any] | None] = lambda _: None
     valid_seconds: float = 0.0
+    digests: dict[str, str] = field(default_factory=dict)  # those asked for so far: a server may list thousands
+
+    def get_digest(self, tool: str) -> str:
+        """Return the digest of a tool's definition; empty if the server lists none."""
+        if tool not in self.digests:
+            definition = self.find_definition(tool)
+            self.digests[tool] = digest_tool(definition) if definition else ""
+        return self.digests[tool]
 
 
 class ListedTools:
@@ -28,7 +39,7 @@ class ListedTools:
 
     def __init__(self, fetch: Callable[[], Awaitable[ToolListing]]) -> None:
         self._fetch = fetch
-        self._listing = ToolListing({})
+        self._listing = ToolListing()
         self._listed_at = -inf
         self._expired_at = -inf
         self._lock = asyncio.Lock()
@@ -41,8 +52,7 @@ class ListedTools:
                 began_at = time.monotonic()
                 self._listing = await self._fetch()
                 self._listed_at = began_at
-        definition = self._listing.by_name.get(tool)
-        return digest_tool(definition) if definition else ""
+            return self._listing.get_digest(tool)
 
     def expire(self) -> None:
         """Note that the server says that its tools changed."""

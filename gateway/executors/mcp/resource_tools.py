@@ -1,6 +1,6 @@
 """The resources of a server as two tools, which read them like anything else: list_resources and read_resource."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Container
 from typing import Any
 
 from mcp.client import Client
@@ -38,12 +38,11 @@ READ = {
 Arguments = dict[str, Any]
 
 
-def add_definitions(client: Client, tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the tools of a server, with these two if it has resources and no tools of these names."""
+def list_additional(client: Client, names: Container[str]) -> list[dict[str, Any]]:
+    """Return the definitions of these two if the server has resources. `names` are those that its own tools have."""
     if client.server_capabilities.resources is None:
-        return tools
-    names = {tool["name"] for tool in tools}
-    return [*tools, *(tool for tool in (LIST, READ) if tool["name"] not in names)]
+        return []
+    return [tool for tool in (LIST, READ) if tool["name"] not in names]
 
 
 async def list_resources(client: Client, _: Arguments) -> CallToolResult:

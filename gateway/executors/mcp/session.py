@@ -18,7 +18,7 @@ from mcp.client.session import IncomingMessage
 from mcp.client.sse import sse_client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, ToolListChangedNotification
+from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, Tool, ToolListChangedNotification
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
@@ -51,7 +51,7 @@ class McpSession:
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
         self._own_tools: frozenset[str] = frozenset()
-        self._listed = ListedTools(self._list_by_name)
+        self._listed = ListedTools(self._list_for_call)
         self._message_second, self._message_count = 0, 0
         self._task = asyncio.create_task(self._keep_open())
 
@@ -85,17 +85,23 @@ class McpSession:
 
     async def list_tools(self) -> list[dict[str, Any]]:
         """Return the definitions of all tools, as the server sends them. Raises TooManyTools."""
-        return _read_definitions(self.client, await self._list_pages())
+        tools = [_read_definition(tool) for page in await self._list_pages() for tool in page.tools]
+        return [*tools, *resource_tools.list_additional(self.client, {tool["name"] for tool in tools})]
 
     def find_runner(self, tool: str) -> Callable[[Client, dict[str, Any]], Awaitable[CallToolResult]] | None:
         """Return what runs a tool that is not the server's own; None for one that is."""
         return None if tool in self._own_tools else resource_tools.RUNNERS.get(tool)
 
-    async def _list_by_name(self) -> ToolListing:
+    async def _list_for_call(self) -> ToolListing:
         pages = await self._list_pages()
-        tools = _read_definitions(self.client, pages)
-        self._own_tools = frozenset(tool.name for page in pages for tool in page.tools)
-        return ToolListing({tool["name"]: tool for tool in tools}, self._get_promised_seconds(pages))
+        own = {tool.name: tool for page in pages for tool in page.tools}
+        additional = {tool["name"]: tool for tool in resource_tools.list_additional(self.client, own)}
+        self._own_tools = frozenset(own)
+
+        def find_definition(name: str) -> dict[str, Any] | None:
+            return _read_definition(own[name]) if name in own else additional.get(name)
+
+        return ToolListing(find_definition, self._get_promised_seconds(pages))
 
     async def _list_pages(self) -> list[ListToolsResult]:
         pages: list[ListToolsResult] = []
@@ -156,9 +162,8 @@ class McpSession:
             self.close()
 
 
-def _read_definitions(client: Client, pages: list[ListToolsResult]) -> list[dict[str, Any]]:
-    tools = [tool.model_dump(by_alias=True, mode="json", exclude_none=True) for page in pages for tool in page.tools]
-    return resource_tools.add_definitions(client, tools)
+def _read_definition(tool: Tool) -> dict[str, Any]:
+    return tool.model_dump(by_alias=True, mode="json", exclude_none=True)
 
 
 def _open_transport(config: ConnectionConfig) -> AbstractAsyncContextManager[Transport]:
