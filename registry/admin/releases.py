@@ -1,4 +1,4 @@
-"""The admin of releases and of the release history."""
+"""The admin of releases."""
 
 from typing import Any
 
@@ -6,9 +6,7 @@ from django.contrib import admin
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
-from django.utils.timesince import timesince
 
 from analytics.admin import AuditHistoryAdmin
 from analytics.models import AuditEntry
@@ -22,9 +20,7 @@ from registry.admin.released_op import ReleasedOpMixin
 from registry.admin.review_requests import ReviewRequestMixin
 from registry.admin.schedule import ScheduleMixin
 from registry.models import Activation, Release
-from registry.releases import stored_releases
-
-TIMELINE_LENGTH = 10  # activations shown above the list
+from registry.releases import timeline
 
 
 @admin.register(Release)
@@ -42,7 +38,7 @@ class ReleaseAdmin(
     empty = "No releases yet. Review the draft and publish it."
     list_display = ["title", "short_version", "state", "note", "op_count", "created_at", "created_by"]
     list_display_links = ["title", "short_version"]
-    list_before_template = "registry/timeline.html"
+    list_before_template = "registry/release_links.html"
     change_form_template = "registry/release.html"
     fieldsets = [
         (None, {"fields": ["title", "version", ("state", "note"), ("created_at", "created_by"), "op_count"]}),
@@ -100,12 +96,6 @@ class ReleaseAdmin(
         left = len(release.accepted_warnings) - diff_page.MAX_LISTED
         return format_html("{}<div>… and {} more.</div>", listed, left) if left > 0 else listed
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """Show the release history above the list."""
-        latest = query_timeline().select_related("release").defer(*stored_releases.LARGE_COLUMNS)[:TIMELINE_LENGTH]
-        context = {"timeline": latest, "may_publish": self.has_publish_permission(request)}
-        return super().changelist_view(request, context | (extra_context or {}))
-
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
@@ -121,7 +111,7 @@ class ReleaseAdmin(
                 for action in RELEASE_ACTIONS
                 if self.can_run(request, action) and not action.explain_refusal(release)
             ]
-            activations = query_timeline().filter(release=release)
+            activations = timeline.query_activations().filter(release=release)
             context = {
                 "release": release,
                 "page": page,
@@ -130,26 +120,3 @@ class ReleaseAdmin(
                 "activations": activations,
             }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))
-
-
-def query_timeline() -> QuerySet[Any]:
-    """Return the activations, newest first, each with the time of the next one as `until`."""
-    until = Activation.objects.filter(id__gt=OuterRef("id")).order_by("id").values("activated_at")[:1]
-    return Activation.objects.annotate(until=Subquery(until)).order_by("-id")
-
-
-@admin.register(Activation)
-class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
-    empty = "No release has been live yet. Review the draft and publish it."
-    list_display = ["activated_at", "release", "note", "lost_because", "activated_by", "live_for"]
-    list_display_links = ["activated_at", "release"]
-    list_select_related = ["release"]
-    search_fields = ["release__version", "note", "lost_because", "activated_by"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Activation]:
-        return query_timeline().select_related("release").defer(*stored_releases.LARGE_COLUMNS)
-
-    @admin.display(description="Live for")
-    def live_for(self, activation: Any) -> str:
-        duration = timesince(activation.activated_at, activation.until or timezone.now())
-        return duration if activation.until else f"{duration}, until now"

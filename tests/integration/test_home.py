@@ -17,7 +17,7 @@ from analytics.models import Cohort, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
 from gateway.models import ApiKey, Client
 from registry.drafts import change_tracking, switch_service
-from registry.models import Activation, Connection, Op
+from registry.models import Activation, Connection, Op, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import requests
 from tests.support.api import Api
@@ -156,7 +156,7 @@ def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_asser
     change_op("onto.task.get", summary="Get one task, whole")
     read_home(admin_client)
 
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(34):
         read_home(admin_client)
 
 
@@ -282,3 +282,13 @@ def test_home_says_whom_the_open_review_waits_for(api: Api, admin_client: HttpCl
     assert "waits for you" in asked
     assert "&lt;b&gt;ed&lt;/b&gt; asked for a review of 2 ops." in asked
     assert "You approved 2 ops." in approved
+
+
+def test_home_says_what_is_scheduled(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    ScheduledPublish.objects.create(summary="2 ops", publish_at=at, created_by="<b>ed</b>", created_at=at)
+
+    page = read_home(admin_client)
+
+    assert "2 ops scheduled for" in page
+    assert "by &lt;b&gt;ed&lt;/b&gt;." in page

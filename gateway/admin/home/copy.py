@@ -9,7 +9,7 @@ from gateway.admin.home.links import NamedLink, map_op_urls
 from registry.admin import diff_page
 from registry.models import Activation, Release
 from registry.releases import stored_releases, unpublished
-from registry.reviews import attention
+from registry.reviews import attention, scheduling
 from registry.snapshot.copy_kinds import Kind
 
 MAX_NAMED_OPS = 5
@@ -26,6 +26,7 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
+        "scheduled": scheduling.get_waiting(),
         "review": attention.describe_open_review(
             user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
         ),

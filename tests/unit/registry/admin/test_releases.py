@@ -3,18 +3,21 @@
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Permission, User
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from registry.admin import diff_page
-from registry.models import Activation, Op, Release
+from registry.models import Activation, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
+
+HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def read_page_text(response: HttpResponse) -> str:
@@ -53,18 +56,50 @@ def test_timeline_shows_what_was_live_when_and_links_to_it(
 ) -> None:
     lifecycle.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
 
-    page = admin_client.get(get_registry_url(Release, "changelist"))
+    page = admin_client.get(get_registry_url(Activation, "changelist"))
 
-    assert [each.note for each in page.context["timeline"]] == ["Back", "Better words", "Test"]
-    assert page.context["timeline"][0].until is None
-    assert page.context["timeline"][1].until == page.context["timeline"][0].activated_at
+    rows: Any = page.context["cl"].result_list
+    assert [each.note for each in rows] == ["Back", "Better words", "Test"]
+    assert [each.until for each in rows] == [None, rows[0].activated_at, rows[1].activated_at]
     assert reverse("admin:registry_release_make_live", args=[newer.pk]) in read_page_text(page)
     assert f"?before={newer.pk}&amp;after={published.pk}" in read_page_text(page)
-    assert "until now" in read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
+    assert "until now" in read_page_text(page)
+    (lane,) = page.context["lanes"]
+    assert [segment.label for segment in lane.segments] == ["r1", "r2", "r1"]
+
+
+def test_timeline_offers_to_make_a_release_live_only_to_those_who_may(
+    client: Client, published: Release, newer: Release
+) -> None:
+    reader = User.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_activation", "view_release"]))
+    client.force_login(reader)
+
+    page = read_page_text(client.get(get_registry_url(Activation, "changelist")))
+
+    assert "Compare with before" in page
+    assert reverse("admin:registry_release_make_live", args=[published.pk]) not in page
+
+
+def test_timeline_shows_names_and_notes_as_text_and_what_comes_next(admin_client: Client, published: Release) -> None:
+    lifecycle.name_release(published, name=HOSTILE, labels=[], by="ann", at=timezone.now())
+    Activation.objects.update(note=HOSTILE, lost_because=HOSTILE)
+    ScheduledPublish.objects.create(
+        version="0", summary="2 ops", publish_at=timezone.now(), created_by="ada", created_at=timezone.now()
+    )
+
+    page = read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
+
+    assert HOSTILE not in page
+    assert page.count("&lt;img src=x onerror=alert(1)&gt;") >= 3
+    assert "Next: 2 ops, scheduled for" in page
 
 
 def test_empty_timeline_says_what_to_do(admin_client: Client) -> None:
-    assert "No release has been live yet." in read_page_text(admin_client.get(get_registry_url(Release, "changelist")))
+    page = read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
+
+    assert "No release has been live yet." in page
+    assert "Nothing was live." in page
 
 
 def test_release_list_query_count_does_not_depend_on_releases(
