@@ -28,3 +28,18 @@ def draw_interval(low: float, high: float, limit: float) -> SafeString:
         '<rect class="chart-zero" x="{}" width="1.5" height="12"/></svg>',
         *(BAR, round(left, 1), round(max(1.5, right - left), 1), BAR / 2 - 0.75),
     )
+
+
+def draw_span(start: float, length: float, *, is_failed: bool = False) -> SafeString:
+    """Return a bar for a part of a whole, such as of a turn: where it starts and how long it is, as shares of 0 to 1.
+
+    A short one is wide enough to be seen.
+    """
+    width = max(3.0, BAR * min(length, 1 - start))
+    return format_html(
+        '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
+        '<rect class="chart-track" y="5" width="{}" height="2"/>'
+        '<rect class="{}" x="{}" width="{}" height="12"/></svg>',
+        *(BAR, BAR, "chart-failed" if is_failed else "chart-fill", round(min(BAR * start, BAR - width), 1)),
+        round(width, 1),
+    )

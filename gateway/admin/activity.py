@@ -14,6 +14,7 @@ from analytics.admin import PROBLEM_PARAMETER, LogAdmin, OperationEventAdmin, To
 from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
+from gateway.admin import turn_trace
 from gateway.admin.connections.figures import ThroughConnectionFilter
 from gateway.admin.reports import saved_views
 from registry.models import Op, Release
@@ -95,7 +96,16 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
 
 @admin.register(Turn)
 class LinkedTurnAdmin(ViewsListAdmin, RelatedLinksAdmin, TurnAdmin):
-    """Turn. Links to its events and to the tool selection reported for it."""
+    """Turn. Shows it as one trace, and links to its events and to the tool selection reported for it."""
+
+    change_form_template = "gateway/turn_form.html"
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        if request.user.has_perm("analytics.view_operationevent"):
+            context["trace"] = turn_trace.build_turn_trace(kwargs["obj"])
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def list_related_links(self, row: Turn) -> Iterator[LabelledLink]:
         yield from super().list_related_links(row)

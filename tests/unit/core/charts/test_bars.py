@@ -30,3 +30,14 @@ def test_interval_is_on_the_right_side_of_zero(low: float, width_share: float, m
     assert left >= middle - 0.2 or low < 0
     assert left <= middle + 0.2 or low > 0
     assert zero_line.get("x") == "99.25"
+
+
+@given(start=st.floats(0, 1), length=st.floats(0, 1))
+def test_span_stays_inside_its_area_and_can_be_seen(start: float, length: float) -> None:
+    _, span = parse_svg(bars.draw_span(start, length, is_failed=True)).iter("rect")
+    left, width = (float(span.get(name, "")) for name in ("x", "width"))
+
+    assert left >= 0
+    assert width >= 3
+    assert left + width <= bars.BAR + 0.2
+    assert span.get("class") == "chart-failed"

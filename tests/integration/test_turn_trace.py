@@ -1,0 +1,101 @@
+"""The page of a turn shows it as one trace."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client as HttpClient
+from django.urls import reverse
+
+from analytics.models import OperationEvent, ToolSelection, Turn
+from gateway.admin import turn_trace
+from registry.models import Release
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+KEY = {"client": "chat", "session": "s", "turn": "t"}
+
+
+@pytest.fixture
+def turn() -> Turn:
+    return Turn.objects.create(**KEY, time=AT, calls=2, failed=1, repaired=1)
+
+
+def add_event(seconds: float, **fields: Any) -> OperationEvent:
+    defaults = {"type": "exec", "op": "onto.task.update", "ok": True, "status": 200, "latency_ms": 12.0}
+    return OperationEvent.objects.create(**{**KEY, **defaults, "time": AT + timedelta(seconds=seconds), **fields})
+
+
+def read_page(http: HttpClient, turn: Turn) -> str:
+    response = http.get(reverse("admin:analytics_turn_change", args=[turn.pk]))
+    assert response.status_code == 200
+    return " ".join(response.content.decode().replace("<wbr>", "").split())
+
+
+def test_trace_shows_each_event_with_what_it_cost_and_what_came_next(
+    live_catalog: Any, turn: Turn, admin_client: HttpClient
+) -> None:
+    release = Release.objects.get()
+    short, _full = release.tokens["onto.task.update"]
+    add_event(0, type="search", op="", result_count=0, content={"args": {"query": "<b>late</b> tasks"}})
+    add_event(2, type="help", format="short", release=release.pk)
+    failed = add_event(
+        4, ok=False, status=400, code="VALIDATION_ERROR", reason="invalid_args", field_errors=[["/due_at", "format"]]
+    )
+    repair = add_event(8, repairs=failed.pk)
+    add_event(9, source="admin")  # which no figure counts
+    add_event(9, turn="other")
+    ToolSelection.objects.create(**KEY, time=AT, toolset="x", tokens=10_537, outcome="succeeded")
+
+    page = read_page(admin_client, turn)
+
+    assert (
+        "4 steps in 8.0 s, of which the gateway took 48 ms; 1 failed, 1 of them repaired. "
+        "It cost 10,537 tokens in all. The chat service says that it succeeded."
+    ) in page
+    assert "“&lt;b&gt;late&lt;/b&gt; tasks”" in page
+    assert f'<td class="ui-number">{short}</td>' in page
+    assert '/due_at format</span>, repaired by <a href="#step-4">step 4</a>' in page
+    assert 'OK, repairs <a href="#step-3">step 3</a>' in page
+    assert "called it again" in page
+    assert "no result" in page
+    for event in (failed, repair):
+        assert reverse("admin:analytics_operationevent_change", args=[event.pk]) in page
+    assert page.count('<tr id="step-') == 4
+
+
+def test_long_turn_shows_its_first_steps(
+    turn: Turn, admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, django_assert_max_num_queries: Any
+) -> None:
+    monkeypatch.setattr(turn_trace, "MAX_STEPS", 20)
+    for number in range(30):
+        add_event(number)
+
+    with django_assert_max_num_queries(20):
+        page = read_page(admin_client, turn)
+
+    assert page.count('<tr id="step-') == 20
+    assert "These are the first 20 steps." in page
+
+
+def test_turn_whose_events_were_deleted_has_no_trace(turn: Turn, admin_client: HttpClient) -> None:
+    assert "What happened" not in read_page(admin_client, turn)
+
+
+def test_trace_is_for_those_who_may_see_events(turn: Turn, client: HttpClient) -> None:
+    add_event(0)
+    user = User.objects.create_user("una", is_staff=True)
+    user.user_permissions.add(Permission.objects.get(codename="view_turn"))
+    client.force_login(user)
+
+    assert "What happened" not in read_page(client, turn)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0 ms"), (1.25, "1.2 ms"), (13.4, "13 ms"), (6_400, "6.4 s"), (125_000, "2 min 5 s"), (119_700, "2 min 0 s")],
+)
+def test_durations_have_the_unit_that_suits_them(milliseconds: float, text: str) -> None:
+    assert turn_trace.format_duration(milliseconds) == text
