@@ -214,7 +214,7 @@ def test_start_creates_a_new_key_and_password_when_dev_env_is_missing(stopped_ch
 def test_start_creates_a_missing_key_and_admin(stopped_checkout: Checkout) -> None:
     with closing(sqlite3.connect(stopped_checkout.folder / "var" / "db.sqlite3", isolation_level=None)) as database:
         # As in another database than that of dev.env.
-        assert database.execute("DELETE FROM gateway_apikey").rowcount == 2
+        assert database.execute("DELETE FROM gateway_apikey").rowcount == 3
         assert database.execute("DELETE FROM chat_profile").rowcount == 1
         assert database.execute("DELETE FROM auth_user").rowcount == 1
 

@@ -27,7 +27,7 @@ from tests.support.servers.processes import (
     wait_until_ready,
 )
 
-NOT_COPIED = (".*", "var", "docs", "tests", "benchmarks")
+NOT_COPIED = (".*", "var", "tests", "benchmarks")
 
 
 @dataclass
