@@ -13,7 +13,7 @@ from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
-from gateway.admin.reports.verdicts import build_ops_verdict
+from gateway.admin.reports.verdicts.boxes import build_ops_verdict
 from registry.models import Op
 
 LEAD = (

@@ -17,13 +17,14 @@ from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import LIVE, FlagKey
 from core.charts import bars
-from gateway.admin.reports import by_model, comparison_text, tables
+from gateway.admin.reports import by_model, tables
 from gateway.admin.reports.by_op import map_op_urls
+from gateway.admin.reports.charts.side_charts import build_side_charts
 from gateway.admin.reports.report_content import ReportContent
 from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
-from gateway.admin.reports.side_charts import build_side_charts
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
-from gateway.admin.reports.verdicts import build_sides_verdict
+from gateway.admin.reports.verdicts import comparison_text
+from gateway.admin.reports.verdicts.boxes import build_sides_verdict
 from registry.models import Activation, Release
 
 

@@ -14,12 +14,12 @@ from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
 from core.charts.line_chart import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 from gateway.admin.reports import tables
-from gateway.admin.reports.chart_markers import list_markers
+from gateway.admin.reports.charts.chart_markers import list_markers
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
-from gateway.admin.reports.verdict_text import VerdictBox
-from gateway.admin.reports.verdicts import build_period_verdict, build_sides_verdict
+from gateway.admin.reports.verdicts.boxes import build_period_verdict, build_sides_verdict
+from gateway.admin.reports.verdicts.sentences import VerdictBox
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 

@@ -7,7 +7,7 @@ from typing import Any
 from core.charts.line_chart import LineChart
 from gateway.admin.reports.report_query import ReportQuery
 from gateway.admin.reports.tables import ReportTable
-from gateway.admin.reports.verdict_text import VerdictBox
+from gateway.admin.reports.verdicts.sentences import VerdictBox
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict
 from core.charts.line_chart import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
-from gateway.admin.reports import tables, verdicts
-from gateway.admin.reports.chart_markers import list_markers
-from gateway.admin.reports.comparison_text import describe_comparison
+from gateway.admin.reports import tables
+from gateway.admin.reports.charts.chart_markers import list_markers
 from gateway.admin.reports.report_list import REPORT_PERMISSIONS
-from gateway.admin.reports.verdict_text import VerdictBox, describe_verdict, get_tone
+from gateway.admin.reports.verdicts import boxes
+from gateway.admin.reports.verdicts.comparison_text import describe_comparison
+from gateway.admin.reports.verdicts.sentences import VerdictBox, describe_verdict, get_tone
 
 DAYS = 28
 SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
@@ -54,7 +55,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
         scope = ReportFilter(at, days=DAYS)
         sums = totals.sum_by_value(scope, "cohort")
         facts["results"] = _compare_with_rest(cohort, sums)
-        facts["decision"] = verdicts.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+        facts["decision"] = boxes.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
         facts["verdict"] = _describe_decision(cohort, facts["decision"])
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
@@ -74,12 +75,12 @@ def _compare_with_rest(cohort: Cohort, sums: dict[str, Totals]) -> list[MetricRe
 
 def _describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     """Return the verdict against everyone else, with the advice that a cohort in this state can follow."""
-    advice = verdicts.COHORT_ADVICE
+    advice = boxes.COHORT_ADVICE
     if not cohort.is_on:
         advice = dict.fromkeys(Advice, "It is off.")
     elif cohort.percentage >= 100:
         advice = advice | {Advice.WIDEN: "It is at 100% already: keep it."}
-    text = describe_verdict(verdict, cohort.name, verdicts.EVERYONE_ELSE, advice)
+    text = describe_verdict(verdict, cohort.name, boxes.EVERYONE_ELSE, advice)
     return VerdictBox(text, get_tone(verdict))
 
 

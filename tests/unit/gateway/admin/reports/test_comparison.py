@@ -6,7 +6,8 @@ from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
-from gateway.admin.reports import by_op, comparison_text
+from gateway.admin.reports import by_op
+from gateway.admin.reports.verdicts import comparison_text
 
 
 def describe(first: Totals, second: Totals) -> str:

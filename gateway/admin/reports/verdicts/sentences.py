@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from analytics.reports.comparison import MIN_SAMPLE, MetricComparison
 from analytics.reports.verdicts import Advice, Verdict
 from gateway.admin.reports import tables
-from gateway.admin.reports.comparison_text import format_distances, format_magnitude, format_signed
+from gateway.admin.reports.verdicts.comparison_text import format_distances, format_magnitude, format_signed
 
 # Hits of each metric, as in "4.4 points fewer failures".
 HITS = {

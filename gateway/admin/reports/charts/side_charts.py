@@ -9,7 +9,7 @@ from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from core.charts.line_chart import AxisUnit, ChartLine, LineChart, LineColor, choose_color
 from gateway.admin.reports import tables
-from gateway.admin.reports.chart_markers import list_markers
+from gateway.admin.reports.charts.chart_markers import list_markers
 from gateway.admin.reports.report_query import label_value
 
 CHARTED_RATES: tuple[tuple[str, str, str, Callable[[Totals], float | None]], ...] = (

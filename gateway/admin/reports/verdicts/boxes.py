@@ -14,7 +14,7 @@ from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
 from gateway.admin.reports import tables
 from gateway.admin.reports.report_query import label_value
-from gateway.admin.reports.verdict_text import VerdictBox, describe_verdict, get_tone
+from gateway.admin.reports.verdicts.sentences import VerdictBox, describe_verdict, get_tone
 from registry.models import Activation, Release
 
 EVERYONE_ELSE = "users in no cohort"

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 
 from analytics import audit
 from analytics.models import AuditEntry
-from gateway.admin.reports.chart_markers import list_markers
+from gateway.admin.reports.charts.chart_markers import list_markers
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.copy_rows import make_op

@@ -1,0 +1,1 @@
+"""Charts of reports: two sides day by day, and what happened on each day."""

@@ -1,0 +1,1 @@
+"""Verdicts of reports and comparisons in words."""
