@@ -19,6 +19,7 @@ from core.admin import index_page, site
 from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
 from gateway.admin import guides, try_op, users
+from gateway.admin.connections import op_by_hand
 from gateway.admin.home import checklist
 from gateway.admin.reports import report_page, saved_views
 from gateway.admin.reports.report_list import REPORTS
@@ -115,6 +116,7 @@ UPSTREAM_LOOKUPS = {
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (
     AdminPage("password_change", "password_change/", users.change_own_password),
+    AdminPage("op_new", "registry/op/new/", op_by_hand.page),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
     AdminPage(index_page.SYSTEM_PAGE, "system/", index_page.page),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 from django.contrib.admin.utils import flatten
+from django.contrib.auth.models import Group as Role
+from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -22,7 +24,7 @@ from gateway.management.commands.docs import _build_errors_page
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
-from registry.models import Connection, Op, UpstreamDefinition
+from registry.models import Connection, Group, Op, UpstreamDefinition
 from registry.releases import publishing
 from tests.support.admin_pages import approve_changes, read_form
 from tests.support.api import Api
@@ -414,7 +416,11 @@ def test_document_that_cannot_be_read_is_said(
     assert "unread" in read(admin_client.get(reverse("admin:registry_connection_changelist")))
 
 
-BY_HAND = {
+BY_HAND: dict[str, str] = {
+    "connection": "",
+    "service_name": "",
+    "base_url": "",
+    "schema": "",
     "op": "shop.invoice.pay",
     "summary": "Pay an invoice",
     "description": "",
@@ -437,8 +443,25 @@ BY_HAND = {
 }
 
 
+NO_ROWS = {
+    f"argument-{row}-{name}": value
+    for row in range(3)
+    for name, value in {
+        **dict.fromkeys(("name", "is_required", "description", "value"), ""),
+        "place": "query",
+        "type": "string",
+    }.items()
+}
+
+
+def add_op(client: HttpClient, **fields: str) -> HttpResponse:
+    """Submit the page that adds an op, for the service of the tests."""
+    chosen = {"connection": str(Connection.objects.get(name=NAME).pk)}
+    return client.post(reverse("admin:op_new"), BY_HAND | chosen | fields, follow=True)
+
+
 def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
-    tried = admin_client.post(url_of("add_op"), BY_HAND, follow=True)
+    tried = add_op(admin_client)
 
     op = Op.objects.get(op="shop.invoice.pay")
     assert op.request == {
@@ -475,6 +498,13 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         # Rows that were removed are not numbered.
         ({"argument-1-DELETE": "on", "argument-2-name": "Host"}, "Argument 2, Name: No argument may set the header"),
         ({"op": "shop_order.get"}, "The tool name shop_order_get belongs to shop.order.get. Choose another path."),
+        ({"schema": '{"type": "object"}'}, "Fill in the arguments below or paste a schema, not both."),
+        ({"schema": '{"type": '} | NO_ROWS, "Line 1"),
+        ({"schema": "[1]"} | NO_ROWS, "The schema must be an object"),
+        ({"schema": '{"type": "array"}'} | NO_ROWS, "schema"),
+        ({"connection": ""}, "Enter it, or choose a connection."),
+        ({"connection": "", "service_name": "billing", "base_url": "billing.acme.com"}, "base_url"),
+        ({"service_name": "billing"}, "Choose a connection or describe a new service, not both."),
     ],
 )
 def test_op_that_could_not_run_is_not_added(
@@ -482,12 +512,83 @@ def test_op_that_could_not_run_is_not_added(
 ) -> None:
     count = Op.objects.count()
 
-    assert problem in read(admin_client.post(url_of("add_op"), BY_HAND | fields))
+    assert problem in read(add_op(admin_client, **fields))
     assert Op.objects.count() == count
 
 
+def test_op_is_added_with_a_pasted_schema(api: Api, shop: HttpUpstream, admin_client: HttpClient) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "invoice_id": {"type": "string", "description": "<b>Which</b>"},
+            "lines": {"type": "array", "items": {"type": "string", "maxLength": 9}},
+        },
+        "required": ["invoice_id"],
+    }
+
+    tried = add_op(admin_client, schema=json.dumps(schema), **NO_ROWS)
+
+    op = Op.objects.get(op="shop.invoice.pay")
+    assert op.parameters_schema == schema
+    assert op.request["parameters"] == [{"name": "invoice_id", "in": "path"}]
+    assert op.request["body"]["properties"] == {"lines": {}}
+    assert "<b>Which" not in read(tried)
+    publish()
+    assert api.exec("shop.invoice.pay", {"invoice_id": "i-1", "lines": ["a"]})["ok"] is True
+    assert shop.get_json() == {"lines": ["a"]}
+
+
+def test_op_of_a_new_service_is_added_tried_and_published(
+    api: Api, shop: HttpUpstream, admin_client: HttpClient
+) -> None:
+    service = {"connection": "", "service_name": "billing", "base_url": shop.base_url}
+    fields = {"op": "billing.rate.list", "summary": "List the rates", "method": "GET", "address": "/rates"}
+
+    tried = add_op(admin_client, **service, **fields, **NO_ROWS)
+
+    assert "Added billing.rate.list to the draft." in read(tried)
+    assert set(Group.objects.filter(path__startswith="billing").values_list("path", flat=True)) == {
+        "billing",
+        "billing.rate",
+    }
+    assert AuditEntry.objects.filter(kind="connection", name="billing", action="added", by="admin").exists()
+    answered = read(try_op(admin_client, "billing.rate.list", {}))
+    assert "200 OK" in answered
+    assert f'href="{reverse("admin:registry_release_review")}">Review and publish</a>' in answered
+    publish()
+    assert api.exec("billing.rate.list", {})["ok"] is True
+
+
+def test_op_list_leads_to_the_page_and_a_connection_fills_itself_in(
+    shop: HttpUpstream, admin_client: HttpClient
+) -> None:
+    connection = Connection.objects.get(name=NAME)
+    listed = read(admin_client.get(reverse("admin:registry_op_changelist")))
+    shown = read(admin_client.get(reverse("admin:registry_connection_change", args=[connection.pk])))
+    page: Any = admin_client.get(f"{reverse('admin:op_new')}?connection={connection.pk}")
+
+    assert f'href="{reverse("admin:op_new")}">Add op</a>' in listed
+    assert f'href="{reverse("admin:op_new")}?connection={connection.pk}">Add an op</a>' in shown
+    assert page.context["form"].initial["connection"] == connection
+
+
+def test_editor_chooses_a_connection_and_cannot_add_one(shop: HttpUpstream, client: HttpClient) -> None:
+    editor = User.objects.create_user("ed", is_staff=True)
+    editor.groups.set(Role.objects.filter(name="Editor"))
+    client.force_login(editor)
+
+    page = read(client.get(reverse("admin:op_new")))
+    refused = read(add_op(client, connection="", service_name="billing", base_url="https://billing.acme.com"))
+    add_op(client)
+
+    assert "Name of the new service" not in page
+    assert "This field is required." in refused
+    assert not Connection.objects.filter(name="billing").exists()
+    assert Op.objects.filter(op="shop.invoice.pay").exists()
+
+
 def test_rows_that_are_empty_or_removed_are_no_arguments(shop: HttpUpstream, admin_client: HttpClient) -> None:
-    page: Any = admin_client.get(url_of("add_op"))
+    page: Any = admin_client.get(reverse("admin:op_new"))
     assert "Add another argument</button>" in read(page)
     blank = {
         f"argument-{number}-{name}": value
@@ -495,7 +596,7 @@ def test_rows_that_are_empty_or_removed_are_no_arguments(shop: HttpUpstream, adm
         for name, value in {"name": "", "place": "query", "type": "string", "description": "", "value": ""}.items()
     }
 
-    admin_client.post(url_of("add_op"), BY_HAND | blank | {"argument-TOTAL_FORMS": "5", "argument-2-DELETE": "on"})
+    add_op(admin_client, **blank, **{"argument-TOTAL_FORMS": "5", "argument-2-DELETE": "on"})
 
     assert list(Op.objects.get(op="shop.invoice.pay").parameters_schema["properties"]) == ["invoice_id", "amount"]
 

@@ -156,7 +156,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "registry_documentimport": ("A", "A"),
     "registry_connection_changes": ("A", "A"),
     **{f"registry_connection_{name}": ("A", "A") for name in ("test", "check")},
-    "registry_connection_add_op": ("AE", "AE"),
+    "op_new": ("AE", "AE"),
     "op_try": ("AE", "AE"),  # reads what a subject sees, writes nothing
     "index": (STAFF, STAFF),
     "login": (STAFF + "N", STAFF + "N"),
@@ -234,7 +234,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
         "registry_change_revert": [rows["analytics.AuditEntry"].pk],
-        **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check", "add_op")},
+        **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check")},
         "registry_documentimport": [rows["document"].pk],
         **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},
         "analytics_flag_impact": [rows["analytics.Flag"].pk],

@@ -14,18 +14,15 @@ from django.utils.html import format_html
 from analytics.admin import AuditedAdmin
 from analytics.models import AuditEntry
 from gateway.admin.connections import figures, shown_fields, upstream_changes
+from gateway.admin.connections.audit_values import read_audit_values
 from gateway.admin.connections.connection_test import run_test
 from gateway.admin.connections.import_pages import ImportPagesMixin
-from gateway.admin.connections.op_by_hand import OpByHandMixin
 from gateway.admin.connections.secrets import ConnectionSecretInline, describe_secrets
 from gateway.executors.remote import circuit_breaker
 from registry.admin.switches import SwitchableMixin
 from registry.catalog import switches
-from registry.catalog.connections import ConnectionConfig
 from registry.imports import definitions, drift
 from registry.models import Connection, Switch
-
-AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
 
 ALWAYS_PINNED = (
     "A tool whose definition changes is neither shown nor run until somebody approves the change. "
@@ -62,7 +59,7 @@ NEW_FIELDSETS: list[Any] = [
 
 
 @admin.register(Connection)
-class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandMixin):
+class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
     audit_kind = AuditEntry.Kind.CONNECTION
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
@@ -119,8 +116,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin, OpByHandM
         return upstream_changes.annotate_counts(super().get_queryset(request))
 
     def get_audit_values(self, row: Connection) -> dict[str, Any]:
-        """Return what the history records: all settings if the connection has some, else name and kind."""
-        return {name: getattr(row, name) for name in (AUDITED_FIELDS if row.is_remote else ("name", "kind"))}
+        return read_audit_values(row)
 
     def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
         """Save a connection. A new name changes the entries of its ops, so mark them as updated."""

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from registry.drafts import history
 from registry.models import ROOT, Connection, Example, Group, Op, get_parent_path
-from registry.request_mapping import JSON_TYPE
+from registry.request_mapping import JSON_TYPE, READ_METHODS
 from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import Action, CopyChange
 
@@ -45,6 +45,7 @@ class HandMadeOp:
     address: str
     is_write: bool
     arguments: Sequence[HandMadeArgument] = field(default_factory=list)
+    schema: dict[str, Any] | None = None  # a whole argument schema, instead of one built from the arguments
 
     def build_request(self) -> dict[str, Any]:
         """Return the request mapping. Placeholders of the address go where it has them."""
@@ -61,6 +62,8 @@ class HandMadeOp:
 
     def build_schema(self) -> dict[str, Any]:
         """Return the argument schema."""
+        if self.schema is not None:
+            return self.schema
         properties = {
             each.name: {"type": each.type} | ({"description": each.description} if each.description else {})
             for each in self.arguments
@@ -75,6 +78,14 @@ class HandMadeOp:
 
     def _find_place(self, argument: HandMadeArgument) -> str:
         return "path" if argument.name in self.list_placeholders() else argument.place
+
+
+def list_schema_arguments(schema: dict[str, Any], method: str) -> list[HandMadeArgument]:
+    """Return the arguments of a whole schema: in the query of a read, else in the body."""
+    properties = schema.get("properties")
+    place = "query" if method in READ_METHODS else BODY
+    names = properties if isinstance(properties, dict) else {}
+    return [HandMadeArgument(str(name), place, "string", is_required=False) for name in names]
 
 
 def choose_tool_name(path: str) -> str:
@@ -101,10 +112,11 @@ def add(made: HandMadeOp, connection: Connection, *, by: str, at: datetime) -> O
     )
     op.full_clean()
     op.save()
-    args = {each.name: each.example for each in made.arguments if each.example is not None}
-    example = Example(op=op, args=args)
-    example.full_clean()
-    example.save()
+    if made.schema is None:  # a whole schema comes without a value for each argument
+        args = {each.name: each.example for each in made.arguments if each.example is not None}
+        example = Example(op=op, args=args)
+        example.full_clean()
+        example.save()
     history.record_changes(
         [*changes, CopyChange(Kind.OP, op.op, Action.ADDED)], by=by, at=at, note=f"Added by hand for {connection}"
     )
