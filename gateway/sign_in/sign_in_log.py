@@ -29,7 +29,7 @@ def _record(action: AuditEntry.Action, request: HttpRequest | None, user: User) 
         return  # a script made the session: nobody sent a password
     name = user.get_username()
     address = read_client_address(request.META)
-    way = "by single sign-on" if used_single_sign_on(request.session) else ""
+    way = "by single sign-on" if hasattr(request, "session") and used_single_sign_on(request.session) else ""
     note = " ".join(filter(None, [way, f"from {address}" if address else ""]))
     audit.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
 
