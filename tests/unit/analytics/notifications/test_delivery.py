@@ -22,7 +22,7 @@ from analytics.notifications import delivery, outbox
 from analytics.notifications.outbox import Message
 from tests.support.http_servers import Server, build_response
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 SECRET = base64.b64encode(b"k" * 32).decode()

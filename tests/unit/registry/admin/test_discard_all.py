@@ -17,7 +17,7 @@ from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.admin_pages import get_registry_url
 from tests.support.copy_rows import make_op
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 

@@ -18,7 +18,7 @@ from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
 from tests.support.admin_pages import get_registry_url
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 URL = "admin:registry_release_review"

@@ -18,7 +18,7 @@ from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import scheduling
 from tests.support.admin_pages import get_registry_url
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 URL = "admin:registry_release_review"
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -11,7 +11,7 @@ from analytics.rollout.flags import FlagKey
 from registry.models import Activation, Release
 from registry.releases import timeline
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 NOW = datetime(2026, 3, 31, 12, 0, tzinfo=UTC)
 ONE, TWO = "1" * 64, "2" * 64
