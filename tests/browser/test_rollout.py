@@ -158,9 +158,9 @@ def test_reports_show_figures_that_link_to_their_rows(
         page.evaluate("Chart.getChart(document.querySelector('[data-line-chart] canvas')).data.datasets[0].data.length")
         == 28
     )
+    take_picture(manager, "overview")
     page.get_by_text("Show as a table").first.click()
     expect(page.get_by_role("region", name="Table: Calls per day")).to_be_visible()
-    take_picture(manager, "overview")
     page.get_by_role("link", name="Side by side").first.click()
     page.locator("#side-first").select_option("copy-a")
     page.locator("#side-second").select_option("copy-b")

@@ -66,9 +66,7 @@ def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> 
     if before.calls or before.turns:
         text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
     else:
-        text = (
-            f"{label}: {_describe_calls(total.failed, total.calls)}. There is nothing from {label_before} to compare."
-        )
+        text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no calls before to compare with."
     filters = {name: value for name in ("days", *FILTER_FIELDS) if (value := getattr(scope, name))}
     ops_url = f"{reverse('admin:report_ops')}?{urlencode({**filters, 'sort': MOST_FAILED_FIRST})}"
     return VerdictBox(text, get_tone(verdict), [("See which ops fail", ops_url)] if total.failed else [])
