@@ -95,7 +95,7 @@ class Activation(models.Model):
 
     class Meta:
         verbose_name = "release history entry"
-        verbose_name_plural = "release history"
+        verbose_name_plural = "release history entries"
         ordering = ["-activated_at", "-id"]
         constraints = [
             # Two releases can never be live at once. The index also serves the query that polls for the live release.
