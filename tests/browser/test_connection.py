@@ -55,7 +55,7 @@ def test_page_shows_the_fields_of_the_chosen_authentication(
 def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
     connection = Connection.objects.create(name="billing", kind="http", base_url="https://billing.example.com")
     page = log_in("admin").page
-    page.goto(f"/admin/registry/connection/{connection.pk}/add-op/")
+    page.goto(f"/admin/registry/op/new/?connection={connection.pk}")
     for label, text in (("Path", "billing.invoice.list"), ("Summary", "List invoices"), ("Address", "/invoices")):
         page.get_by_label(label, exact=False).first.fill(text)
     page.locator("#id_argument-0-name").fill("wrong")
