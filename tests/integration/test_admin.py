@@ -13,7 +13,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import Flag
+from analytics.models import Flag, SavedView
 from gateway.clients import key_verification
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope, UserGrant
 from registry.catalog import cache
@@ -40,6 +40,7 @@ READ_ONLY = {
     "axes.AccessAttempt",
     *("gateway.StoredFile", "gateway.SignedInApplication"),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
+    *("analytics.Notification", "registry.ReviewRequest", "registry.ScheduledPublish"),
 }
 
 
@@ -48,6 +49,7 @@ READ_ONLY = {
 )
 def test_every_model_is_in_the_admin(label: str) -> None:
     inline = {"registry.PolicyRule", "registry.Example", "registry.OpAlias", "analytics.CohortRule"}
+    inline |= {"registry.ReviewComment"}
     of_their_connection = {"registry.DocumentImport", "registry.UpstreamDefinition"}
     of_their_connection |= {"gateway.ConnectionSecret", "gateway.SignIn"}  # on its page; short-lived
     of_their_users = {"chat.Conversation", "chat.Message", "chat.ToolCall", "chat.EventChunk"}
@@ -66,8 +68,8 @@ def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpC
 
     assert changelist.status_code == 200
     assert search.status_code == 200
-    # Flags are declared in the code, and end users sign in themselves.
-    assert add_page.status_code == (403 if read_only or model in (Flag, UserGrant) else 200)
+    # Flags are declared in the code, end users sign in themselves, and views are saved where they are shown.
+    assert add_page.status_code == (403 if read_only or model in (Flag, UserGrant, SavedView) else 200)
     if row is not None:
         change_page = admin_client.get(get_admin_url(model, "change", row.pk))
         assert change_page.status_code == 200

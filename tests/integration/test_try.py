@@ -19,8 +19,7 @@ from analytics.models import AuditEntry, OperationEvent
 from analytics.rollups import rollup_job
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
-from registry.models import Connection, Op, Release
-from registry.releases import publishing
+from registry.models import Activation, Connection, Op, Release
 from tests.support.api import Api
 from tests.support.role_matrix import create_user_with_role
 from workspace.demo import DEMO_SUBJECT
@@ -196,7 +195,7 @@ def test_try_refuses_an_op_that_is_switched_off(admin_client: HttpClient) -> Non
 
 
 def test_try_needs_a_live_release(admin_client: HttpClient) -> None:
-    publishing.Activation.objects.all().delete()
+    Activation.objects.all().delete()
     Release.objects.all().delete()
     cache.clear_cache()
 
