@@ -10,16 +10,17 @@ from collections.abc import Mapping, Sequence
 LIFELINE = "GATEWAY_LIFELINE"  # the number of the pipe's read end
 
 
-def start_server(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+def start_server(module: str, arguments: Sequence[str], environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     """Start a server that ends with this process, and with the server that replaces it."""
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)  # the gateway's server holds it
-    subprocess.Popen(  # noqa: S603 - our program
+    process = subprocess.Popen(  # noqa: S603 - our program
         [sys.executable, "-m", module, *arguments],
         pass_fds=[read_end],
         env={**environment, LIFELINE: str(read_end)},
     )
     os.close(read_end)
+    return process
 
 
 def follow() -> None:

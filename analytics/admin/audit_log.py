@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from analytics import audit_text
-from analytics.admin.log_lists import LogAdmin
+from analytics.admin.log_lists import TIME_FILTER, LogAdmin
 from analytics.models import AuditEntry
 from core.templatetags.admin_format import breakable
 
@@ -41,7 +41,7 @@ class AuditEntryAdmin(LogAdmin):
     empty = "Edit an op. Who changed what, and the text before, appear here."
     list_display = ["time", "by", "what", "what_changed", "note"]
     list_display_links = ["what"]
-    list_filter = [PersonFilter, "kind", "action", ("time", admin.DateFieldListFilter)]
+    list_filter = [PersonFilter, "kind", "action", TIME_FILTER]
     link_lookups = ["name"]
     search_fields = ["name", "by", "note"]
 

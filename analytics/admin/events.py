@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
-from analytics.admin.log_lists import CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from analytics.admin.log_lists import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
 from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
 from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
@@ -74,9 +74,8 @@ class OperationEventAdmin(LogAdmin):
 
     empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = [field.list_display or field.name for field in EVENT_FIELDS if field.in_list or field.list_display]
-    date_hierarchy = None  # type: ignore[assignment]  # one would read the whole table
     list_filter = [
-        *(("time", admin.DateFieldListFilter), ProblemFilter, CountedAsFilter),
+        *(TIME_FILTER, ProblemFilter, CountedAsFilter),
         *("type", "ok", CodeFilter, KindFilter, "dry_run", CohortFilter),
     ]
     link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analytics.admin.log_lists import CohortFilter, ConditionFilter, LogAdmin
+from analytics.admin.log_lists import TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin
 from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
 from analytics.turns.models import ToolSelection
 from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, TurnWith
@@ -54,7 +54,7 @@ class TurnAdmin(LogAdmin):
         "model",
     ]
     list_display_links = ["turn"]
-    list_filter = [TurnWithFilter, "surface", CohortFilter, "model", "release"]
+    list_filter = [TIME_FILTER, TurnWithFilter, "surface", CohortFilter, "model", "release"]
     link_lookups = ["cohort__exact"]
     search_fields = ["turn", "session", "subject"]
 
@@ -64,7 +64,7 @@ class ToolSelectionAdmin(LogAdmin):
     list_display = ["time", "turn", "count_loaded", "count_used", "missed", "escalated", "tokens", "outcome", "model"]
     list_display_links = ["turn"]
     list_filter = [
-        *(ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome", "selection_kind"),
+        *(TIME_FILTER, ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome", "selection_kind"),
         *("surface", CohortFilter, "model", "release"),
     ]
     link_lookups = ["cohort__exact"]

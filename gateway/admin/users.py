@@ -38,12 +38,23 @@ admin.site.unregister([User, Group])  # Django registers them when its admin is 
 Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
 
 
+class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no types for it
+    """Asks for a name, and for a password unless single sign-on replaces it: Django's words for that are hard."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["usable_password"]
+        field.label = "Signs in with"
+        field.choices = [("true", "A password"), ("false", "Single sign-on only")]
+        field.help_text = "Without a password they can sign in only where single sign-on is set up."
+
+
 @admin.register(User)
 class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     audit_kind = AuditEntry.Kind.USER
     empty = "Add the people who work here and give each a role."
     form = UserChangeForm
-    add_form = UserCreationForm
+    add_form = AddUserForm
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
     fieldsets = (

@@ -198,6 +198,7 @@ def test_publish_and_rollback_print_the_live_release(published_catalog: None, ru
 
     assert f"Release {second} with {second.op_count} ops is live." in publish_output
     assert f"Release {first} with" in rollback_output
+    assert f"The draft still has 1 change of {second}" in rollback_output
     assert stored_releases.get_live_release() == first
     newest, before = Activation.objects.all()[:2]
     assert (newest.note, newest.activated_by) == ("Rolled back", getpass.getuser())

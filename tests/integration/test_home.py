@@ -176,6 +176,7 @@ def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClie
     assert '<td>gateway</td> <td class="ui-number">25%</td> <td class="ui-number">100% of 1</td>' in page
     assert '<td class="ui-number">5.0% of 20</td>' in page
     assert '<td class="ui-number">20% of 20</td>' in page  # no cohort
+    assert "copy-b: not enough data yet: 20 of 50 calls" in page  # as on the cohort's page
 
 
 def test_home_lists_cohorts_that_are_off_or_removed_while_they_have_calls(api: Api, admin_client: HttpClient) -> None:

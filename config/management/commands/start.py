@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from chat.models import Profile
-from config import dev_env, lifeline
+from config import dev_env, lifeline, welcome
 from config.serve_shop import TOKEN_VARIABLE
 from gateway.clients import api_keys, key_verification
 from gateway.models import Client
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         call_command("load_catalog", "--publish", stdout=self.stdout)
         call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
         values = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
-        self._print_welcome(values)
+        self.stdout.write("Starting the servers.")
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
         os.environ.setdefault("MALLOC_ARENA_MAX", "2")  # else glibc keeps an arena for each of a dozen threads
@@ -59,13 +59,15 @@ class Command(BaseCommand):
         os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or values["GATEWAY_URL"]
         lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
         lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
+        environment = os.environ | {welcome.TEXT_VARIABLE: _write_welcome(values)}
+        lifeline.start_server("config.welcome", list(map(str, (port, chat_port, shop_port))), environment).wait()
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
-    def _print_welcome(self, values: dict[str, str]) -> None:
-        url = values["GATEWAY_URL"]
-        self.stdout.write(
-            f"""
+
+def _write_welcome(values: dict[str, str]) -> str:
+    url = values["GATEWAY_URL"]
+    return f"""
 Tool Gateway is on {url}
   admin    {url}/admin/   {values["ADMIN_USERNAME"]} / {values["ADMIN_PASSWORD"]}
   chat     {values["CHAT_URL"]}   the same user
@@ -78,7 +80,6 @@ Try it from another terminal:
 
 Ctrl-C stops it when running requests have ended; a second one stops it at once.
 """
-        )
 
 
 def _read_port() -> int:

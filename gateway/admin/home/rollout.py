@@ -1,6 +1,7 @@
 """The cohorts on the home page, and the surfaces that they are on."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -8,16 +9,18 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import reports
 from analytics.models import Cohort
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import Surface
 from gateway.admin.home.links import NamedLink
+from gateway.admin.reports.verdicts.sentences import VerdictBox
+from gateway.admin.rollout import cohort_facts
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
+MAX_VERDICTS = 5  # each takes a query
 
 
 class SurfaceSummary(NamedTuple):
@@ -38,8 +41,12 @@ class CohortSummary(NamedTuple):
 
 
 def build_rollout(_: HttpRequest) -> dict[str, Any]:
-    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort."""
-    totals_by_cohort = totals.sum_by_value(ReportFilter(timezone.now(), days=reports.DAYS), "cohort")
+    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort.
+
+    And the verdict on each cohort that is on and has users, in the words of its page.
+    """
+    scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
+    totals_by_cohort = totals.sum_by_value(scope, "cohort")
     cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
     active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
         :MAX_COHORTS
@@ -59,7 +66,22 @@ def build_rollout(_: HttpRequest) -> dict[str, Any]:
     )
     variants = {cohorts_by_name[name].variant for name in active_names}
     surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
-    return {"cohorts": cohorts + remainder, "days": reports.DAYS, "surfaces": surfaces}
+    verdicts = [
+        _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
+        for name in active_names[:MAX_VERDICTS]
+        if name in totals_by_cohort
+    ]
+    return {
+        "cohorts": cohorts + remainder,
+        "verdicts": verdicts,
+        "days": cohort_facts.DAYS,
+        "surfaces": surfaces,
+    }
+
+
+def _describe_verdict(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> VerdictBox:
+    box = cohort_facts.describe_decision(cohort, cohort_facts.judge_cohort(cohort, scope, sums))
+    return replace(box, links=[(f"Open {cohort.name}", reverse("admin:analytics_cohort_change", args=[cohort.pk]))])
 
 
 def _list_copy(surface: Surface) -> Iterable[NamedLink]:

@@ -55,8 +55,8 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
         scope = ReportFilter(at, days=DAYS)
         sums = totals.sum_by_value(scope, "cohort")
         facts["results"] = _compare_with_rest(cohort, sums)
-        facts["decision"] = boxes.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
-        facts["verdict"] = _describe_decision(cohort, facts["decision"])
+        facts["decision"] = judge_cohort(cohort, scope, sums)
+        facts["verdict"] = describe_decision(cohort, facts["decision"])
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
     if request.user.has_perm("analytics.view_auditentry"):
@@ -73,7 +73,12 @@ def _compare_with_rest(cohort: Cohort, sums: dict[str, Totals]) -> list[MetricRe
     ]
 
 
-def _describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
+def judge_cohort(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> Verdict:
+    """Return the verdict on a cohort against everyone else, from the sums of a period by cohort."""
+    return boxes.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+
+
+def describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     """Return the verdict against everyone else, with the advice that a cohort in this state can follow."""
     advice = boxes.COHORT_ADVICE
     if not cohort.is_on:

@@ -4,14 +4,17 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
 from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, text_diff, yaml_format
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.releases import discard, lifecycle, publishing, stored_releases
 from registry.reviews import publishing as reviewed_publishing
 from registry.reviews.approval import ApprovalMissing
 from registry.snapshot import diff, snapshot
@@ -159,6 +162,7 @@ class Command(BaseCommand):
                 if options["version"]
                 else stored_releases.get_previous_release()
             )
+            taken_back = stored_releases.get_live_release()
             lifecycle.activate_release(
                 version=release.version, note=options["note"], by=options["by"], at=timezone.now()
             )
@@ -167,6 +171,14 @@ class Command(BaseCommand):
         except (stored_releases.UnknownRelease, lifecycle.AlreadyWithdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
+        unpublished = discard.find_unpublished_changes(taken_back)
+        if taken_back and unpublished and unpublished.from_release:
+            count = len(unpublished.from_release)
+            path = f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"
+            self.stdout.write(
+                f"The draft still has {count} change{pluralize(count)} of {taken_back}: publishing it brings "
+                f"{'it' if count == 1 else 'them'} back. Keep or discard: {settings.GATEWAY_URL}{path}"
+            )
 
 
 def _add_actor_option(part: ArgumentParser) -> None:

@@ -74,10 +74,14 @@ class Checkout:
         process = Process(command, environment={**self.environment, "PORT": str(port)}, folder=self.folder)
         try:
             wait_until_ready(process, f"http://127.0.0.1:{port}")
-            # One ready worker answers, and the other may still be loading. Wait until each has logged its release.
-            served = "Ctrl-C stops it"
+            # One ready worker answers, and the other may still be loading. Wait until each has logged its release, and
+            # until the addresses are printed.
             eventually(
-                lambda: process.output.partition(served)[2].count("release.live ") == WORKERS, within=STARTS_WITHIN
+                lambda: (
+                    process.output.partition("Starting the servers.")[2].count("release.live ") == WORKERS
+                    and "Ctrl-C stops it" in process.output
+                ),
+                within=STARTS_WITHIN,
             )
             yield Server(port, process, self.dev_env["GATEWAY_API_KEY"])
             assert process.stop(signal.SIGINT) == 0
