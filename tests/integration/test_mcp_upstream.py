@@ -15,7 +15,7 @@ from mcp_types import INVALID_PARAMS, CallToolResult, ImageContent, ResourceLink
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from gateway.credentials import connection_secrets
-from gateway.executors.mcp import session
+from gateway.executors.mcp import listing, session
 from gateway.models import StoredFile
 from registry.catalog import connections
 from registry.models import Connection, UpstreamDefinition
@@ -187,6 +187,17 @@ def test_credentials_are_sent_and_never_repeated(api: Api, notes: McpUpstream) -
     error = api.exec(READ)["error"]
     assert error["details"]["upstream"]["message"] == "I was sent ***"
     assert notes.headers[-1]["authorization"] == "Bearer canary-token-7f3a91c0"
+
+
+def test_credentials_are_sent_with_every_request_that_lists_tools(notes: McpUpstream) -> None:
+    Connection.objects.update_or_create(name="notes", defaults={"auth": "bearer"})
+    connection_secrets.set_secret(Connection.objects.get(name="notes"), "token", "canary-token-7f3a91c0")
+    notes.headers.clear()
+
+    listing.list_server(Connection.objects.get(name="notes"))
+
+    assert "tools/list" in {headers["mcp-method"] for headers in notes.headers}
+    assert {headers.get("authorization") for headers in notes.headers} == {"Bearer canary-token-7f3a91c0"}
 
 
 # --- definitions ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from core import event_loop
 from core.deadlines import Deadline
-from core.http.async_client import AsyncCall
+from core.http.async_client import AsyncCall, current_call
 from gateway.contracts.errors import GatewayError
 from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.program import UnknownProgram
@@ -58,6 +58,7 @@ def _build_headers(config: ConnectionConfig) -> dict[str, str]:
 
 
 async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
+    current_call.set(call)  # also of the requests after the handshake: the SDK sends each in its caller's context
     session = session_pool.open_session(config, call)
     try:
         await session.wait_until_open()
@@ -67,7 +68,7 @@ async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
         has_resources = client.server_capabilities.resources is not None
         return McpListing(info.title or info.name if info else "", info.version if info else "", tools, has_resources)
     finally:
-        call.status, call.error = session.opening.status, session.opening.error
+        call.status, call.error = call.status or session.opening.status, call.error or session.opening.error
         session.close()
         await session.wait_until_closed()
 
