@@ -1,11 +1,14 @@
 """Servers over databases that the tests reach, too: one of its own for a test that needs it, else one for all."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings as django_settings
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
@@ -53,22 +56,39 @@ def serve(store: Store, tmp_path: Path) -> Iterator[Callable[..., Server]]:
 
 
 @pytest.fixture(scope="session")
-def server_for_all(
+def serve_several_tests(
     set_up_store: Store, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Server, Store]]:
-    """One server for the tests of this worker that neither stop it nor need it untouched."""
-    folder = tmp_path_factory.mktemp("server-for-all")
-    with ExitStack() as stack:
+) -> Callable[..., AbstractContextManager[tuple[Server, Store]]]:
+    """Return a context manager: a server over a database of its own; options are variables of its environment."""
+
+    @contextmanager
+    def serving(*commands: str, **variables: str) -> Iterator[tuple[Server, Store]]:
+        folder = tmp_path_factory.mktemp("server")
         with django_db_blocker.unblock(), override_settings(GATEWAY_KEY_PEPPER=PEPPER):
             copy = stores.create_store(folder, set_up_store)
             with copy.connected():
                 key = make_key()
-        server = stack.enter_context(run_server(environment=build_environment(copy, folder), key=key))
-        with server.workers():
-            pass
+        environment = build_environment(copy, folder, **variables)
+        for command in commands:
+            run = [sys.executable, "manage.py", *command.split()]
+            subprocess.run(run, cwd=django_settings.BASE_DIR, env=environment, check=True)
+        with run_server(environment=environment, key=key) as server:
+            with server.workers():
+                pass
+            yield server, copy
+        with django_db_blocker.unblock():
+            stores.drop_store(copy)
+
+    return serving
+
+
+@pytest.fixture(scope="session")
+def server_for_all(
+    serve_several_tests: Callable[..., AbstractContextManager[tuple[Server, Store]]],
+) -> Iterator[tuple[Server, Store]]:
+    """One server for the tests of this worker that neither stop it nor need it untouched."""
+    with serve_several_tests() as (server, copy):
         yield server, copy
-    with django_db_blocker.unblock():
-        stores.drop_store(copy)
 
 
 @pytest.fixture

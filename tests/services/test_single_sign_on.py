@@ -2,20 +2,20 @@
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from allauth.mfa.models import Authenticator
-from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connection
+from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import AuditEntry
-from tests.support.servers.environment import build_environment
 from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port
 from tests.support.servers.stores import Store
 
@@ -27,13 +27,16 @@ EVE = {"sub": "666", "email": "ana@acme.example", "email_verified": False}
 BEGIN = "/account/single-sign-on/oidc/"
 
 
-@pytest.fixture
-def provider(tmp_path: Path) -> Iterator[str]:
-    """The URL of a provider that knows Ana, and somebody who only says that her address is theirs."""
+Serve = Callable[..., AbstractContextManager[tuple[Server, Store]]]
+
+
+@contextmanager
+def run_provider(folder: Path) -> Iterator[str]:
+    """Run a provider that knows Ana, and somebody who only says that her address is theirs; yield its URL."""
     port = free_port()
     people = [part for each in (ANA, EVE) for part in ("--user-claims", json.dumps(each))]
     command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *people]
-    process = Process(command, environment={"PATH": ""}, folder=tmp_path)
+    process = Process(command, environment={"PATH": ""}, folder=folder)
     url = f"http://127.0.0.1:{port}"
 
     def answers() -> bool:
@@ -50,27 +53,41 @@ def provider(tmp_path: Path) -> Iterator[str]:
         process.kill()
 
 
+@contextmanager
+def run_gateway(serve: Serve, provider: str, **variables: str) -> Iterator[tuple[Server, Store]]:
+    """Run a gateway that offers single sign-on, after the migration that the guide asks for."""
+    variables = {
+        "GATEWAY_SSO_ISSUER": provider,
+        "GATEWAY_SSO_CLIENT_ID": "gateway",
+        "GATEWAY_SSO_CLIENT_SECRET": "secret of the gateway",
+        "GATEWAY_SSO_NAME": "Acme",
+        **variables,
+    }
+    with serve("migrate -v0", **variables) as (server, store):
+        yield server, store
+
+
+@pytest.fixture(scope="module")
+def gateway_for_all(
+    serve_several_tests: Serve, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Server, Store]]:
+    """A gateway that asks people with a password for a second factor, and its provider."""
+    with (
+        run_provider(tmp_path_factory.mktemp("provider")) as provider,
+        run_gateway(serve_several_tests, provider, GATEWAY_REQUIRE_SECOND_FACTOR="on") as running,
+    ):
+        yield running
+
+
 @pytest.fixture
-def serve_with_provider(
-    provider: str, serve: Callable[..., Server], store: Store, tmp_path: Path
-) -> Callable[..., Server]:
-    """Start a gateway that offers single sign-on, after the migration that the guide asks for."""
-
-    def started(**variables: str) -> Server:
-        variables = {
-            "GATEWAY_SSO_ISSUER": provider,
-            "GATEWAY_SSO_CLIENT_ID": "gateway",
-            "GATEWAY_SSO_CLIENT_SECRET": "secret of the gateway",
-            "GATEWAY_SSO_NAME": "Acme",
-            **variables,
-        }
-        environment = build_environment(store, tmp_path, **variables)
-        subprocess.run(
-            [sys.executable, "manage.py", "migrate", "-v0"], cwd=settings.BASE_DIR, env=environment, check=True
-        )
-        return serve(**variables)
-
-    return started
+def server(gateway_for_all: tuple[Server, Store], django_db_blocker: DjangoDbBlocker) -> Iterator[Server]:
+    """That gateway, and its database for this process. The people that a test adds are removed after it."""
+    running, store = gateway_for_all
+    with django_db_blocker.unblock(), store.connected():
+        yield running
+        with connection.cursor() as cursor:  # the server has this table, and this process not its model
+            cursor.execute("DELETE FROM socialaccount_socialaccount")
+        User.objects.all().delete()
 
 
 def open_browser(server: Server) -> httpx2.Client:
@@ -89,10 +106,9 @@ def add_ana(**fields: Any) -> User:
 
 
 def test_a_person_signs_in_and_is_known_by_the_providers_id_from_then_on(
-    serve_with_provider: Callable[..., Server], store: Store
+    server: Server,
 ) -> None:
     ana = add_ana()
-    server = serve_with_provider(GATEWAY_REQUIRE_SECOND_FACTOR="on")
     with open_browser(server) as browser:
         assert f'href="{BEGIN}?next=%2Fadmin%2F">Sign in with Acme</a>' in browser.get("/admin/").text
         page = sign_in(browser, ANA, target="/admin/guides/")
@@ -106,11 +122,11 @@ def test_a_person_signs_in_and_is_known_by_the_providers_id_from_then_on(
     assert (entry.by, entry.note) == ("ana", "by single sign-on from 127.0.0.1")
 
 
-def test_a_session_of_somebody_else_ends(serve_with_provider: Callable[..., Server]) -> None:
+def test_a_session_of_somebody_else_ends(server: Server) -> None:
     ana = add_ana()
     ben = User.objects.create_user("ben", password="a long password of ben", is_staff=True)
     Authenticator.objects.create(user=ana, type="totp", data={"secret": "unused"})  # not asked for
-    with open_browser(serve_with_provider()) as browser:
+    with open_browser(server) as browser:
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', browser.get("/admin/login/").text)
         assert token
         form = {"username": "ben", "password": "a long password of ben", "csrfmiddlewaretoken": token[1]}
@@ -131,11 +147,11 @@ def test_a_session_of_somebody_else_ends(serve_with_provider: Callable[..., Serv
     ],
 )
 def test_nobody_else_gets_in(
-    serve_with_provider: Callable[..., Server], person: dict[str, Any], account: dict[str, Any] | None, reason: str
+    server: Server, person: dict[str, Any], account: dict[str, Any] | None, reason: str
 ) -> None:
     if account is not None:
         add_ana(**account)
-    with open_browser(serve_with_provider()) as browser:
+    with open_browser(server) as browser:
         page = sign_in(browser, person)
 
         assert page.status_code == 403
@@ -143,22 +159,15 @@ def test_nobody_else_gets_in(
         assert browser.get("/admin/guides/").url.path == "/admin/login/"
 
 
-def test_an_address_of_two_people_is_nobodys(serve_with_provider: Callable[..., Server]) -> None:
+def test_an_address_of_two_people_is_nobodys(server: Server) -> None:
     add_ana()
     User.objects.create_user("ana2", email="ANA@acme.example")
-    with open_browser(serve_with_provider()) as browser:
+    with open_browser(server) as browser:
         assert sign_in(browser, ANA).status_code == 403
 
 
-def test_a_provider_can_be_trusted_to_have_verified_addresses(serve_with_provider: Callable[..., Server]) -> None:
+def test_answers_that_nobody_asked_for_are_refused(server: Server) -> None:
     add_ana()
-    with open_browser(serve_with_provider(GATEWAY_SSO_TRUSTS_EMAIL="on")) as browser:
-        assert sign_in(browser, EVE).url.path == "/admin/"
-
-
-def test_answers_that_nobody_asked_for_are_refused(serve_with_provider: Callable[..., Server]) -> None:
-    add_ana()
-    server = serve_with_provider()
     with open_browser(server) as browser:
         state = browser.get(BEGIN).url.params["state"]
         refused = browser.get(f"{BEGIN}callback/", params={"error": "access_denied", "state": state})
@@ -173,10 +182,20 @@ def test_answers_that_nobody_asked_for_are_refused(serve_with_provider: Callable
     assert outside.url.host == "127.0.0.1"
 
 
-def test_a_provider_that_is_down_is_named(serve_with_provider: Callable[..., Server]) -> None:
-    server = serve_with_provider(GATEWAY_SSO_ISSUER=f"http://127.0.0.1:{free_port()}")
-    with open_browser(server) as browser:
-        page = browser.get(BEGIN)
+def test_a_provider_can_be_trusted_to_have_verified_addresses_and_is_named_when_it_is_down(
+    serve_several_tests: Serve, django_db_blocker: DjangoDbBlocker, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        with run_provider(tmp_path) as provider:
+            server, store = stack.enter_context(
+                run_gateway(serve_several_tests, provider, GATEWAY_SSO_TRUSTS_EMAIL="on")
+            )
+            with django_db_blocker.unblock(), store.connected():
+                add_ana()
+            with open_browser(server) as browser:
+                assert sign_in(browser, EVE).url.path == "/admin/"
 
-    assert page.status_code == 502
-    assert "The provider does not answer." in page.text
+        with open_browser(server) as browser:
+            page = browser.get(BEGIN)
+        assert page.status_code == 502
+        assert "The provider does not answer." in page.text

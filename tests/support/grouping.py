@@ -12,6 +12,7 @@ GROUPS = {
     "tests/browser/": "browser",
     "tests/services/test_batches.py": "brokers",
     "tests/services/test_mcp_clients.py": "server of MCP",
+    "tests/services/test_single_sign_on.py": "server with single sign-on",
     "tests/services/test_start.py": "started checkout",
     **dict.fromkeys(
         (
