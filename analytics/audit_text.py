@@ -5,7 +5,7 @@ from typing import Any
 from analytics.models import AuditEntry
 
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
-MAX_SHOWN_VALUE = 30  # characters of a value
+MAX_SHOWN_VALUE = 40  # characters of a value
 
 
 def describe_entry(entry: AuditEntry) -> str:
@@ -35,6 +35,8 @@ def _shorten_value(value: Any) -> str | None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]  # a cohort's only rule
     if isinstance(value, dict | list):
         return None
     text = _shorten_version(f"{value:g}" if isinstance(value, float) else str(value))

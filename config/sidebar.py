@@ -117,7 +117,7 @@ SECTIONS = [
         "Rollout",
         [
             Entry("groups", "rollout-guide#cohorts", [ModelList("Cohorts", "analytics.Cohort")]),
-            Entry("toggle_on", "rollout-guide#assignment", [ModelList("Flags", "analytics.Flag")]),
+            Entry("toggle_on", "rollout-guide", [ModelList("Flags", "analytics.Flag")]),
             Entry(
                 "person_search",
                 "rollout-guide#who-gets-this",

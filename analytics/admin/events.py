@@ -98,6 +98,11 @@ class OperationEventAdmin(LogAdmin):
         """Show what went wrong in a few words. The link to the event's page has all of it."""
         return breakable(problems.describe_problem(event))
 
+    @admin.display(description="latency", ordering="latency_ms")
+    def show_latency(self, event: OperationEvent) -> str:
+        """Show the duration with a decimal only below 10 ms."""
+        return f"{event.latency_ms:,.0f} ms" if event.latency_ms >= 10 else f"{event.latency_ms:.1f} ms"
+
     # Words instead of Django's green and red icons, since neither value is good or bad.
     @admin.display(description="dry run")
     def show_dry_run(self, event: OperationEvent) -> str:

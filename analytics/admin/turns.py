@@ -10,6 +10,7 @@ from analytics.admin.log_lists import TIME_FILTER, CohortFilter, ConditionFilter
 from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
 from analytics.turns.models import ToolSelection
 from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, TurnWith
+from core.templatetags.admin_format import breakable
 
 
 class TurnWithFilter(ConditionFilter):
@@ -61,7 +62,17 @@ class TurnAdmin(LogAdmin):
 
 class ToolSelectionAdmin(LogAdmin):
     empty = "Chat services report a turn with POST telemetry when it ends."
-    list_display = ["time", "turn", "count_loaded", "count_used", "missed", "escalated", "tokens", "outcome", "model"]
+    list_display = [
+        "time",
+        "turn",
+        "count_loaded",
+        "count_used",
+        "show_missed",
+        "show_escalated",
+        "tokens",
+        "outcome",
+        "model",
+    ]
     list_display_links = ["turn"]
     list_filter = [
         *(TIME_FILTER, ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome", "selection_kind"),
@@ -77,3 +88,11 @@ class ToolSelectionAdmin(LogAdmin):
     @admin.display(description="Used")
     def count_used(self, row: ToolSelection) -> int:
         return len(row.used)
+
+    @admin.display(description="Missed")
+    def show_missed(self, row: ToolSelection) -> str:
+        return breakable(", ".join(row.missed))
+
+    @admin.display(description="Escalated")
+    def show_escalated(self, row: ToolSelection) -> str:
+        return breakable(", ".join(row.escalated))

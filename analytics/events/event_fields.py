@@ -96,7 +96,7 @@ EVENT_FIELDS = (
         (_response(4, "show_unchanged"),),
     ),
     EventField("result_count", "Items in the result of a search, a group or a list op.", (_FIGURES,)),
-    EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), in_list=True),
+    EventField("latency_ms", "Duration of the call in milliseconds.", (_FIGURES,), list_display="show_latency"),
     EventField("release", "The release that served the call.", (_rollout(1),)),
     EventField("surface", "The surface that the model was shown.", (_rollout(2),)),
     EventField("cohort", "Cohorts that decided, in the order of their flags.", (_rollout(2),)),
@@ -108,7 +108,7 @@ EVENT_FIELDS = (
     EventField("agent", "The agent as which the call ran.", (_caller(2),)),
     EventField("session", "Conversation id.", (_caller(3),)),
     EventField("turn", "Turn id.", (_caller(3),)),
-    EventField("trace_id", "Id of the request, as in its logs and its response.", (_caller(4),), in_list=True),
+    EventField("trace_id", "Id of the request, as in its logs and its response.", (_caller(4),)),
     EventField("repairs", "Id of the earlier failed call in the turn that this call repaired.", (_response(4),)),
     EventField(
         "content",

@@ -81,7 +81,7 @@ def build_trace(events: Sequence[OperationEvent]) -> TurnTrace:
                 start_share=min(1.0, start / length),
                 length_share=min(1.0, event.latency_ms / length),
                 problem=problem,
-                came_next=_describe_next(event, events[index + 1 :]) if problem else "",
+                came_next=describe_next(event, events[index + 1 :]) if problem else "",
                 repairs=numbers.get(event.repairs) if event.repairs else None,
                 repaired_by=repaired_by.get(event.pk),
             )
@@ -101,8 +101,8 @@ def _get_kind(event: OperationEvent) -> StepKind:
     return StepKind.REPAIR if event.repairs else StepKind.CALL
 
 
-def _describe_next(event: OperationEvent, later: Sequence[OperationEvent]) -> str:
-    """Return what the model did after a problem, in a few words."""
+def describe_next(event: OperationEvent, later: Sequence[OperationEvent]) -> str:
+    """Return what the model did after a problem, in a few words. `later` are the events of the turn after it."""
     if not later:
         return "the turn ended"
     following = later[0]

@@ -75,6 +75,10 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     list_filter_sheet = False
     list_per_page = 50
 
+    def get_go_to_title(self, row: Row) -> str:
+        """Return the name of a row in the results of "Go to"."""
+        return str(row)
+
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a URL may filter the list by a lookup: those of its filters and of our links.
 

@@ -53,7 +53,7 @@ def _iter_other_chips(changelist: ChangeList, params: Mapping[str, Sequence[str]
         label = f"{_get_field_label(changelist, name)} {LOOKUP_WORDS.get(lookup, lookup)}".strip()
         value = ", ".join(map(_format_value, values))
         if not value:
-            label, value = _get_field_label(changelist, name), "any" if lookup == "gt" else "none"
+            label, value = _get_field_label(changelist, name), "known" if lookup == "gt" else "none"
         yield FilterChip(label, value, _build_url_without(changelist, [parameter]))
 
 

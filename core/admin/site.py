@@ -105,7 +105,8 @@ class Site(AdminSite):
                 name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
                 name_field = str(page.search_fields[0])
                 for row in go_to.limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
-                    yield GoToResult(str(row), str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
+                    title = page.get_go_to_title(row)  # type: ignore[attr-defined]  # pages with an order are ours
+                    yield GoToResult(title, str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
 
 
 class SiteConfig(AdminConfig):

@@ -16,6 +16,7 @@ from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from gateway.admin import turn_trace
 from gateway.admin.connections.figures import ThroughConnectionFilter
+from gateway.admin.event_outcome import describe_outcome
 from gateway.admin.reports import saved_views
 from registry.models import Op, Release
 
@@ -40,14 +41,17 @@ class RelatedLinksAdmin(LogAdmin):
         """Yield the links that all three models share."""
         if row.turn:
             turn_filter = {"client__exact": row.client, "session__exact": row.session, "turn__exact": row.turn}
+            turn_key = {"client": row.client, "session": row.session, "turn": row.turn}
+            if not isinstance(row, Turn) and (turn := Turn.objects.filter(**turn_key).first()):
+                yield "The turn, step by step", _admin_url("analytics_turn_change", turn.pk)
             yield "Events of the turn", _changelist_url("operationevent", turn_filter)
         for name in row.cohort.split():
             if cohort := Cohort.objects.filter(name=name).first():
                 yield f"Cohort {name}", _admin_url("analytics_cohort_change", cohort.pk)
         if row.subject:
             yield "Who gets this?", f"{_admin_url('rollout_who')}?{urlencode({'subject': row.subject})}"
-        if Release.objects.filter(pk=row.release).exists():
-            yield f"Release {row.release[:12]}", _admin_url("registry_release_change", row.release)
+        if release := Release.objects.filter(pk=row.release).only("number", "name").first():
+            yield f"Release {release.short_name}", _admin_url("registry_release_change", release.pk)
 
 
 class ViewsListAdmin(LogAdmin):
@@ -66,6 +70,13 @@ class LinkedOperationEventAdmin(ViewsListAdmin, RelatedLinksAdmin, OperationEven
 
     list_filter = [*OperationEventAdmin.list_filter, ThroughConnectionFilter]
     list_before_template = "gateway/event_list_header.html"
+    change_form_template = "gateway/event_form.html"
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        context["outcome"] = describe_outcome(kwargs["obj"])
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
         """Add what went wrong in the events of the list, each problem with the URL of the list of its events."""

@@ -109,6 +109,7 @@ def read_guide(name: str) -> Guide:
         _move_links(token.children or [], posixpath.dirname(name))
     tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens  # the page has this heading
     html = parser.renderer.render(tokens, parser.options, {})
+    html = html.replace("<pre>", '<pre tabindex="0">')  # to scroll it by keys
     return Guide(read_title(name), mark_safe(html), headings)  # noqa: S308  # from our own files, without HTML
 
 

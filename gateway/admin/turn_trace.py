@@ -18,7 +18,7 @@ from registry.models import Release
 MAX_STEPS = 200  # of a trace; a longer turn's other events are in their list
 
 UNKNOWN_TOKENS_NOTE = (
-    "{:,} tokens of these steps are known: help of ops, and args and results that are stored (GATEWAY_CONTENT_DAYS)."
+    "Tokens are known of help, and of args and results while they are stored (GATEWAY_CONTENT_DAYS): here, {}."
 )
 OUTCOME_WORDS = {
     ToolSelection.Outcome.SUCCEEDED.value: "succeeded",
@@ -89,7 +89,8 @@ class ShownTrace:
         """What the table leaves out."""
         notes = []
         if any(each.tokens is None for each in self.steps):
-            notes.append(UNKNOWN_TOKENS_NOTE.format(self.known_tokens))
+            known = f"{self.known_tokens:,}" if self.known_tokens else "of none of these steps"
+            notes.append(UNKNOWN_TOKENS_NOTE.format(known))
         if self.is_cut:
             notes.append(f"These are the first {MAX_STEPS} steps. Events of the turn has all of them.")
         return notes

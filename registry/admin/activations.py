@@ -49,9 +49,7 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
     def release_name(self, activation: Activation) -> str:
         release = activation.release
         url = reverse("admin:registry_release_change", args=[release.pk])
-        link = format_html(
-            '<a class="text-primary-600" href="{}">{}</a> <code>{}</code>', url, release.short_name, release
-        )
+        link = format_html('<a href="{}">{}</a>', url, release.short_name)
         tag = ""
         if activation.is_live:
             tag = format_html(' <span class="ui-tag ui-tag--live">{}</span>', "live")
@@ -77,11 +75,11 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
             return "–"
         url = reverse("admin:registry_release_compare")
         query = f"{url}?before={activation.before}&after={activation.release_id}"
-        return format_html('<a class="text-primary-600" href="{}">Compare with before</a>', query)
+        return format_html('<a href="{}">Compare with before</a>', query)
 
     @admin.display(description="Back to it")
     def make_live(self, activation: Activation) -> str:
         if activation.is_live or activation.release.withdrawn_at:
             return "–"
         url = reverse("admin:registry_release_make_live", args=[activation.release_id])
-        return format_html('<a class="text-primary-600" href="{}">Make live</a>', url)
+        return format_html('<a href="{}">Make live</a>', url)

@@ -1,15 +1,19 @@
 """The admin of releases."""
 
+import re
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib import admin
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from analytics.admin import AuditHistoryAdmin
 from analytics.models import AuditEntry
+from analytics.rollout.flags import FlagKey
 from core.admin import base
 from registry.admin import diff_page
 from registry.admin.compare_releases import CompareReleasesMixin
@@ -21,6 +25,16 @@ from registry.admin.review_requests import ReviewRequestMixin
 from registry.admin.schedule import ScheduleMixin
 from registry.models import Activation, Release
 from registry.releases import timeline
+
+_NUMBER = re.compile(r"[rR]([1-9][0-9]{0,8})")
+
+
+def _build_add_cohort_url(request: HttpRequest, release: Release) -> str:
+    """Return the URL of the form for a cohort on this release; "" if the user cannot add one."""
+    if release.withdrawn_at or not request.user.has_perm("analytics.add_cohort"):
+        return ""
+    values = {"flag": FlagKey.RELEASE.value, "variant": release.version}
+    return f"{reverse('admin:analytics_cohort_add')}?{urlencode(values)}"
 
 
 @admin.register(Release)
@@ -48,6 +62,18 @@ class ReleaseAdmin(
     readonly_fields = ["title", "state", "note", "warnings"]
     search_fields = ["version", "name", "labels", "created_by", "withdrawn_reason"]
     go_to_order = 5
+
+    def get_go_to_title(self, row: Release) -> str:
+        return f"{row.short_name} ({row})" if row.number else str(row)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Release], search_term: str
+    ) -> tuple[QuerySet[Release], bool]:
+        """Find a release by its number, too: r12."""
+        rows, may_have_duplicates = super().get_search_results(request, queryset, search_term)
+        if numbered := _NUMBER.fullmatch(search_term.strip()):
+            rows |= queryset.filter(number=int(numbered[1]))
+        return rows, may_have_duplicates
 
     def get_audit_key(self, row: Release) -> tuple[str, str]:
         return AuditEntry.Kind.RELEASE, row.version
@@ -118,5 +144,6 @@ class ReleaseAdmin(
                 "q": q,
                 "release_actions": release_actions,
                 "activations": activations,
+                "add_cohort_url": _build_add_cohort_url(request, release),
             }
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))

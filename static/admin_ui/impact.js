@@ -39,6 +39,7 @@
   // A slider for the percentage; the slider and the number field follow each other.
   const percentage = form.elements.namedItem("percentage");
   if (percentage && !percentage.readOnly) {
+    if (percentage.value) percentage.value = Number(percentage.value); // 5 instead of 5.00
     const slider = Object.assign(document.createElement("input"), { type: "range", min: 0, max: 100, step: 1, className: "ui-slider" });
     slider.setAttribute("aria-label", "Percentage slider");
     slider.value = percentage.value || 0;
@@ -75,7 +76,7 @@
     slider.insertAdjacentElement("afterend", bar);
   }
 
-  // For a new cohort the flag is chosen first; then hide the variants of other flags.
+  // For a new cohort: once a flag is chosen, hide the variants of other flags. A variant chosen first chooses its flag.
   const flag = form.elements.namedItem("flag");
   const variant = form.elements.namedItem("variant");
   if (flag?.selectedOptions && variant?.selectedOptions) {
@@ -87,6 +88,11 @@
       }
     };
     flag.addEventListener("change", hideOtherVariants);
+    variant.addEventListener("change", () => {
+      const title = variant.selectedOptions[0]?.closest("optgroup")?.label;
+      const chosen = [...flag.options].find((option) => title && option.textContent.trim() === title);
+      if (chosen) flag.value = chosen.value; // the other variants stay, to change one's mind
+    });
     hideOtherVariants();
   }
 

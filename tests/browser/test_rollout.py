@@ -69,9 +69,12 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     manager = log_in("product manager")
     page = manager.page
 
-    page.goto("/admin/analytics/cohort/add/")
+    page.goto("/admin/")
+    page.get_by_role("link", name="Add a cohort").click()
     effect = page.locator("#impact")
     page.get_by_label("Name", exact=False).first.fill(NAME)
+    page.locator("#id_variant").select_option("legacy")  # which chooses its flag
+    expect(page.locator("#id_flag")).to_have_value("AGENTIC_CHAT_TOOL_GATEWAY")
     page.locator("#id_flag").select_option(label="Release")
     page.locator("#id_variant").select_option("live")
     page.locator("#id_flag").select_option(label="Surface")  # which cannot say that

@@ -47,6 +47,21 @@ def test_go_to_finds_cohorts_clients_and_releases(api: Api, admin_client: HttpCl
     assert find_links(admin_client, str(release)) == [reverse("admin:registry_release_change", args=[release.pk])]
 
 
+def test_go_to_finds_a_release_by_its_number_and_a_cohort_by_its_rule(api: Api, admin_client: HttpClient) -> None:
+    flag, release = Flag.objects.get_or_create(key=FlagKey.SURFACE)[0], Release.objects.all()[0]
+    cohort = Cohort.objects.create(flag=flag, name="pilot", variant="gateway")
+    cohort.rules.create(attribute="trait", trait="tier", values=["platinum"])
+
+    [found] = admin_client.get(URL, {"s": f"R{release.number}"}).context["results"]
+
+    assert (found.title, found.link) == (
+        f"r{release.number} ({release})",
+        reverse("admin:registry_release_change", args=[release.pk]),
+    )
+    assert find_links(admin_client, "platinum") == [reverse("admin:analytics_cohort_change", args=[cohort.pk])]
+    assert find_links(admin_client, "tier")[0] == reverse("admin:analytics_cohort_change", args=[cohort.pk])
+
+
 @pytest.mark.parametrize("query", ["", "  ", "%", "\\", "'\"", "é" * 5_000])
 def test_go_to_accepts_any_short_text(api: Api, admin_client: HttpClient, query: str) -> None:
     find_links(admin_client, query, page="x", extended="1")

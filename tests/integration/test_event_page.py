@@ -10,7 +10,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.models import OperationEvent, Turn
 
 pytestmark = pytest.mark.django_db
 
@@ -70,3 +70,34 @@ def test_event_page_shows_args_and_result_or_why_they_are_missing(
     request_part, response_part = html.split("Response </h2>")
     assert texts[0] in request_part
     assert texts[1] in response_part
+
+
+def add_event_of_turn(**fields: Any) -> OperationEvent:
+    values = {
+        "time": timezone.now(),
+        "type": "exec",
+        "op": "onto.task.update",
+        "latency_ms": 12.0,
+        "ok": True,
+        "status": 200,
+    }
+    return OperationEvent.objects.create(**values | {"client": "chat", "session": "s", "turn": "t"} | fields)
+
+
+def read_text(http: HttpClient, event: OperationEvent) -> str:
+    response = http.get(reverse("admin:analytics_operationevent_change", args=[event.pk]))
+    return " ".join(unescape(response.content.decode()).replace("<wbr>", "").split())
+
+
+def test_event_page_begins_with_what_went_wrong_and_what_came_next(admin_client: HttpClient) -> None:
+    error = {"ok": False, "status": 400, "code": "NOT_FOUND", "reason": "not_found"}
+    failed, other = add_event_of_turn(**error), add_event_of_turn(**error, session="other")
+    repair = add_event_of_turn(repairs=failed.pk)
+    turn = Turn.objects.create(client="chat", session="s", turn="t", time=failed.time)
+
+    page = read_text(admin_client, failed)
+
+    assert "It failed: not found. Then the model called it again. A later call repaired it." in page
+    assert f'href="{reverse("admin:analytics_turn_change", args=[turn.pk])}">The turn, step by step</a>' in page
+    assert "It failed: not found. Then the turn ended." in read_text(admin_client, other)
+    assert "It succeeded in 12 ms." in read_text(admin_client, repair)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import Cohort, OpDaily, Turn
+from analytics.models import Cohort, Flag, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
 from gateway.models import ApiKey, Client
 from registry.drafts import change_tracking, switch_service
@@ -293,3 +293,21 @@ def test_home_says_what_is_scheduled(api: Api, admin_client: HttpClient) -> None
 
     assert "2 ops scheduled for" in page
     assert "by &lt;b&gt;ed&lt;/b&gt;." in page
+
+
+def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, client: HttpClient) -> None:
+    person = User.objects.create_user("manager", is_staff=True)
+    person.groups.set(Group.objects.filter(name="Product manager"))
+    client.force_login(person)
+    release = stored_releases.get_live_release()
+    assert release is not None
+    flag = Flag.objects.get_or_create(key=FlagKey.RELEASE)[0]
+    Cohort.objects.create(name="copy", flag=flag, variant=release.version, percentage=5, listed=["ana", "ben"])
+
+    page = read_home(client)
+
+    assert f'href="{reverse("admin:analytics_cohort_add")}">Add a cohort</a>' in page
+    assert f"<td>{release.short_name}</td>" in page
+    assert "5% and 2 listed" in page
+    assert "Ask an Admin to give a service a client and a key" in page
+    assert reverse("admin:gateway_client_changelist") not in page

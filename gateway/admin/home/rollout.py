@@ -1,6 +1,6 @@
 """The cohorts on the home page, and the surfaces that they are on."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from analytics.rollout.flags import Surface
 from gateway.admin.home.links import NamedLink
 from gateway.admin.reports.verdicts.sentences import VerdictBox
 from gateway.admin.rollout import cohort_facts
+from gateway.admin.rollout.variants import name_variants
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
@@ -40,7 +41,7 @@ class CohortSummary(NamedTuple):
     totals: Totals
 
 
-def build_rollout(_: HttpRequest) -> dict[str, Any]:
+def build_rollout(request: HttpRequest) -> dict[str, Any]:
     """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort.
 
     And the verdict on each cohort that is on and has users, in the words of its page.
@@ -55,8 +56,10 @@ def build_rollout(_: HttpRequest) -> dict[str, Any]:
         *active_names,
         *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_COHORTS],
     ]
+    variants = {cohorts_by_name[name].variant for name in active_names}
+    variant_names = name_variants(variants)
     cohorts = [
-        _summarize_cohort(name, cohorts_by_name.get(name), name in active_names, totals_by_cohort.get(name, Totals()))
+        _summarize_cohort(name, cohorts_by_name.get(name), variant_names, totals_by_cohort.get(name, Totals()))
         for name in names
     ]
     remainder = (
@@ -64,7 +67,6 @@ def build_rollout(_: HttpRequest) -> dict[str, Any]:
         if cohorts
         else []
     )
-    variants = {cohorts_by_name[name].variant for name in active_names}
     surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
     verdicts = [
         _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
@@ -76,6 +78,7 @@ def build_rollout(_: HttpRequest) -> dict[str, Any]:
         "verdicts": verdicts,
         "days": cohort_facts.DAYS,
         "surfaces": surfaces,
+        "may_add": request.user.has_perm("analytics.add_cohort"),
     }
 
 
@@ -98,10 +101,18 @@ def _list_copy(surface: Surface) -> Iterable[NamedLink]:
         yield NamedLink(f"{agents} agent{pluralize(agents)}", reverse("admin:registry_agent_changelist"))
 
 
-def _summarize_cohort(name: str, cohort: Cohort | None, is_on: bool, cohort_totals: Totals) -> CohortSummary:
+def _summarize_cohort(
+    name: str, cohort: Cohort | None, variant_names: Mapping[str, str], cohort_totals: Totals
+) -> CohortSummary:
     if cohort is None:
         return CohortSummary(name, "", "removed", "–", cohort_totals)
     link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
-    if not is_on:
+    if not (cohort.is_on and cohort.flag.is_on) or cohort.variant not in variant_names:
         return CohortSummary(name, link, "off", "–", cohort_totals)
-    return CohortSummary(name, link, cohort.variant[:12], f"{float(cohort.percentage):g}%", cohort_totals)
+    return CohortSummary(name, link, variant_names[cohort.variant], _describe_share(cohort), cohort_totals)
+
+
+def _describe_share(cohort: Cohort) -> str:
+    """Return how many users are in a cohort: "5% and 12 listed"."""
+    parts = [f"{float(cohort.percentage):g}%"] if cohort.percentage or not cohort.listed else []
+    return " and ".join([*parts, *([f"{len(cohort.listed):,} listed"] if cohort.listed else [])])

@@ -13,7 +13,7 @@ from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
 from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent
-from gateway.admin.reports.report_query import ReportQuery, label_value
+from gateway.admin.reports.report_query import ReportQuery, label_values
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
 
@@ -50,8 +50,11 @@ def build_breakdown_table(
     """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
     columns = [ReportColumn(by.capitalize()), *FIGURE_COLUMNS]
     ranked = sorted(totals_by_value.items(), key=lambda each: -each[1].calls)
-    urls = _map_page_urls(by, totals_by_value)
-    rows = [_build_row(scope.narrow(by, value), by, value, each, urls.get(value, "")) for value, each in ranked]
+    urls, labels = _map_page_urls(by, totals_by_value), label_values(by, totals_by_value)
+    rows = [
+        _build_row(scope.narrow(by, value), by, value, each, ReportCell(labels[value], urls.get(value, "")))
+        for value, each in ranked
+    ]
     return ReportTable(name, title, columns, rows)
 
 
@@ -66,10 +69,10 @@ def _map_page_urls(by: str, names: Iterable[str]) -> dict[str, str]:
     return {}
 
 
-def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, page: str) -> list[ReportCell]:
+def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, head: ReportCell) -> list[ReportCell]:
     empty_filter = {} if value else {f"{by}__exact": ""}
     return [
-        ReportCell(label_value(by, value), page),
+        head,
         ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, empty_filter)),
         ReportCell(each.failure_rate, row_links.to_events(scope, CountedAs.FAILED, empty_filter)),
         ReportCell(each.repair_rate, row_links.to_events(scope, CountedAs.REPAIRED, empty_filter)),

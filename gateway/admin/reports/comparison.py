@@ -21,7 +21,7 @@ from gateway.admin.reports import by_model, tables
 from gateway.admin.reports.by_op import map_op_urls
 from gateway.admin.reports.charts.side_charts import build_side_charts
 from gateway.admin.reports.report_content import ReportContent
-from gateway.admin.reports.report_query import ReportQuery, build_choices, label_value
+from gateway.admin.reports.report_query import ReportQuery, build_choices, label_values
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from gateway.admin.reports.verdicts import comparison_text
 from gateway.admin.reports.verdicts.boxes import build_sides_verdict
@@ -129,7 +129,7 @@ def _build_tables(
     if pair is None:
         return [all_sides_table]
     first, second = (totals_by_side.get(name, Totals()) for name in pair)
-    labels = [label_value(by, name) for name in pair]
+    labels = list(label_values(by, pair).values())
     rates = comparison.compare_metrics(first, second, days=scope.days)
     moved = comparison.find_changed_ops(scope, by, *pair)
     return [

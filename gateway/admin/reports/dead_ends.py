@@ -20,7 +20,7 @@ from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
 from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
-from gateway.admin.reports.report_query import ReportQuery, label_value
+from gateway.admin.reports.report_query import ReportQuery, label_value, label_values
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Group, Op, OpAlias, name_validator
 
@@ -120,19 +120,17 @@ def _is_valid_alias(name: str) -> bool:
 
 
 def _build_loops_table(scope: ReportFilter) -> ReportTable:
-    return ReportTable(
-        "loops",
-        "Turns with the longest loops",
-        LOOP_COLUMNS,
-        [_build_loop_row(each) for each in dead_ends.list_worst_loops(scope)],
-    )
+    turns = list(dead_ends.list_worst_loops(scope))
+    releases = label_values("release", (turn.release for turn in turns))
+    rows = [_build_loop_row(turn, releases[turn.release]) for turn in turns]
+    return ReportTable("loops", "Turns with the longest loops", LOOP_COLUMNS, rows)
 
 
-def _build_loop_row(turn: Turn) -> list[ReportCell]:
+def _build_loop_row(turn: Turn, release: str) -> list[ReportCell]:
     turn_url = reverse("admin:analytics_turn_change", args=[turn.pk])
     return [
         *(ReportCell(turn.turn, turn_url), ReportCell(turn.repeats), ReportCell(turn.calls), ReportCell(turn.failed)),
-        *(ReportCell(label_value("model", turn.model)), ReportCell(label_value("release", turn.release))),
+        *(ReportCell(label_value("model", turn.model)), ReportCell(release)),
         ReportCell(
             turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))
         ),

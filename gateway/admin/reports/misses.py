@@ -18,14 +18,15 @@ from analytics.reports.report_filter import ReportFilter
 from core import suggestions
 from gateway.admin.reports import tables
 from gateway.admin.reports.report_content import ReportContent, ReportFigure
-from gateway.admin.reports.report_query import ReportQuery, label_value
+from gateway.admin.reports.report_query import ReportQuery, label_values
 from gateway.admin.reports.tables import ReportCell, ReportColumn, ReportTable
 from registry.drafts.op_edits import OpEdit
 from registry.models import Op
 
-LEAD = (
-    "What models searched for without a useful result, and what they got wrong. Make an eval case of it, or an edit of "
-    "the draft: it is prefilled, and shows its effect on the eval cases before you save it."
+LEAD = "What models searched for without a useful result, and what they got wrong."
+MAKE_LEAD = (
+    f"{LEAD} Make an eval case of it, or an edit of the draft: it is prefilled, and shows its effect on the eval cases "
+    "before you save it."
 )
 TURNS_NOTE = (
     "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
@@ -42,7 +43,7 @@ SEARCH_COLUMNS = [ReportColumn("Words"), TIMES, ReportColumn("Op that then worke
 CHOICE_COLUMNS = [ReportColumn("Op that failed"), ReportColumn("Op that then worked"), TIMES, ReportColumn("Release")]
 ERROR_COLUMNS = [ReportColumn("Op"), ReportColumn("Argument"), ReportColumn("Problem"), TIMES, ReportColumn("Release")]
 NAME_COLUMNS = [ReportColumn("Name sent"), TIMES, ReportColumn("Release")]
-EXAMPLE_AND_ACTIONS = [ReportColumn("Example"), ReportColumn("Make")]
+EXAMPLE, MAKE = ReportColumn("Example"), ReportColumn("Make")
 UNKNOWN_ARGUMENT = "unknown_argument"
 
 
@@ -53,33 +54,34 @@ def build_report(request: HttpRequest) -> ReportContent:
     errors, names = misses.count_field_errors(query.scope), dead_ends.count_unknown_names(query.scope)
     total = totals.sum_period(query.scope)
     actions = _ActionLinks(request, query.scope, _list_named_ops(found, errors))
+    actions.releases = label_values("release", _list_releases(found, errors, names))
     return ReportContent(
         query=query,
-        lead=LEAD,
+        lead=MAKE_LEAD if actions.may_make else LEAD,
         figures=[_build_misses_figure(query.scope, total)],
         tables=[
             ReportTable(
                 "searches",
                 "Searches without a useful result",
-                [*SEARCH_COLUMNS, *EXAMPLE_AND_ACTIONS],
+                [*SEARCH_COLUMNS, EXAMPLE, *actions.columns],
                 [_build_search_row(each, actions) for each in found.searches],
             ),
             ReportTable(
                 "choices",
                 "Wrong op, then the right one",
-                [*CHOICE_COLUMNS, *EXAMPLE_AND_ACTIONS],
+                [*CHOICE_COLUMNS, EXAMPLE, *actions.columns],
                 [_build_choice_row(each, actions) for each in found.choices],
             ),
             ReportTable(
                 "field_errors",
                 "Repeated field errors",
-                [*ERROR_COLUMNS, EXAMPLE_AND_ACTIONS[1]],
+                [*ERROR_COLUMNS, *actions.columns],
                 [_build_error_row(each, actions) for each in errors],
             ),
             ReportTable(
                 "names",
                 "Unknown names",
-                [*NAME_COLUMNS, EXAMPLE_AND_ACTIONS[1]],
+                [*NAME_COLUMNS, *actions.columns],
                 [_build_name_row(query.scope, each, actions) for each in names],
             ),
         ],
@@ -94,8 +96,11 @@ class _ActionLinks:
     def __init__(self, request: HttpRequest, scope: ReportFilter, ops: Collection[str]) -> None:
         self.may_edit = request.user.has_perm("registry.change_op")
         self.may_add_case = request.user.has_perm("registry.add_evalcase")
+        self.may_make = self.may_edit or self.may_add_case
+        self.columns = [MAKE] if self.may_make else []
         self.may_see_event = request.user.has_perm("analytics.view_operationevent")
         rows = Op.objects.filter(op__in=ops).values_list("op", "pk", "parameters_schema")
+        self.releases: dict[str, str] = {}  # names by version
         self.urls: dict[str, str] = {}
         self.arguments: dict[str, list[str]] = {}
         for op, pk, schema in rows:
@@ -116,7 +121,22 @@ class _ActionLinks:
 
     def build_event_cell(self, event: int) -> ReportCell:
         url = reverse("admin:analytics_operationevent_change", args=[event]) if self.may_see_event else ""
-        return ReportCell(event, url)
+        return ReportCell(event, url, html=format_html("Event {}", event))
+
+    def build_release_cell(self, releases: Counter[str]) -> ReportCell:
+        """Return the release that served it most often, and how many others did."""
+        if not releases:
+            return ReportCell(None)
+        release, others = releases.most_common(1)[0][0], len(releases) - 1
+        return ReportCell(f"{self.releases[release]}{f' and {others} more' if others else ''}")
+
+    def build_links_cells(self, links: Iterable[tuple[str, str] | None]) -> list[ReportCell]:
+        """Return the cell of the column "Make"; none for users who may make nothing."""
+        present = [(url, label) for label, url in filter(None, links)]
+        if not present:
+            return [ReportCell(None)] if self.may_make else []
+        html: SafeString = format_html("{}", format_html_join(" · ", '<a href="{}">{}</a>', present))
+        return [ReportCell(", ".join(label for _, label in present), html=html)]
 
     def link_case(self, *, op: str, event: int, note: str) -> tuple[str, str] | None:
         """Return the link to a new case whose request is the stored words of a search."""
@@ -154,9 +174,9 @@ def _build_search_row(each: MissedSearch, actions: _ActionLinks) -> list[ReportC
         ReportCell(each.words or NO_WORDS),
         ReportCell(each.miss.times),
         actions.build_op_cell(op),
-        _build_release_cell(each.miss.releases),
+        actions.build_release_cell(each.miss.releases),
         actions.build_event_cell(event),
-        _build_links_cell(links),
+        *actions.build_links_cells(links),
     ]
 
 
@@ -173,9 +193,9 @@ def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCe
         actions.build_op_cell(each.wrong),
         actions.build_op_cell(each.right),
         ReportCell(each.miss.times),
-        _build_release_cell(each.miss.releases),
+        actions.build_release_cell(each.miss.releases),
         actions.build_event_cell(each.miss.example),
-        _build_links_cell(links),
+        *actions.build_links_cells(links),
     ]
 
 
@@ -198,8 +218,8 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
         ReportCell(each.pointer or "the args"),
         ReportCell(each.code),
         ReportCell(each.times),
-        _build_release_cell(each.releases),
-        _build_links_cell(links),
+        actions.build_release_cell(each.releases),
+        *actions.build_links_cells(links),
     ]
 
 
@@ -210,31 +230,22 @@ def _build_name_row(scope: ReportFilter, each: dead_ends.UnknownName, actions: _
     return [
         ReportCell(each.name),
         ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
-        _build_release_cell(each.releases),
-        _build_links_cell([link]),
+        actions.build_release_cell(each.releases),
+        *actions.build_links_cells([link]),
     ]
+
+
+def _list_releases(
+    found: misses.TurnMisses, errors: Iterable[FieldErrors], names: Iterable[dead_ends.UnknownName]
+) -> set[str]:
+    counters = [each.miss.releases for each in found.searches] + [each.miss.releases for each in found.choices]
+    counters += [each.releases for each in errors] + [each.releases for each in names]
+    return {release for counter in counters for release in counter}
 
 
 def _list_named_ops(found: misses.TurnMisses, errors: Iterable[FieldErrors]) -> set[str]:
     named = {each.miss.next_op for each in found.searches} | {each.op for each in errors}
     return {*named, *(op for each in found.choices for op in (each.wrong, each.right))} - {""}
-
-
-def _build_release_cell(releases: Counter[str]) -> ReportCell:
-    """Return the release that served it most often, and how many others did."""
-    if not releases:
-        return ReportCell(None)
-    release, others = releases.most_common(1)[0][0], len(releases) - 1
-    more = f" and {others} more" if others else ""
-    return ReportCell(f"{label_value('release', release)}{more}")
-
-
-def _build_links_cell(links: Iterable[tuple[str, str] | None]) -> ReportCell:
-    present = [(url, label) for label, url in filter(None, links)]
-    if not present:
-        return ReportCell(None)
-    html: SafeString = format_html("{}", format_html_join(" · ", '<a href="{}">{}</a>', present))
-    return ReportCell(", ".join(label for _, label in present), html=html)
 
 
 def _format_times(times: int) -> str:

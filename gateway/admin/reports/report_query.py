@@ -1,6 +1,6 @@
 """The query string of a report: its period and its filters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,6 +12,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from analytics.reports import report_filter as scopes
 from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
 from core.admin.filter_chips import FilterChip
+from registry.releases.release_names import map_short_names
 
 DEFAULT_DAYS = 28
 MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page
@@ -42,19 +43,27 @@ class ReportFilterForm(forms.Form):
 
 def build_choices(name: str, values: Sequence[str], *, chosen: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return (value, label) of each choice of a filter: those with data, and what was chosen without having any."""
+    labels = label_values(name, [*values, *chosen])
     choices = [
         *([(NO_COHORT, NO_COHORT_LABEL)] if name == "cohort" else []),
-        *((value, label_value(name, value)) for value in values),
+        *((value, labels[value]) for value in values),
     ]
     known = {"", *(value for value, _ in choices)}
-    return [*choices, *((value, f"{label_value(name, value)} (no data)") for value in chosen if value not in known)]
+    return [*choices, *((value, f"{labels[value]} (no data)") for value in chosen if value not in known)]
+
+
+def label_values(name: str, values: Iterable[str]) -> dict[str, str]:
+    """Return the label of each surface, cohort, release or model."""
+    values = list(values)
+    labels = {NO_COHORT: NO_COHORT_LABEL} if name == "cohort" else {}
+    if name == "release":
+        labels = map_short_names(filter(None, values))
+    return {value: labels.get(value, value) or "unknown" for value in values}
 
 
 def label_value(name: str, value: str) -> str:
-    """Return the label of a surface, cohort, release or model."""
-    if name == "cohort" and value == NO_COHORT:
-        return NO_COHORT_LABEL
-    return (value[:12] if name == "release" else value) or "unknown"
+    """Return the label of one surface, cohort, release or model."""
+    return label_values(name, [value])[value]
 
 
 class ReportQuery:

@@ -1,11 +1,13 @@
 """The admin page of assignments: who was exposed to which variant."""
 
 from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
 
 from analytics.admin.log_lists import TIME_FILTER
 from analytics.models import Assignment
 from core.admin import base
-from gateway.admin.rollout.variants import shorten_variant
+from gateway.admin.rollout.variants import annotate_releases, name_annotated_variant
 
 
 @admin.register(Assignment)
@@ -16,6 +18,9 @@ class AssignmentAdmin(base.ReadOnlyMixin, base.ModelAdmin[Assignment]):
     search_fields = ["subject"]
     show_full_result_count = False
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Assignment]:
+        return annotate_releases(super().get_queryset(request))
+
     @admin.display(description="variant", ordering="variant")
     def variant_label(self, row: Assignment) -> str:
-        return shorten_variant(row.variant)
+        return name_annotated_variant(row)

@@ -27,7 +27,7 @@ from core.admin import base
 from gateway.admin.rollout import cohort_facts, impact_text, ramp
 from gateway.admin.rollout.impact_preview import ImpactPreviewMixin
 from gateway.admin.rollout.ramp import RampMixin
-from gateway.admin.rollout.variants import build_variant_choices, shorten_variant
+from gateway.admin.rollout.variants import annotate_releases, build_variant_choices, name_annotated_variant
 
 AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "variant", "listed", "note")
 
@@ -43,10 +43,11 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
     change_form_template = "gateway/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = AuditEntry.Kind.COHORT
+    fields = ["name", "variant", "flag", "is_on", "percentage", "listed", "note"]
     list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]
-    search_fields = ["name", "note", "variant"]
+    search_fields = ["name", "note", "variant", "rules__trait", "rules__values"]
     go_to_order = 3
     inlines = [CohortRuleInline]
     actions = ["delete_selected"]
@@ -76,7 +77,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
         exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")
         count = exposures.annotate(count=Count("subject", distinct=True)).values("count")
-        rows: QuerySet[Cohort] = super().get_queryset(request)
+        rows: QuerySet[Cohort] = annotate_releases(super().get_queryset(request))
         return rows.prefetch_related("rules").annotate(exposed=Coalesce(Subquery(count), 0))
 
     @admin.display(description="who")
@@ -93,7 +94,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
 
     @admin.display(description="variant", ordering="variant")
     def variant_label(self, cohort: Cohort) -> str:
-        return shorten_variant(cohort.variant)
+        return name_annotated_variant(cohort)
 
     @admin.display(description="exposed", ordering="exposed")
     def exposed(self, cohort: Any) -> str:

@@ -9,7 +9,7 @@ from analytics.rollout import impact, last_seen, rollout_cache
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from analytics.rollout.impact import RolloutImpact, VariantChange
-from gateway.admin.rollout.variants import shorten_variant
+from gateway.admin.rollout.variants import name_variants
 from gateway.request_context import UserContext
 from gateway.routing import release_routing
 from gateway.toolset import surfaces
@@ -43,7 +43,8 @@ def describe_impact(effect: RolloutImpact) -> list[str]:
 
 def _describe_move(effect: RolloutImpact, move: VariantChange) -> Iterator[str]:
     verb = "moves" if move.count == 1 else "move"
-    transition = f"from {shorten_variant(move.before)} to {shorten_variant(move.after)}"
+    names = name_variants([move.before, move.after])
+    transition = f"from {names[move.before]} to {names[move.after]}"
     yield f"{move.count:,} of {_describe_users(effect.seen)} {verb} {transition}."
     if effect.flag == FlagKey.SURFACE:
         yield from _describe_surface_move(move)

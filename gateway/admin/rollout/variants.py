@@ -1,12 +1,17 @@
 """Variants as the rollout pages show them: choices of a select, and short names."""
 
+from collections.abc import Iterable
 from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
 
 from analytics.models import Cohort
 from analytics.rollout.flags import FLAGS, FlagKey
 from registry.models import Release
+from registry.releases.release_names import SHORT_VERSION, map_short_names
 
 MAX_RELEASE_CHOICES = 50  # releases in the list of variants
+VERSION_LENGTH = 64  # characters of a release's version
 
 
 def build_variant_choices(only_flag: str = "") -> list[tuple[str, Any]]:
@@ -30,9 +35,27 @@ def build_variant_choices(only_flag: str = "") -> list[tuple[str, Any]]:
     return [("", "Choose a variant"), *groups]
 
 
-def shorten_variant(variant: str) -> str:
-    """Return a variant as lists show it: a release version is cut to 12 characters."""
-    return variant[:12] if len(variant) == 64 else variant
+def name_variants(variants: Iterable[str]) -> dict[str, str]:
+    """Return each variant as pages show it: a release by its number and name, such as "r12 Clearer summaries"."""
+    variants = set(variants)
+    names = map_short_names(variant for variant in variants if len(variant) == VERSION_LENGTH)
+    return {variant: names.get(variant, variant) for variant in variants}
+
+
+def annotate_releases(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Add the number and the name of the release that is the variant of each row, for `name_annotated_variant`."""
+    releases = Release.objects.filter(version=OuterRef("variant"))
+    annotated: QuerySet[Any] = rows.annotate(
+        release_number=Subquery(releases.values("number")), release_name=Subquery(releases.values("name"))
+    )
+    return annotated
+
+
+def name_annotated_variant(row: Any) -> str:
+    """Return the variant of a row, as `name_variants` does, without a query."""
+    if row.release_number is None:
+        return str(row.variant[:SHORT_VERSION] if len(row.variant) == VERSION_LENGTH else row.variant)
+    return f"r{row.release_number} {row.release_name}".rstrip()
 
 
 def _label_release(release: Release) -> str:

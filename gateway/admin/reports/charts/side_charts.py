@@ -10,7 +10,7 @@ from analytics.reports.totals import Totals
 from core.charts.line_chart import AxisUnit, ChartLine, LineChart, LineColor, choose_color
 from gateway.admin.reports import tables
 from gateway.admin.reports.charts.chart_markers import list_markers
-from gateway.admin.reports.report_query import label_value
+from gateway.admin.reports.report_query import label_values
 
 CHARTED_RATES: tuple[tuple[str, str, str, Callable[[Totals], float | None]], ...] = (
     ("failure", "Failure rate, % of calls", "% of calls", lambda each: each.failure_rate),
@@ -25,7 +25,7 @@ def build_side_charts(request: HttpRequest, scope: ReportFilter, by: str, pair: 
     """Return a line chart of each rate with a line for each side."""
     days_by_side = [totals.sum_by_day(scope.narrow(by, name)) for name in pair]
     days = list(days_by_side[0])
-    markers = list_markers(request, days)
+    markers, labels = list_markers(request, days), label_values(by, pair)
     return [
         LineChart(
             name=name,
@@ -33,7 +33,7 @@ def build_side_charts(request: HttpRequest, scope: ReportFilter, by: str, pair: 
             axis=axis,
             days=days,
             lines=[
-                ChartLine(label_value(by, side), [rate(each) for each in totals_by_day.values()], color)
+                ChartLine(labels[side], [rate(each) for each in totals_by_day.values()], color)
                 for side, totals_by_day, color in zip(pair, days_by_side, choose_side_colors(pair), strict=True)
             ],
             format_value=tables.format_rate,

@@ -13,7 +13,7 @@ from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, ReportFilt
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
 from gateway.admin.reports import tables
-from gateway.admin.reports.report_query import label_value
+from gateway.admin.reports.report_query import label_values
 from gateway.admin.reports.verdicts.sentences import VerdictBox, describe_verdict, get_tone
 from registry.models import Activation, Release
 
@@ -99,9 +99,8 @@ def _link_cohort(name: str) -> list[tuple[str, str]]:
 
 def _describe_releases(name: str, other: str) -> tuple[list[str], Mapping[Advice, str], list[tuple[str, str]]]:
     """Return the labels of two releases, what to advise about the first one, and a link to its page."""
-    rows = Release.objects.filter(pk__in=[name, other]).only("number", "name")
-    names = {row.pk: row.short_name for row in rows}
-    labels = [names.get(each, label_value("release", each)) for each in (name, other)]
+    labels = list(label_values("release", [name, other]).values())
     is_live = Activation.objects.filter(is_live=True, release_id=name).exists()
-    links = [(f"Open {labels[0]}", reverse("admin:registry_release_change", args=[name]))] if name in names else []
+    is_stored = Release.objects.filter(pk=name).exists()
+    links = [(f"Open {labels[0]}", reverse("admin:registry_release_change", args=[name]))] if is_stored else []
     return labels, LIVE_RELEASE_ADVICE if is_live else RELEASE_ADVICE, links

@@ -81,5 +81,5 @@ def test_openapi_types_of_event_fields_come_from_the_model() -> None:
 
 def test_event_list_columns_are_in_the_order_of_the_table() -> None:
     assert list(admin.site.get_model_admin(OperationEvent).list_display) == [
-        *("time", "type", "op", "ok", "problem", "latency_ms", "client", "subject", "trace_id"),
+        *("time", "type", "op", "ok", "problem", "show_latency", "client", "subject"),
     ]

@@ -209,3 +209,17 @@ def test_compare_page_starts_with_what_is_live_and_the_draft(admin_client: Clien
     assert "The draft" in page
     assert str(published) in page
     assert "Draft</ins>" in page
+
+
+def test_release_page_leads_to_a_cohort_on_it_unless_it_was_withdrawn(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    url = reverse("admin:registry_release_change", args=[published.pk])
+    add_url = f"{reverse('admin:analytics_cohort_add')}?flag=tool_release&amp;variant={published.pk}"
+
+    form: Any = admin_client.get(add_url.replace("&amp;", "&")).context["adminform"].form
+
+    assert add_url in admin_client.get(url).content.decode()
+    assert (form["flag"].value(), form["variant"].value()) == ("tool_release", published.pk)
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    assert "Add a cohort on it" not in admin_client.get(url).content.decode()
