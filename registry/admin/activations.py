@@ -55,7 +55,7 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
             tag = format_html(' <span class="ui-tag ui-tag--live">{}</span>', "live")
         elif release.withdrawn_at:
             tag = format_html(' <span class="ui-tag ui-tag--withdrawn">{}</span>', "withdrawn")
-        return format_html("{} <code>{}</code>{}", link, release, tag)
+        return format_html("{}{}", link, tag)
 
     @admin.display(description="Live for")
     def live_for(self, activation: Any) -> str:
