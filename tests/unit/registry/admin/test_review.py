@@ -342,7 +342,7 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
 
     for page in (read_page_text(admin_client.get(url)) for url in pages):
         assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
-        assert f">pilot</a> on <code>{published.version[:12]}</code>." in page
+        assert f">pilot</a> on r{published.number}." in page
         assert re.search(r"(Publish to|Make live for) everyone else<", page)
 
 
