@@ -140,6 +140,8 @@ def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpC
     page = read(admin_client.get(url))
     assert "Bearer token: set just now." in page
     assert "canary" not in page
+    changes = AuditEntry.objects.get(kind="connection", action="changed").changes
+    assert (changes["secret token"][0], changes["secret token"][1][:4]) == (None, "set ")
     assert "canary" not in json.dumps(list(AuditEntry.objects.values_list("changes", flat=True)))
     connections.refresh_connections()
     api.exec(READ, {"order_id": "7"})
