@@ -114,6 +114,7 @@ def test_address_is_remembered_with_what_was_picked(admin_client: HttpClient, ht
     assert Connection.objects.get().document_url == address
     initial = again.context["form"].initial
     assert (initial["group"], initial["connection"], initial["tags"]) == ("pets", "pets", ["pets"])
+    assert initial["base_url"] == "https://pets.example.com/v1"  # for a new connection, if one is chosen
     done = read(pick(admin_client, again, connection="pets", tags=["pets"]))
     assert "2 operations: 0 ops added, 0 updated, 2 unchanged; 0 retired, 1 left out." in done
 

@@ -419,6 +419,18 @@ def test_page_shows_the_settings_of_a_server(admin_client: HttpClient, notes: Fa
     assert "secrets-TOTAL_FORMS" in form
 
 
+def test_new_connection_that_needs_a_secret_opens_where_it_is_entered(admin_client: HttpClient) -> None:
+    add = reverse("admin:registry_connection_add")
+    form = read_form(admin_client.get(add, {"kind": "mcp", "base_url": URL})) | {"name": "notes"}
+
+    saved: Any = admin_client.post(add, form | {"auth": "bearer"})
+
+    assert saved.url == f"{url_of('change')}#secrets-group"
+    page = read(admin_client.get(url_of("change")))
+    assert "The connection notes was added. Enter its secrets now: bearer token." in page
+    assert 'id="secrets-group"' in page
+
+
 def test_page_of_a_program_has_no_secrets(admin_client: HttpClient) -> None:
     Connection.objects.create(name="notes", kind="mcp", transport="stdio", command="files")
 

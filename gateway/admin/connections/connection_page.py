@@ -3,11 +3,12 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
 from django.core.exceptions import PermissionDenied
 from django.forms import Script
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
@@ -123,6 +124,15 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         super().save_model(request, obj, form, change)
         if "name" in form.changed_data:
             obj.ops.update(updated_at=timezone.now())
+
+    def response_add(self, request: HttpRequest, obj: Connection, post_url_continue: str | None = None) -> HttpResponse:
+        """Go to the new connection's page if it needs secrets: they can be entered once it is saved."""
+        missing = [secret.label for secret in describe_secrets(obj) if not secret.is_usable]
+        if not missing or IS_POPUP_VAR in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        message = f"The connection {obj} was added. Enter its secrets now: {', '.join(missing)}."
+        self.message_user(request, message, messages.WARNING)
+        return redirect(f"{reverse('admin:registry_connection_change', args=[obj.pk])}#secrets-group")
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any

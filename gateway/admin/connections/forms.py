@@ -265,10 +265,11 @@ class PickForm(GroupFormMixin):
 def _build_initial(row: DocumentImport) -> dict[str, Any]:
     """Return what the form starts with: what was picked last time, if the document was imported before."""
     earlier = Connection.objects.filter(document_url=row.url).exclude(import_group="").first() if row.url else None
+    base_url = {"base_url": row.found["connection"]["base_url"]}
     if earlier is None:
-        return {"base_url": row.found["connection"]["base_url"]}
+        return base_url
     selection = import_document.read_selection(earlier.import_selection)
-    return {
+    return base_url | {
         "tags": selection.tags,
         "methods": selection.methods,
         "search": selection.search,
