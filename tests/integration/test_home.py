@@ -311,3 +311,21 @@ def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, 
     assert "5% and 2 listed" in page
     assert "Ask an Admin to give a service a client and a key" in page
     assert reverse("admin:gateway_client_changelist") not in page
+
+
+def test_home_says_why_a_scheduled_draft_was_not_published(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    ScheduledPublish.objects.create(
+        summary="2 ops",
+        publish_at=at,
+        created_by="ed",
+        created_at=at,
+        state="failed",
+        ended_at=at,
+        reason="The draft has changed <b>since</b>.",
+    )
+
+    page = read_home(admin_client)
+
+    assert "not published" in page
+    assert "The draft has changed &lt;b&gt;since&lt;/b&gt;." in page

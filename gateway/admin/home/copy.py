@@ -21,12 +21,14 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
     total = sum(map(len, names.values()))
     first = sorted(names[Kind.OP])[:MAX_NAMED_OPS]
     pages = map_op_urls(first)
+    scheduled = scheduling.get_waiting()
     return {
         "change_counts": diff_page.format_counts({kind: len(changed) for kind, changed in names.items()}),
         "total": total,
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
-        "scheduled": scheduling.get_waiting(),
+        "scheduled": scheduled,
+        "failed_schedule": None if scheduled else scheduling.get_last_failed(),
         "review": attention.describe_open_review(
             user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
         ),
