@@ -96,8 +96,14 @@ class LinesField(forms.CharField):
     def _find_problem(self, line: str) -> str:
         if len(line) > self.longest:
             return f"{len(line):,} characters; the limit is {self.longest:,}."
-        invisible = next((character for character in line if not character.isprintable()), "")
-        return f"remove the invisible character U+{ord(invisible):04X}." if invisible else ""
+        invisible = find_invisible(line)
+        return f"remove the invisible character {invisible}." if invisible else ""
+
+
+def find_invisible(text: str) -> str:
+    """Return the first control, direction or other invisible character of a text as its code, or ""."""
+    invisible = next((character for character in text if not character.isprintable()), "")
+    return f"U+{ord(invisible):04X}" if invisible else ""
 
 
 def _to_validation_error(text: str, error: strict_json.NotStrictJSON) -> ValidationError:

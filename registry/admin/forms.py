@@ -12,7 +12,7 @@ from unfold.widgets import (
     UnfoldBooleanWidget,
 )
 
-from core.admin.form_fields import LinesField
+from core.admin.form_fields import LinesField, find_invisible
 from registry.models import Activation, Release
 
 MAX_LABEL_LENGTH = 30  # characters
@@ -109,6 +109,13 @@ class NameForm(forms.Form):
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 3}),
         help_text="One per line, such as quarter-4. Shown in lists.",
     )
+
+    def clean_name(self) -> str:
+        """Refuse direction marks and other invisible characters: pages write the name inside sentences."""
+        name: str = self.cleaned_data["name"]
+        if invisible := find_invisible(name):
+            raise forms.ValidationError(f"Remove the invisible character {invisible}.")
+        return name
 
 
 class RestoreForm(forms.Form):

@@ -96,7 +96,7 @@ class MakeLiveAction(ReleaseAction):
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.activate_release(version=release.version, note=data["note"], by=by, at=at)
-        return f"Release {release} is live."
+        return f"Release {release.short_name} is live."
 
 
 class WithdrawAction(ReleaseAction):
@@ -121,7 +121,7 @@ class WithdrawAction(ReleaseAction):
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
-        return f"Release {release} is withdrawn and no longer served."
+        return f"Release {release.short_name} is withdrawn and no longer served."
 
 
 class RestoreAction(ReleaseAction):
@@ -145,10 +145,10 @@ class RestoreAction(ReleaseAction):
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         if op:
             restore.restore_op(release, op, by=by, at=at, seen=data["seen"])
-            return f"Restored {op} from release {release} into the draft. Publish it to make it live."
+            return f"Restored {op} from release {release.short_name} into the draft. Publish it to make it live."
         restored_changes = restore.restore_release(release, by=by, at=at, seen=data["seen"])
         counts = diff_page.format_change_counts(restored_changes)
-        return f"Restored release {release} into the draft: {counts}. Publish it to make it live."
+        return f"Restored release {release.short_name} into the draft: {counts}. Publish it to make it live."
 
 
 class NameAction(ReleaseAction):
@@ -163,7 +163,7 @@ class NameAction(ReleaseAction):
 
     def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
         lifecycle.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
-        return f"Release {release} is named {release.short_name}."
+        return f"Release {release} is now called {release.short_name}."
 
 
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
@@ -211,7 +211,13 @@ class ReleaseActionsMixin(base.ModelAdmin[Release]):
                 question = discard_all.get_question_url(request, taken_back, was_live=action.changes_live)
                 return redirect(question or "admin:registry_release_changelist")
         refusal = action.explain_refusal(release)
-        context = {"title": action.title.format(release), "release": release, "op": op, "action": action, "form": form}
+        context = {
+            "title": action.title.format(release.short_name),
+            "release": release,
+            "op": op,
+            "action": action,
+            "form": form,
+        }
         context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}
         context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
         return TemplateResponse(

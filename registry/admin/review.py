@@ -121,7 +121,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         ) as error:
             form.add_error(None, str(error))
         else:
-            message = f"Release {release} is live with {release.op_count} ops."
+            message = f"Release {release.short_name} is live with {release.op_count} ops."
             self.message_user(request, message, messages.SUCCESS)
             return True
         return False

@@ -269,7 +269,7 @@ def test_release_made_live_in_the_admin_is_served(
         step = reverse("admin:registry_release_make_live", args=[first.pk])
         html = admin_client.post(step, {"note": "The old summary was better"}, follow=True).content.decode()
 
-    assert f"Release {first} is live." in html
+    assert f"Release {first.short_name} is live." in html
     assert api.help("onto.task.get") == before
 
 

@@ -53,7 +53,7 @@ def test_older_release_is_made_live_after_one_confirmation(
 
     now = Activation.objects.get(is_live=True)
     assert (now.release, now.note, now.activated_by) == (published, "The words were better", "admin")
-    assert f"Release {published} is live." in page_text
+    assert f"Release {published.short_name} is live." in page_text
 
 
 def test_release_gets_a_name_and_labels(admin_client: Client, published: Release) -> None:
@@ -67,6 +67,14 @@ def test_release_gets_a_name_and_labels(admin_client: Client, published: Release
     form = admin_client.get(get_action_url("name", published)).content.decode()
     assert "quarter-4\nreviewed</textarea>" in form
     assert "Clearer &lt;b&gt;words" in form
+
+
+def test_name_with_a_direction_mark_is_refused(admin_client: Client, published: Release) -> None:
+    page = submit_action(admin_client, "name", published, name="Sum\u202emary")
+
+    published.refresh_from_db()
+    assert published.name == ""
+    assert "Remove the invisible character U+202E." in read_page_text(page)
 
 
 def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
@@ -109,7 +117,7 @@ def test_restore_writes_a_whole_release_into_the_draft(
 
     page_text = read_page_text(submit_action(admin_client, "restore", published))
 
-    assert f"Restored release {published} into the draft: 1 op." in page_text
+    assert f"Restored release {published.short_name} into the draft: 1 op." in page_text
     assert publishing.compute_draft_version() == published.version
     assert stored_releases.get_live_release() == newer
     assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
@@ -126,7 +134,7 @@ def test_restore_writes_one_op_of_a_release_into_the_draft(
 
     page_text = read_page_text(submit_action(admin_client, "restore", published, op="onto.task.add"))
 
-    assert f"Restored onto.task.add from release {published} into the draft." in page_text
+    assert f"Restored onto.task.add from release {published.short_name} into the draft." in page_text
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
     assert Op.objects.filter(pk=other.pk).exists()
     for method in (admin_client.get, admin_client.post):

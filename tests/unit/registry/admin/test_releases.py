@@ -68,6 +68,12 @@ def test_timeline_shows_what_was_live_when_and_links_to_it(
     assert [segment.label for segment in lane.segments] == ["r1", "r2", "r1"]
 
 
+def test_release_page_names_the_release_as_people_do(admin_client: Client, published: Release) -> None:
+    page = read_page_text(admin_client.get(get_registry_url(Release, "change", published.pk)))
+
+    assert '<span class="ui-breadcrumb" aria-current="page">r1</span>' in page
+
+
 def test_timeline_offers_to_make_a_release_live_only_to_those_who_may(
     client: Client, published: Release, newer: Release
 ) -> None:
