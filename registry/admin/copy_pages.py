@@ -4,9 +4,9 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 
+from registry.admin import diff_page
 from registry.admin.history import TrackedChangesMixin
 from registry.admin.previews import TextPreviewMixin
 from registry.admin.switches import SwitchableMixin
@@ -33,10 +33,7 @@ class CopyAdmin(TrackedChangesMixin):
         return response
 
     def _add_publish_reminder(self, request: HttpRequest) -> None:
-        review = reverse("admin:registry_release_review")
-        message = format_html(
-            'Saved in the draft. <a class="underline" href="{}">Publish it</a> to show it to models.', review
-        )
+        message = format_html("Saved in the draft. {}", diff_page.build_review_link(request))
         self.message_user(request, message, messages.INFO)
 
 

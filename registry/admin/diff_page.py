@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page
 from django.http import Http404, HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import get_text_list
 
 from analytics import reports
@@ -51,6 +53,14 @@ def build_findings_context(all_findings: Sequence[Finding]) -> dict[str, Any]:
     links = {name: link for kind in COPY_KINDS for name, link in _iterate_links(kind, names)}
     linked = [LinkedFinding(finding, _link_to_input(finding, links)) for finding in shown]
     return {"findings": linked, "findings_count": len(all_findings)}
+
+
+def build_review_link(request: HttpRequest) -> SafeString:
+    """Return a sentence with a link to the review, as the next step after the draft was saved."""
+    url = reverse("admin:registry_release_review")
+    if request.user.has_perm("registry.add_release"):
+        return format_html('<a class="underline" href="{}">Publish it</a> to show it to models.', url)
+    return format_html('<a class="underline" href="{}">Ask for a review</a> to have it published.', url)
 
 
 def can_write_draft(request: HttpRequest) -> bool:

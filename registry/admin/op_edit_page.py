@@ -10,6 +10,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
+from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from analytics.models import OperationEvent
@@ -105,9 +106,8 @@ class OpEditPageMixin(base.ModelAdmin[Op]):
         except (draft.DraftChanged, draft.NothingToChange) as error:
             form.add_error(None, str(error))
         else:
-            self.message_user(
-                request, f"Saved in the draft: {data['op']}. Publish it to show it to models.", messages.SUCCESS
-            )
+            message = format_html("Saved in the draft: {}. {}", data["op"], diff_page.build_review_link(request))
+            self.message_user(request, message, messages.SUCCESS)
             return True
         return False
 

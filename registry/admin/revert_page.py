@@ -9,6 +9,7 @@ from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.http import urlencode
 
 from analytics import audit_text
@@ -53,7 +54,8 @@ class RevertPageMixin(base.ModelAdmin[AuditEntry]):
             except REVERT_ERRORS as error:
                 refusal = str(error)
             else:
-                done = f"Reverted in the draft: {audit_text.describe_entry(entry)}. Publish it to show it to models."
+                what = audit_text.describe_entry(entry)
+                done = format_html("Reverted in the draft: {}. {}", what, diff_page.build_review_link(request))
                 self.message_user(request, done, messages.SUCCESS)
                 changelist = reverse("admin:analytics_auditentry_changelist")
                 return redirect(f"{changelist}?{urlencode({'kind': entry.kind, 'name': entry.name})}")

@@ -62,7 +62,8 @@ def build_panel_context(
     """Return the context of registry/review_panel.html."""
     open_request = requests.get_open_request()
     is_current = open_request is not None and open_request.is_about(draft_review.version)
-    steps = _list_steps(request, draft_review, open_request, is_current)
+    can_publish = may_decide(request) and decision.allowed
+    steps = _list_steps(request, draft_review, open_request, is_current=is_current, can_publish=can_publish)
     return {
         "open_request": open_request,
         "is_current": is_current,
@@ -83,7 +84,12 @@ def _count_unsent(request: HttpRequest) -> int:
 
 
 def _list_steps(
-    request: HttpRequest, draft_review: DraftReview, open_request: ReviewRequest | None, is_current: bool
+    request: HttpRequest,
+    draft_review: DraftReview,
+    open_request: ReviewRequest | None,
+    *,
+    is_current: bool,
+    can_publish: bool,
 ) -> list[tuple[str, str, bool]]:
     """Return the buttons that the user gets: (step, label, whether it is the main one)."""
     steps = []
@@ -95,7 +101,7 @@ def _list_steps(
             steps.append((SEND_BACK, "Request changes", False))
         if may_take_part(request):
             if open_request is None:
-                steps.append((ASK, "Ask for a review", True))
+                steps.append((ASK, "Ask for a review", not can_publish))
             elif not is_current or open_request.state == State.SENT_BACK:
                 steps.append((ASK, "Ask again, for the draft as it is now", is_asker))
     if open_request and may_take_part(request):

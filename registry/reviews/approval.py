@@ -10,6 +10,8 @@ from registry.models import Release, ReviewRequest
 from registry.reviews import requests
 from registry.snapshot.diff import CopyChange
 
+MAX_NAMED = 3  # entries that a refusal names
+
 
 class Decision(NamedTuple):
     """Whether somebody may publish the draft, and why not."""
@@ -32,18 +34,30 @@ def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Releas
     request = requests.get_open_request()
     if request is not None and _is_approval(request, version, by):
         return Decision(True)
-    last_editors = _find_last_editors(changes, live)
-    if by not in last_editors and (request is None or request.asked_by != by):
+    edited = _list_last_edited(changes, live, by)
+    if not edited and (request is None or request.asked_by != by):
         return Decision(True)
     if request is not None and request.state == ReviewRequest.State.APPROVED and request.decided_by != by:
         return Decision(
             False,
             f"{request.decided_by} approved an earlier draft. It has changed since, so ask for a review again.",
         )
-    what = "You changed this draft" if by in last_editors else "You asked for the review of this draft"
+    what = f"You were the last to change {_join_names(edited)}" if edited else "You asked for the review of this draft"
     return Decision(
-        False, f"{what}, so a second person has to approve or publish it. Ask for a review, or wait for its result."
+        False,
+        f"{what}, so a second person who may publish has to approve or publish it. {_suggest_step(request, by)}",
     )
+
+
+def _suggest_step(request: ReviewRequest | None, by: str) -> str:
+    if request is None:
+        return "Ask for a review."
+    return "Your own approval does not count." if request.decided_by == by else "Wait for the result of the review."
+
+
+def _join_names(names: list[str]) -> str:
+    left = len(names) - MAX_NAMED
+    return ", ".join(names[:MAX_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def _is_approval(request: ReviewRequest, version: str, by: str) -> bool:
@@ -51,8 +65,7 @@ def _is_approval(request: ReviewRequest, version: str, by: str) -> bool:
     return is_approved and request.decided_by != by
 
 
-def _find_last_editors(changes: Iterable[CopyChange], live: Release | None) -> set[str]:
-    """Return who changed each of the changed entries last."""
+def _list_last_edited(changes: Iterable[CopyChange], live: Release | None, by: str) -> list[str]:
+    """Return the names of the changed entries that `by` was the last to change."""
     editors = history.list_editors(since=live.created_at if live else None)
-    names = ((change.kind, change.name) for change in changes)
-    return {editors[name][0] for name in names if editors.get(name)}
+    return [change.name for change in changes if (editors.get((change.kind, change.name)) or [""])[0] == by]

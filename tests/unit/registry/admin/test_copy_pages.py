@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
+from django.contrib.auth.models import Group as Role
+from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
 from django.test import Client
 from django.urls import reverse
@@ -65,3 +67,18 @@ def test_save_message_names_the_draft(admin_client: Client) -> None:
         messages = "".join(str(message) for message in get_messages(response.wsgi_request))
         assert "Saved in the draft." in messages
         assert reverse("admin:registry_release_review") in messages
+        assert "Publish it</a>" in messages
+
+
+def test_save_message_tells_an_editor_to_ask_for_a_review(client: Client) -> None:
+    editor = User.objects.create_user("ed", is_staff=True)
+    editor.groups.set(Role.objects.filter(name="Editor"))
+    client.force_login(editor)
+    section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
+    sent = read_form(client.get(get_registry_url(PromptSection, "change", section.pk)))
+
+    response = save_row(client, section, sent | {"text": "y"})
+
+    messages = "".join(str(message) for message in get_messages(response.wsgi_request))
+    assert "Ask for a review</a>" in messages
+    assert "Publish it" not in messages

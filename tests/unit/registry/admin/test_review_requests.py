@@ -135,6 +135,15 @@ def test_comment_is_kept_when_a_step_is_refused(changed: Release, editor: Client
     assert ReviewRequest.objects.get().state == "waiting"
 
 
+def test_asking_is_the_main_step_only_for_those_who_cannot_publish(
+    changed: Release, editor: Client, admin: Client
+) -> None:
+    main = 'value="ask" class="ui-button ui-button--primary"'
+
+    assert main in read_text(editor.get(reverse(URL)))
+    assert main not in read_text(admin.get(reverse(URL)))
+
+
 def test_who_asked_cannot_approve_and_is_told_so(changed: Release, admin: Client) -> None:
     take_step(admin, "ask")
 
@@ -205,8 +214,9 @@ def test_last_editor_publishes_only_with_the_approval_of_somebody_else(
     publish(admin)
 
     assert "You cannot publish this draft alone." in alone
-    assert "You changed this draft, so a second person has to approve or publish it." in alone
-    assert "a second person has to approve" in refused
+    assert "You were the last to change onto.task.add, so a second person who may publish has to approve" in alone
+    assert "publish it. Ask for a review." in alone
+    assert "a second person who may publish has to approve" in refused
     assert "name=&quot;note&quot;" not in alone
     live = stored_releases.get_live_release()
     assert live is not None
@@ -226,6 +236,17 @@ def test_approval_of_an_earlier_draft_does_not_let_its_editor_publish(
 
     assert "bob approved an earlier draft. It has changed since, so ask for a review again." in page
     assert stored_releases.get_live_release() == published
+
+
+@pytest.mark.usefixtures("second_person")
+def test_page_says_that_the_approval_of_an_editor_does_not_count_for_the_editor(
+    published: Release, admin: Client, editor: Client
+) -> None:
+    change_op("By Ada", by="ada")
+    take_step(editor, "ask")
+    take_step(admin, "approve")
+
+    assert "Your own approval does not count." in read_text(admin.get(reverse(URL)))
 
 
 @pytest.mark.usefixtures("second_person")

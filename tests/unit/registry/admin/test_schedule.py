@@ -220,7 +220,7 @@ def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed
     change_op("By admin")
     AuditEntry.objects.filter(kind="op").update(by="admin")
 
-    assert "a second person has to approve" in read_text(schedule(admin_client))
+    assert "a second person who may publish has to approve" in read_text(schedule(admin_client))
     assert not ScheduledPublish.objects.exists()
 
 
