@@ -61,7 +61,7 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
     """Return the 403 response for requests that Django forbids before any view, and for admin pages of other roles."""
     if error_page.is_browser(request):
         is_signed_in = hasattr(request, "user") and request.user.is_authenticated
-        message = describe_refusal(request) if is_signed_in else "Sign in at the desk to open this page."
+        message = describe_refusal(request) if is_signed_in else "Sign in to the admin to open this page."
         return error_page.render_error_page(request, title="Not allowed", message=message, status=403)
     return _render_error(request, PermissionDeniedError("The request is not allowed."))
 
