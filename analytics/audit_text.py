@@ -5,6 +5,7 @@ from typing import Any
 from analytics.models import AuditEntry
 
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
+LABELS = {"is_guarded": "stop automatically"}  # of fields whose name is not what the page calls them
 MAX_SHOWN_VALUE = 40  # characters of a value
 
 
@@ -25,7 +26,7 @@ def _describe_field(name: str, before: Any, after: Any) -> str:
     values = [_shorten_value(value) for value in (before, after)]
     if name == "percentage":
         return " → ".join(f"{value}%" for value in values)
-    label = name.removeprefix("is_").replace("_", " ")
+    label = LABELS.get(name) or name.removeprefix("is_").replace("_", " ")
     return label if None in values else f"{label} {' → '.join(map(str, values))}"
 
 

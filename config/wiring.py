@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
 from analytics.notifications import delivery
+from analytics.reports import cohort_guard
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
@@ -85,6 +86,7 @@ PERIODIC_JOBS = (
     Job(chat_retention.delete_event_chunks, timedelta(minutes=1)),
     Job(chat_retention.delete_conversations, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
+    Job(cohort_guard.stop_worse_cohorts, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),
     Job(import_job.delete_old, timedelta(minutes=1)),

@@ -17,21 +17,23 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
-def compute_wilson_interval(hits: int, total: int) -> ConfidenceInterval:
+def compute_wilson_interval(hits: int, total: int, *, z: float = Z) -> ConfidenceInterval:
     """Return the interval of a rate of `hits` out of `total`, which must be at least 1."""
-    rate, square = hits / total, Z * Z
+    rate, square = hits / total, z * z
     middle = (rate + square / (2 * total)) / (1 + square / total)
-    half = Z / (1 + square / total) * sqrt(rate * (1 - rate) / total + square / (4 * total * total))
+    half = z / (1 + square / total) * sqrt(rate * (1 - rate) / total + square / (4 * total * total))
     # If there are no hits, or only hits, that end is exact; the formula would add a float rounding error.
     return ConfidenceInterval(
         0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == total else min(1.0, middle + half)
     )
 
 
-def compute_newcombe_interval(hits: int, total: int, other_hits: int, other_total: int) -> ConfidenceInterval:
+def compute_newcombe_interval(
+    hits: int, total: int, other_hits: int, other_total: int, *, z: float = Z
+) -> ConfidenceInterval:
     """Return the interval of the difference of two rates, the second minus the first."""
     first, second = hits / total, other_hits / other_total
-    a, b = compute_wilson_interval(hits, total), compute_wilson_interval(other_hits, other_total)
+    a, b = compute_wilson_interval(hits, total, z=z), compute_wilson_interval(other_hits, other_total, z=z)
     difference = second - first
     return ConfidenceInterval(
         difference - sqrt((second - b.low) ** 2 + (a.high - first) ** 2),

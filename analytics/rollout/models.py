@@ -47,6 +47,13 @@ class Cohort(models.Model):
         editable=False, help_text="The lowest is evaluated first. A new cohort comes last."
     )
     is_on = models.BooleanField("on", default=True)
+    # A database default, because processes of the previous version insert rows without this column.
+    is_guarded = models.BooleanField(
+        "stop automatically",
+        default=False,
+        db_default=False,
+        help_text="Turn it off once its calls clearly fail more often than all others. Checked every minute.",
+    )
     variant = models.CharField(max_length=64, help_text="The variant for its users.")
     percentage = models.DecimalField(
         max_digits=5,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.http import HttpRequest
@@ -10,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import Cohort
-from analytics.reports import totals
+from analytics.reports import cohort_guard, totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import Surface
@@ -21,6 +22,7 @@ from gateway.admin.rollout.variants import name_variants
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
+SHOW_STOPS = timedelta(days=7)
 MAX_VERDICTS = 5  # each takes a query
 
 
@@ -44,7 +46,7 @@ class CohortSummary(NamedTuple):
 def build_rollout(request: HttpRequest) -> dict[str, Any]:
     """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort.
 
-    And the verdict on each cohort that is on and has users, in the words of its page.
+    And which cohorts were stopped automatically, and the verdict on each cohort that is on and has users.
     """
     scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
     totals_by_cohort = totals.sum_by_value(scope, "cohort")
@@ -68,7 +70,16 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
         else []
     )
     surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
-    verdicts = [
+    stopped = [
+        VerdictBox(
+            f"{each.cohort} was stopped automatically on {each.time:%-d %b, %H:%M} UTC. {each.reason}",
+            "bad",
+            _link_cohort(each.cohort),
+        )
+        for each in cohort_guard.list_stops(cohorts_by_name.values())
+        if each.time >= scope.at - SHOW_STOPS
+    ]
+    verdicts = stopped + [
         _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
         for name in active_names[:MAX_VERDICTS]
         if name in totals_by_cohort
@@ -84,7 +95,11 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
 
 def _describe_verdict(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> VerdictBox:
     box = cohort_facts.describe_decision(cohort, cohort_facts.judge_cohort(cohort, scope, sums))
-    return replace(box, links=[(f"Open {cohort.name}", reverse("admin:analytics_cohort_change", args=[cohort.pk]))])
+    return replace(box, links=_link_cohort(cohort))
+
+
+def _link_cohort(cohort: Cohort) -> list[tuple[str, str]]:
+    return [(f"Open {cohort.name}", reverse("admin:analytics_cohort_change", args=[cohort.pk]))]
 
 
 def _list_copy(surface: Surface) -> Iterable[NamedLink]:

@@ -29,7 +29,7 @@ from gateway.admin.rollout.impact_preview import ImpactPreviewMixin
 from gateway.admin.rollout.ramp import RampMixin
 from gateway.admin.rollout.variants import annotate_releases, build_variant_choices, name_annotated_variant
 
-AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "variant", "listed", "note")
+AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "is_guarded", "variant", "listed", "note")
 
 
 class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
@@ -43,7 +43,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
     change_form_template = "gateway/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
     audit_kind = AuditEntry.Kind.COHORT
-    fields = ["name", "variant", "flag", "is_on", "percentage", "listed", "note"]
+    fields = ["name", "variant", "flag", "is_on", "percentage", "is_guarded", "listed", "note"]
     list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]
     list_select_related = ["flag"]

@@ -8,8 +8,10 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics import audit
-from analytics.models import Assignment, AuditEntry, Cohort, OpDaily
+from analytics.models import Assignment, AuditEntry, Cohort, OpDaily, OperationEvent
+from analytics.reports import cohort_guard
 from analytics.rollout.flags import FlagKey
+from gateway.admin.rollout import cohort_facts
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -61,3 +63,31 @@ def test_cohort_page_shows_no_figures_to_those_who_may_not_see_them(client: Http
 
     for heading in ("Against everyone else", "Exposed users", "Changes</h2>"):
         assert heading not in page
+
+
+def add_calls(cohort: str, *, failed: int, total: int) -> None:
+    for number in range(total):
+        error = {"ok": False, "status": 400, "code": "NOT_FOUND"} if number < failed else {"ok": True, "status": 200}
+        fields = {"type": "exec", "op": "onto.task.get", "latency_ms": 1.0, "time": AT + timedelta(seconds=1)}
+        OperationEvent.objects.create(**fields, **error, cohort=cohort)
+
+
+def test_cohort_page_shows_what_its_guard_sees_and_what_it_did(admin_client: HttpClient, cohort: Cohort) -> None:
+    assert "Stops automatically" not in read_page(admin_client, cohort)
+    cohort.is_guarded = True
+    cohort.save()
+    add_calls("pilot", failed=1, total=20)
+    later = AT + timedelta(minutes=1)
+
+    page = cohort_facts.describe_guard(cohort, later)
+    add_calls("pilot", failed=40, total=40)
+    add_calls("", failed=5, total=100)
+    cohort_guard.stop_worse_cohorts(later)
+    stopped = read_page(admin_client, Cohort.objects.get())
+
+    assert "Stops automatically once 50 calls on both sides show that it is worse." in page
+    assert page.endswith(" UTC: 20, and 0 of others.")
+    assert "Stopped automatically on " in stopped
+    assert "68% of 60 calls failed, and 5.0% of 100 calls of others." in stopped
+    home = " ".join(admin_client.get(reverse("admin:index")).content.decode().split())
+    assert "pilot was stopped automatically on " in home
