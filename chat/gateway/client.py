@@ -16,7 +16,7 @@ MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2
 RETRY_SECONDS = 0.2  # doubles with each retry
 MAX_WAIT_SECONDS = 3.0  # that the gateway may ask for
-CHECK_SECONDS = 2.0  # for what the gateway says about a key
+CHECK_SECONDS = 5.0  # for what the gateway says about a key; a busy machine may take a few
 
 
 class GatewayUnavailable(Exception):
