@@ -15,8 +15,10 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils.text import slugify
 
 from analytics import reports
+from analytics.events.event_filters import EVENT_CONDITIONS, CountedAs
 from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
 from analytics.reports.report_filter import FILTER_FIELDS
 from analytics.rollout.flags import FlagKey
@@ -62,7 +64,10 @@ def read_csv(http: HttpClient, name: str, table: str, **query: Any) -> list[dict
     """Return the rows of a report table from its CSV export."""
     response = http.get(reverse(f"admin:{name}"), {**query, "csv": table})
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
-    assert response.headers["Content-Disposition"] == f'attachment; filename="{table}.csv"'
+    title = next(slugify(each.title) for each in REPORTS if each.url_name == name)
+    file_name = re.escape(f'attachment; filename="{title}-{table.replace("_", "-")}-')
+    days = r"\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d"
+    assert re.fullmatch(f'{file_name}{days}.csv"', response.headers["Content-Disposition"])
     return list(csv.DictReader(io.StringIO(response.content.decode())))
 
 
@@ -192,6 +197,14 @@ def test_comparison_of_two_cohorts_has_verdicts(demo_activity: int, manager_clie
     page = read_page(manager_client, "report_comparison", first="copy-a", second="copy-b")
 
     assert [*rows[0]][:3] == ["Metric", "copy-a", "copy-b"]
+    for name in ("copy-a", "copy-b"):
+        calls = next(row for row in rows if row["Metric"] == "Calls")[name]
+        failed = OperationEvent.objects.filter(EVENT_CONDITIONS[CountedAs.FAILED], cohort=name).count()
+        assert float(rows[0][name]) == failed / int(calls)
+        assert rows[0][f"{name}, of"] == calls
+    difference = float(rows[0]["Difference"])
+    assert float(rows[0]["Interval from"]) < difference < float(rows[0]["Interval to"])
+    assert "Interval from" not in page
     verdicts = {row["Metric"]: row["Verdict"] for row in rows}
     assert verdicts["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
     assert "Not enough data" in verdicts["Repair rate, of failed calls"]

@@ -6,12 +6,13 @@ from urllib.parse import urlencode
 from django import forms
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import escape
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.events.event_filters import CountedAs
 from analytics.models import Cohort
 from analytics.reports import comparison, row_links, totals
-from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange
+from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange, Proportion
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
@@ -40,6 +41,7 @@ class ComparisonSidesForm(forms.Form):
             field.choices = options  # type: ignore[attr-defined]  # both are ChoiceFields
 
 
+EXACT_COLUMNS = 4  # that only the CSV file has
 DIMENSION_TITLES = {"cohort": "Cohorts", "release": "Releases"}
 LEAD = (
     f"One row per metric. A rate is tested once both sides have {MIN_SAMPLE} samples. "
@@ -151,7 +153,18 @@ def _build_tables(
 
 def _build_columns(labels: Sequence[str], first: str = "Metric") -> list[ReportColumn]:
     columns = [ReportColumn(first), *(ReportColumn(name, str) for name in labels), ReportColumn("Difference", str)]
-    return [*columns, ReportColumn("95% interval"), ReportColumn("Verdict")]
+    columns += [ReportColumn("95% interval"), ReportColumn("Verdict")]
+    exact = [f"{name}, of" for name in labels] + ["Interval from", "Interval to"]
+    return columns + [ReportColumn(title, only_csv=True) for title in exact]
+
+
+def _build_share_cell(share: Proportion) -> ReportCell:
+    return ReportCell(share.rate, html=escape(comparison_text.format_share(share)))
+
+
+def _build_exact_cells(first: Proportion, second: Proportion, interval: ConfidenceInterval | None) -> list[ReportCell]:
+    """Return the cells that only the CSV file has."""
+    return [ReportCell(value) for value in (first.total, second.total, *(interval or (None, None)))]
 
 
 def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[ReportCell]]:
@@ -159,14 +172,13 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
     return [
         [
             ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
-            *(ReportCell(comparison_text.format_share(side)) for side in (each.first, each.second)),
-            ReportCell(
-                None
-                if each.interval is None or each.difference is None
-                else comparison_text.format_points(each.difference, each.interval)
-            ),
+            *(_build_share_cell(side) for side in (each.first, each.second)),
+            ReportCell(None)
+            if each.interval is None or each.difference is None
+            else _build_difference_cell(each.difference, each.interval),
             _draw_interval(each.interval, max_distance),
             ReportCell(comparison_text.describe_comparison(each)),
+            *_build_exact_cells(each.first, each.second, each.interval),
         ]
         for each in comparisons
     ]
@@ -175,8 +187,12 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
 def _build_untested_rows(first: Totals, second: Totals) -> list[list[ReportCell]]:
     rows = []
     for title, value, formatter in UNTESTED_METRICS:
-        cells = [ReportCell(None if (figure := value(side)) is None else formatter(figure)) for side in (first, second)]
-        rows.append([ReportCell(title), *cells, ReportCell(None), ReportCell(None), ReportCell("Not tested")])
+        cells = [
+            ReportCell(None) if (figure := value(side)) is None else ReportCell(figure, html=escape(formatter(figure)))
+            for side in (first, second)
+        ]
+        rest = [ReportCell(None), ReportCell(None), ReportCell("Not tested"), *([ReportCell(None)] * EXACT_COLUMNS)]
+        rows.append([ReportCell(title), *cells, *rest])
     return rows
 
 
@@ -186,18 +202,22 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
     return [
         [
             ReportCell(each.op, urls.get(each.op, "")),
-            *(ReportCell(comparison_text.format_share(side)) for side in (each.first, each.second)),
-            ReportCell(
-                comparison_text.format_points(each.difference, each.interval),
-                row_links.to_events_of_op(scope, CountedAs.FAILED, each.op),
+            *(_build_share_cell(side) for side in (each.first, each.second)),
+            _build_difference_cell(
+                each.difference, each.interval, row_links.to_events_of_op(scope, CountedAs.FAILED, each.op)
             ),
             _draw_interval(each.interval, max_distance),
             ReportCell(
                 f"{'Better' if each.difference < 0 else 'Worse'}: {comparison_text.describe_range(each.interval)}"
             ),
+            *_build_exact_cells(each.first, each.second, each.interval),
         ]
         for each in moved_ops
     ]
+
+
+def _build_difference_cell(difference: float, interval: ConfidenceInterval, link: str = "") -> ReportCell:
+    return ReportCell(difference, link, html=escape(comparison_text.format_points(difference, interval)))
 
 
 def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCell:

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import slugify
 
 from analytics import audit
 from analytics.models import AuditEntry
@@ -27,7 +28,8 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
         if request.GET.get("csv") == table.name:
             name = f"{report.title}, {table.title}"
             audit.record_export(AuditEntry.Kind.REPORT, name, by=str(request.user), at=timezone.now())
-            return table.to_csv_response()
+            days = f"{content.query.scope.first_day:%Y-%m-%d}-to-{content.query.scope.last_day:%Y-%m-%d}"
+            return table.to_csv_response(f"{slugify(report.title)}-{table.name.replace('_', '-')}-{days}")
     query = content.query
     tables = [
         replace(each, download=query.build_query_string(**_get_other_params(request), csv=each.name))

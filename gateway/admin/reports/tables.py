@@ -19,6 +19,7 @@ class ReportColumn:
 
     title: str
     formatter: Formatter | None = None
+    only_csv: bool = False  # the page shows its values in other columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class ReportCell:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """A table. The first cell of each row is its heading; `name` is the name of the CSV file."""
+    """A table. The first cell of each row is its heading; `name` is its name in URLs."""
 
     name: str
     title: str
@@ -47,6 +48,8 @@ class ReportTable:
         number, rising = self.sorted_by
         cells: list[dict[str, Any]] = []
         for index, column in enumerate(self.columns):
+            if column.only_csv:
+                continue
             head: dict[str, Any] = {"title": column.title, "is_number": column.formatter is not None}
             if self.build_sort_url:
                 is_here = index == number
@@ -58,15 +61,16 @@ class ReportTable:
     def build_body_cells(self) -> list[list[dict[str, Any]]]:
         """Return the body cells for the template."""
         return [
-            [_build_cell(column, cell) for column, cell in zip(self.columns, row, strict=True)] for row in self.rows
+            [_build_cell(column, cell) for column, cell in zip(self.columns, row, strict=True) if not column.only_csv]
+            for row in self.rows
         ]
 
-    def to_csv_response(self) -> HttpResponse:
+    def to_csv_response(self, file_name: str) -> HttpResponse:
         """Return the table as a CSV download with unrounded numbers."""
         content = safe_csv.render_csv(
             [each.title for each in self.columns], [[cell.value for cell in row] for row in self.rows]
         )
-        headers = {"Content-Disposition": f'attachment; filename="{self.name}.csv"'}
+        headers = {"Content-Disposition": f'attachment; filename="{file_name}.csv"'}
         return HttpResponse(content, content_type="text/csv; charset=utf-8", headers=headers)
 
 

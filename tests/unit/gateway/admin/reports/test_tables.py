@@ -64,4 +64,4 @@ def test_csv_contains_unformatted_values() -> None:
         [[ReportCell("=a"), ReportCell(0.12345)]],
     )
 
-    assert table.to_csv_response().content == b"Op,Rate\r\n'=a,0.12345\r\n"
+    assert table.to_csv_response("ops").content == b"Op,Rate\r\n'=a,0.12345\r\n"
