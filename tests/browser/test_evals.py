@@ -57,7 +57,7 @@ def test_a_case_is_written_won_by_an_edit_and_lost_for_a_reason(
         admin.get_by_label("I have read these warnings.").check()
         admin.get_by_label("Why is it safe to publish").fill("It is going to be replaced.")
     admin.get_by_role("button", name="Publish to everyone").click()
-    admin.wait_for_url("**/admin/registry/release/")
+    admin.wait_for_url("**/admin/registry/release/*")
     admin.goto("/admin/registry/activation/")
     expect(admin.locator("#result_list")).to_contain_text("It is going to be replaced.")
     assert Activation.objects.get(is_live=True).lost_because == "It is going to be replaced."

@@ -71,7 +71,7 @@ def test_surfaces_are_edited_previewed_published_and_served(
     admin.get_by_role("link", name="Review", exact=True).click()
     admin.get_by_label("What changed, and why").fill("Tasks have a discovery tool of their own")
     admin.get_by_role("button", name="Publish to everyone").click()
-    admin.wait_for_url("**/admin/registry/release/")
+    admin.wait_for_url("**/admin/registry/release/*")
 
     eventually(lambda: "discover_task_tools" in list_tools(server, "discovery"), within=5, what="the discovery tool")
     eventually(lambda: list_tools(server, "hybrid")[3:] == ["get_user_profile"], within=5, what="the pinned tool")
