@@ -47,6 +47,11 @@ class ApiKeyAdmin(AuditedAdmin):
     readonly_fields = ["prefix", "created_at", "created_by", "revoked_at", "rotated_from", "last_used_at"]
     actions = ["rotate", "revoke"]
 
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        """Return what can be entered, and for a key that exists also what happened to it."""
+        entered = ["client", "name", "scopes", "subject", "rate", "expires_at"]
+        return entered if obj is None else [*entered, *self.readonly_fields]
+
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Show the scopes as checkboxes: there are only a few."""
         if db_field.name == "scopes":

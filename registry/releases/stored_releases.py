@@ -22,6 +22,11 @@ def get_live_release() -> Release | None:
     return activation.release if activation else None
 
 
+def get_live_version() -> str:
+    """Return the version of the live release, or "" if nothing has been published yet."""
+    return Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first() or ""
+
+
 def get_live_activation_time() -> datetime | None:
     """Return when the live release was made live, or None if nothing has been published yet."""
     return Activation.objects.filter(is_live=True).values_list("activated_at", flat=True).first()

@@ -45,6 +45,12 @@ def get_waiting() -> ScheduledPublish | None:
     return ScheduledPublish.objects.filter(state=State.WAITING).first()
 
 
+def is_stale(waiting: ScheduledPublish) -> bool:
+    """Return whether the draft or the live release has changed since, so that nothing will be published."""
+    live = stored_releases.get_live_version()
+    return (waiting.version, waiting.live_version) != (publishing.compute_draft_version(), live)
+
+
 def get_last_failed() -> ScheduledPublish | None:
     """Return the last publish if it failed and nothing was published since, so that the page says why; else None."""
     last = ScheduledPublish.objects.order_by("-id").first()

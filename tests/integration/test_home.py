@@ -293,6 +293,19 @@ def test_home_says_what_is_scheduled(api: Api, admin_client: HttpClient) -> None
 
     assert "2 ops scheduled for" in page
     assert "by &lt;b&gt;ed&lt;/b&gt;." in page
+    assert "will not be published" in page  # it has the hash of no draft
+
+
+def test_home_says_only_that_a_draft_is_scheduled_while_it_is_the_same(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    change_op("onto.task.get", summary="Get one task, whole")
+    versions = {"version": publishing.compute_draft_version(), "live_version": stored_releases.get_live_version()}
+    ScheduledPublish.objects.create(summary="1 op", publish_at=at, created_by="ed", created_at=at, **versions)
+
+    page = read_home(admin_client)
+
+    assert "1 op scheduled for" in page
+    assert "will not be published" not in page
 
 
 def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, client: HttpClient) -> None:

@@ -234,6 +234,7 @@ def test_server_of_a_connection_is_asked_with_its_credentials(
 
     page: Any = list_tools(admin_client, connection="notes")
     assert "Name of the new connection" not in read(page)
+    assert page.context["form"].initial == {"group": "notes"}
     pick(admin_client, page, search="get")
 
     assert fake_listing.connections == [row]

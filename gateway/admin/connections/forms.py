@@ -166,6 +166,8 @@ class PickToolsForm(GroupFormMixin):
         if connection is not None and connection.import_group:
             selection = import_document.read_selection(connection.import_selection)
             kwargs["initial"] = {"search": selection.search, "group": connection.import_group}
+        elif connection is not None:
+            kwargs["initial"] = {"group": connection.name.lower().replace("-", "_")}
         super().__init__(*args, **kwargs)
         if connection is not None:
             del self.fields["name"]

@@ -28,6 +28,7 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
         "first": [NamedLink(op, pages.get(op, "")) for op in first],
         "more": total - len(first) if first else 0,
         "scheduled": scheduled,
+        "is_schedule_stale": scheduled is not None and scheduling.is_stale(scheduled),
         "failed_schedule": None if scheduled else scheduling.get_last_failed(),
         "review": attention.describe_open_review(
             user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
