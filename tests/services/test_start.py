@@ -37,7 +37,7 @@ pytestmark = pytest.mark.server
 
 OP = "onto.task.update"
 # The rows of these models come from calls, which a job counts later.
-FROM_CALLS = ("analytics.OperationEvent", "analytics.OpDaily")
+FROM_CALLS = ("analytics.OperationEvent", "analytics.OpDaily", "analytics.Turn")
 
 Connect = Callable[[Checkout], AbstractContextManager[None]]
 

@@ -140,6 +140,7 @@ def drop_store(store: Store) -> None:
 
 def _execute(statement: str) -> None:
     with connection._nodb_cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")  # a busy machine may take minutes to copy or drop a database
         cursor.execute(statement)
 
 
