@@ -51,7 +51,7 @@ class ReleaseAdmin(
     has_history = True
     empty = "No releases yet. Review the draft and publish it."
     list_display = ["title", "short_version", "state", "note", "op_count", "created_at", "created_by"]
-    list_display_links = ["title", "short_version"]
+    list_display_links = ["title"]
     list_before_template = "registry/release_links.html"
     change_form_template = "registry/release.html"
     fieldsets = [
