@@ -50,7 +50,7 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
             else:
                 message = f"Discarded: {diff_page.format_change_counts(discarded)} as in the live release again."
                 self.message_user(request, f"{message} The audit log has what you discarded.", messages.SUCCESS)
-                return redirect("admin:registry_release_changelist")
+                return redirect("admin:registry_release_changelist" if taken_back else "admin:registry_release_review")
         context = _build_context(discard.find_unpublished_changes(taken_back), taken_back) | {"error": error}
         return TemplateResponse(request, "registry/discard_all.html", self.admin_site.each_context(request) | context)
 

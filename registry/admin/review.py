@@ -8,7 +8,7 @@ from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 
 from analytics import reports
@@ -47,7 +47,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
         if request.method == "POST" and form is not None and form.is_valid() and _is_as_seen(draft_review, form):
             if request.POST.get("when") == LATER:
                 if schedule.schedule_reviewed(request, draft_review, form):
-                    return redirect("admin:registry_release_review")
+                    return redirect(f"{reverse('admin:registry_release_review')}#scheduled")
             elif self._publish_reviewed(request, draft_review, form):
                 return redirect("admin:registry_release_changelist")
         return self.render_review(request, draft_review, form=form)

@@ -43,15 +43,15 @@ def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Releas
             f"{request.decided_by} approved an earlier draft. It has changed since, so ask for a review again.",
         )
     what = f"You were the last to change {_join_names(edited)}" if edited else "You asked for the review of this draft"
-    return Decision(
-        False,
-        f"{what}, so a second person who may publish has to approve or publish it. {_suggest_step(request, by)}",
-    )
+    step = _suggest_step(request, version, by)
+    return Decision(False, f"{what}, so a second person who may publish has to approve or publish it. {step}")
 
 
-def _suggest_step(request: ReviewRequest | None, by: str) -> str:
+def _suggest_step(request: ReviewRequest | None, version: str, by: str) -> str:
     if request is None:
         return "Ask for a review."
+    if not request.is_about(version):
+        return "The draft has changed since the review was asked for: ask again."
     return "Your own approval does not count." if request.decided_by == by else "Wait for the result of the review."
 
 

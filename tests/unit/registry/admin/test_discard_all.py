@@ -147,3 +147,14 @@ def test_review_links_to_discarding_all(admin_client: Client, published: Release
     page = read_text(admin_client.get(reverse("admin:registry_release_review")))
 
     assert f'href="{reverse("admin:registry_release_discard_all")}">Discard all changes</a>' in page
+
+
+def test_discarding_from_the_review_leads_back_to_it(admin_client: Client, published: Release) -> None:
+    change_row(Op.objects.get(), summary="Other")
+    url = reverse("admin:registry_release_discard_all")
+    page = admin_client.get(url)
+
+    done = admin_client.post(url, {"seen": page.context["seen"], "discard": "all"})
+
+    assert f'href="{reverse("admin:registry_release_review")}">Keep the draft' in read_text(page)
+    assert done.headers["Location"] == reverse("admin:registry_release_review")

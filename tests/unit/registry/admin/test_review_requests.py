@@ -248,6 +248,10 @@ def test_page_says_that_the_approval_of_an_editor_does_not_count_for_the_editor(
 
     assert "Your own approval does not count." in read_text(admin.get(reverse(URL)))
 
+    change_op("By Ada again", by="ada")
+
+    assert "The draft has changed since the review was asked for: ask again." in read_text(admin.get(reverse(URL)))
+
 
 @pytest.mark.usefixtures("second_person")
 def test_other_person_publishes_without_an_approval(changed: Release, admin: Client) -> None:
