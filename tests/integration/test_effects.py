@@ -1,6 +1,7 @@
 """The previewed effect of a rollout change, and the page that explains which variant a user gets."""
 
 import re
+from datetime import UTC, datetime
 from html import unescape
 from typing import Any
 
@@ -231,3 +232,19 @@ def test_cohort_changes_are_in_the_history(admin_client: HttpClient) -> None:
 
     changed, added = AuditEntry.objects.filter(kind="cohort")
     assert (added.action, changed.action, changed.changes["percentage"]) == ("added", "changed", [25.0, 50.0])
+
+
+def test_exposures_have_the_titles_of_flags_and_the_names_of_releases(admin_client: HttpClient) -> None:
+    version = stored_releases.get_live_release().version
+    Assignment.objects.create(
+        flag=FlagKey.RELEASE, variant=version, cohort="pilot", subject="ana", time=datetime(2026, 3, 1, 12, tzinfo=UTC)
+    )
+
+    explained = admin_client.get(reverse("admin:rollout_who"), {"subject": "ana"}).content.decode()
+    listed = admin_client.get(reverse("admin:analytics_assignment_changelist")).content.decode()
+
+    assert "1 Mar 2026, 12:00 UTC: Release, r1, cohort pilot" in explained
+    assert re.findall(r"field-(flag_title|variant_label)[^>]*>([^<]*)<", " ".join(listed.split())) == [
+        ("flag_title", "Release"),
+        ("variant_label", "r1"),
+    ]

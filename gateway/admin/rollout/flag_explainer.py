@@ -1,6 +1,7 @@
 """The page "Who gets this?": each flag's variant for one user, and which cohort decided it. Records no exposure."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from django import forms
@@ -18,8 +19,8 @@ from analytics.rollout.evaluation_context import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey
 from core.admin import base
 from core.admin.form_fields import LinesField
+from gateway.admin.rollout.variants import name_variants, title_flag
 from gateway.routing import flags
-from registry.models import Release
 
 MAX_LENGTH = 200  # characters of a field
 MAX_EXPOSURES = 20
@@ -111,8 +112,7 @@ def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
 def _display_variant(outcome: EvaluationDetails) -> str:
     if outcome.flag != FlagKey.RELEASE or outcome.variant == LIVE:
         return outcome.variant
-    release = Release.objects.filter(version=outcome.variant).defer("content", "tokens").first()
-    return str(release or outcome.variant)
+    return name_variants([outcome.variant])[outcome.variant]
 
 
 def _explain_step(step: CohortDecision) -> str:
@@ -132,8 +132,19 @@ def _explain_step(step: CohortDecision) -> str:
     return f"not in the {share:g}% (user is at {part / 100:g}%)"
 
 
-def _list_recent_exposures(subject: str) -> list[Assignment]:
-    return list(Assignment.objects.filter(subject=subject).order_by("-time")[:MAX_EXPOSURES])
+class PastExposure(NamedTuple):
+    """When a user was first shown a variant of a flag, in words."""
+
+    time: datetime
+    flag: str
+    variant: str
+    cohort: str
+
+
+def _list_recent_exposures(subject: str) -> list[PastExposure]:
+    rows = list(Assignment.objects.filter(subject=subject).order_by("-time")[:MAX_EXPOSURES])
+    names = name_variants(row.variant for row in rows)
+    return [PastExposure(row.time, title_flag(row.flag), names[row.variant], row.cohort) for row in rows]
 
 
 def _map_cohort_urls() -> dict[str, str]:

@@ -35,6 +35,11 @@ def build_variant_choices(only_flag: str = "") -> list[tuple[str, Any]]:
     return [("", "Choose a variant"), *groups]
 
 
+def title_flag(key: str) -> str:
+    """Return the title of a flag; the key of one that is not declared any more."""
+    return FLAGS[FlagKey(key)].title if key in set(FlagKey) else key
+
+
 def name_variants(variants: Iterable[str]) -> dict[str, str]:
     """Return each variant as pages show it: a release by its number and name, such as "r12 Clearer summaries"."""
     variants = set(variants)
