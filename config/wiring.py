@@ -8,8 +8,8 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
+from analytics import cohort_guard
 from analytics.notifications import delivery
-from analytics.reports import cohort_guard
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention

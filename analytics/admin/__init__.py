@@ -6,7 +6,6 @@ from analytics.admin.events import PROBLEM_PARAMETER, OperationEventAdmin
 from analytics.admin.log_lists import LogAdmin
 from analytics.admin.notifications import NotificationAdmin
 from analytics.admin.rollups import OpDailyAdmin, RollupAdmin
-from analytics.admin.saved_views import SavedViewAdmin
 from analytics.admin.turns import ToolSelectionAdmin, TurnAdmin
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "OpDailyAdmin",
     "OperationEventAdmin",
     "RollupAdmin",
-    "SavedViewAdmin",
     "ToolSelectionAdmin",
     "TurnAdmin",
 ]

@@ -10,8 +10,9 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
+from analytics import cohort_guard
 from analytics.models import Cohort
-from analytics.reports import cohort_guard, totals
+from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import Surface
@@ -23,7 +24,8 @@ from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20
 SHOW_STOPS = timedelta(days=7)
-MAX_VERDICTS = 5  # each takes a query
+MAX_VERDICTS = 5
+TONE_ORDER = ("bad", "warning", "good", "neutral")  # what needs somebody first
 
 
 class SurfaceSummary(NamedTuple):
@@ -79,14 +81,17 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
         for each in cohort_guard.list_stops(cohorts_by_name.values())
         if each.time >= scope.at - SHOW_STOPS
     ]
-    verdicts = stopped + [
-        _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
-        for name in active_names[:MAX_VERDICTS]
-        if name in totals_by_cohort
-    ]
+    verdicts = sorted(
+        (
+            _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
+            for name in active_names
+            if name in totals_by_cohort
+        ),
+        key=lambda box: TONE_ORDER.index(box.tone),
+    )
     return {
         "cohorts": cohorts + remainder,
-        "verdicts": verdicts,
+        "verdicts": [*stopped, *verdicts[:MAX_VERDICTS]],
         "days": cohort_facts.DAYS,
         "surfaces": surfaces,
         "may_add": request.user.has_perm("analytics.add_cohort"),

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from django.db.models import Min
 from django.http import HttpRequest
 
-from analytics import audit_text
+from analytics import audit_text, cohort_guard
 from analytics.models import Assignment, AuditEntry, Cohort
-from analytics.reports import cohort_guard, comparison, totals
+from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals

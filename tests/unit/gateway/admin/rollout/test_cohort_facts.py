@@ -7,9 +7,8 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics import audit
+from analytics import audit, cohort_guard
 from analytics.models import Assignment, AuditEntry, Cohort, OpDaily, OperationEvent
-from analytics.reports import cohort_guard
 from analytics.rollout.flags import FlagKey
 from gateway.admin.rollout import cohort_facts
 

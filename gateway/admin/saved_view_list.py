@@ -1,4 +1,4 @@
-"""The admin page of saved views. Views are saved on the pages whose filters they keep."""
+"""The list of saved views. Views are saved on the pages whose filters they keep."""
 
 from typing import Any
 
@@ -6,9 +6,25 @@ from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from analytics.admin.audited import AuditedAdmin
+from analytics.admin import AuditedAdmin
+from analytics.admin.log_lists import KnownValuesFilter
 from analytics.models import AuditEntry, SavedView
 from analytics.saved_views import list_audit_values
+from gateway.admin.reports.report_list import REPORTS
+from gateway.admin.reports.saved_views import PAGES
+
+PAGE_TITLES = {
+    **{report.url_name: report.title for report in REPORTS},
+    "analytics_operationevent_changelist": "Events",
+    "analytics_turn_changelist": "Turns",
+}
+
+
+class PageFilter(KnownValuesFilter):
+    title, parameter_name, values = "page", "page", tuple(PAGES)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(page, PAGE_TITLES[page]) for page in self.values]
 
 
 @admin.register(SavedView)
@@ -17,10 +33,14 @@ class SavedViewAdmin(AuditedAdmin):
 
     empty = "Filter a report or the list of events, and save the filters there under a name."
     audit_kind = AuditEntry.Kind.VIEW
-    list_display = ["name", "page", "owner", "is_shared", "saved_at"]
-    list_filter = ["page", "is_shared"]
+    list_display = ["name", "page_title", "owner", "is_shared", "saved_at"]
+    list_filter = [PageFilter, "is_shared"]
     list_select_related = ["owner"]
     search_fields = ["name"]
+
+    @admin.display(description="page", ordering="page")
+    def page_title(self, view: SavedView) -> str:
+        return PAGE_TITLES.get(view.page, view.page)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[SavedView]:
         views: QuerySet[SavedView] = super().get_queryset(request)

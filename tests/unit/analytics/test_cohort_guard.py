@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 
-from analytics import audit
+from analytics import audit, cohort_guard
 from analytics.models import AuditEntry, Cohort, Notification, OperationEvent
-from analytics.reports import cohort_guard
 from analytics.rollout.flags import FlagKey
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
