@@ -53,7 +53,7 @@ def describe_difference(each: MetricComparison, than: str = "") -> str:
 def _describe_reason(verdict: Verdict, other: str) -> str:
     reason = verdict.reason
     if reason.interval is None:
-        return _describe_wait(reason)
+        return _describe_wait(reason, other)
     if verdict.advice == Advice.NO_DIFFERENCE:
         low, high = (format_signed(end, reason.interval) for end in reason.interval)
         sentence = (
@@ -66,9 +66,12 @@ def _describe_reason(verdict: Verdict, other: str) -> str:
     return f"{sentence}{_list_others(', and ', verdict.worse)}{_list_others(', but ', verdict.better)}."
 
 
-def _describe_wait(reason: MetricComparison) -> str:
+def _describe_wait(reason: MetricComparison, other: str) -> str:
+    """Return how much data is missing on the side that has less of it."""
     smaller = min(reason.first.total, reason.second.total)
     counts = f"{tables.format_count(smaller)} of {MIN_SAMPLE} {reason.metric.denominator}"
+    if reason.first.total < reason.second.total:
+        counts += f" from {other}"
     if reason.days_to_wait is None:
         return f"not enough data yet: {counts}."
     unit = "day" if reason.days_to_wait == 1 else "days"

@@ -36,9 +36,18 @@ def describe(first: Totals, second: Totals) -> str:
             "pilot: no difference in failed calls from others beyond chance (between −1.9 and +1.9 points). "
             "Wait for more data, or decide by something else.",
         ),
-        ({"calls": 25}, GOOD, "pilot: not enough data yet: 25 of 50 calls, so about 7 more days at this rate."),
-        ({"calls": 49}, GOOD, "pilot: not enough data yet: 49 of 50 calls, so about 1 more day at this rate."),
-        ({}, GOOD, "pilot: not enough data yet: 0 of 50 calls."),
+        (
+            {"calls": 25},
+            GOOD,
+            "pilot: not enough data yet: 25 of 50 calls from others, so about 7 more days at this rate.",
+        ),
+        (
+            {"calls": 49},
+            GOOD,
+            "pilot: not enough data yet: 49 of 50 calls from others, so about 1 more day at this rate.",
+        ),
+        ({}, GOOD, "pilot: not enough data yet: 0 of 50 calls from others."),
+        (GOOD, {}, "pilot: not enough data yet: 0 of 50 calls."),
     ],
 )
 def test_verdict_is_a_sentence(first: dict[str, int], second: dict[str, int], text: str) -> None:
