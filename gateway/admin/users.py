@@ -55,7 +55,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     empty = "Add the people who work here and give each a role."
     form = UserChangeForm
     add_form = AddUserForm
-    add_form_template = None  # type: ignore[assignment]  # Django has one that says that more can be set later
+    add_form_template = None  # Django has one that says that more can be set later
     change_password_form = AdminPasswordChangeForm
     filter_horizontal = ["user_permissions"]
     fieldsets = (
