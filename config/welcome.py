@@ -30,14 +30,14 @@ def main() -> None:
 
 def wait_for_ports(ports: Sequence[int], until: float) -> list[int]:
     """Wait until something listens on each port of this machine. Return the ports where nothing does at that time."""
-    left = [port for port in ports if not _listens(port)]
+    left = [port for port in ports if not _is_listening(port)]
     while left and time.monotonic() < until:
         time.sleep(PAUSE_SECONDS)
-        left = [port for port in left if not _listens(port)]
+        left = [port for port in left if not _is_listening(port)]
     return left
 
 
-def _listens(port: int) -> bool:
+def _is_listening(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

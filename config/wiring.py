@@ -8,7 +8,7 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
-from analytics import cohort_guard
+from analytics import guardrails
 from analytics.notifications import delivery
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
@@ -86,7 +86,7 @@ PERIODIC_JOBS = (
     Job(chat_retention.delete_event_chunks, timedelta(minutes=1)),
     Job(chat_retention.delete_conversations, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
-    Job(cohort_guard.stop_worse_cohorts, timedelta(minutes=1)),
+    Job(guardrails.stop_worse_cohorts, timedelta(minutes=1)),
     Job(token_count_job.count_tokens, timedelta(minutes=1)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),
     Job(import_job.delete_old, timedelta(minutes=1)),

@@ -10,7 +10,7 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import cohort_guard
+from analytics import guardrails
 from analytics.models import Cohort
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
@@ -78,7 +78,7 @@ def build_rollout(request: HttpRequest) -> dict[str, Any]:
             "bad",
             _link_cohort(each.cohort),
         )
-        for each in cohort_guard.list_stops(cohorts_by_name.values())
+        for each in guardrails.list_stops(cohorts_by_name.values())
         if each.time >= scope.at - SHOW_STOPS
     ]
     verdicts = sorted(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from django.db.models import Min
 from django.http import HttpRequest
 
-from analytics import audit_text, cohort_guard
+from analytics import audit_text, guardrails
 from analytics.models import Assignment, AuditEntry, Cohort
 from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE
@@ -49,7 +49,7 @@ class CohortChange(NamedTuple):
 def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str, Any]:
     """Return the template context, each part only for users who may view its rows.
 
-    `decision` and `verdict` (the same in words), `guard`, `results`, `exposures` and `changes`.
+    `decision` and `verdict` (the same in words), `guardrail`, `results`, `exposures` and `changes`.
     """
     facts: dict[str, Any] = {"days": DAYS}
     if request.user.has_perms(REPORT_PERMISSIONS):
@@ -58,7 +58,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
         facts["results"] = _compare_with_rest(cohort, sums)
         facts["decision"] = judge_cohort(cohort, scope, sums)
         facts["verdict"] = describe_decision(cohort, facts["decision"])
-        facts["guard"] = describe_guard(cohort, at)
+        facts["guardrail"] = describe_guardrail(cohort, at)
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
     if request.user.has_perm("analytics.view_auditentry"):
@@ -66,16 +66,16 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
     return facts
 
 
-def describe_guard(cohort: Cohort, at: datetime) -> str:
-    """Return what the guard did or sees; "" if the cohort has none."""
-    if stops := cohort_guard.list_stops([cohort]):
+def describe_guardrail(cohort: Cohort, at: datetime) -> str:
+    """Return what the guardrail did or sees; "" if the cohort has none."""
+    if stops := guardrails.list_stops([cohort]):
         return f"Stopped automatically on {stops[0].time:%-d %b, %H:%M} UTC. {stops[0].reason}"
     if not (cohort.is_on and cohort.is_guarded):
         return ""
-    reading = cohort_guard.measure([cohort], at=at)[cohort]
+    reading = guardrails.measure_cohorts([cohort], at=at)[cohort]
     since = f"{reading.since:%-d %b, %H:%M} UTC"
     if reading.is_enough:
-        return f"Stops automatically if it gets worse than others. Since {since}, {reading.text}."
+        return f"Stops automatically if it gets worse than others. Since {since}, {reading.summary}."
     counts = f"{reading.own.total:,}, and {reading.others.total:,} of others"
     return f"Stops automatically once {MIN_SAMPLE} calls on both sides show that it is worse. Since {since}: {counts}."
 

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics import audit, cohort_guard
+from analytics import audit, guardrails
 from analytics.models import Assignment, AuditEntry, Cohort, OpDaily, OperationEvent
 from analytics.rollout.flags import FlagKey
 from gateway.admin.rollout import cohort_facts
@@ -71,17 +71,17 @@ def add_calls(cohort: str, *, failed: int, total: int) -> None:
         OperationEvent.objects.create(**fields, **error, cohort=cohort)
 
 
-def test_cohort_page_shows_what_its_guard_sees_and_what_it_did(admin_client: HttpClient, cohort: Cohort) -> None:
+def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client: HttpClient, cohort: Cohort) -> None:
     assert "Stops automatically" not in read_page(admin_client, cohort)
     cohort.is_guarded = True
     cohort.save()
     add_calls("pilot", failed=1, total=20)
     later = AT + timedelta(minutes=1)
 
-    page = cohort_facts.describe_guard(cohort, later)
+    page = cohort_facts.describe_guardrail(cohort, later)
     add_calls("pilot", failed=40, total=40)
     add_calls("", failed=5, total=100)
-    cohort_guard.stop_worse_cohorts(later)
+    guardrails.stop_worse_cohorts(later)
     stopped = read_page(admin_client, Cohort.objects.get())
 
     assert "Stops automatically once 50 calls on both sides show that it is worse." in page

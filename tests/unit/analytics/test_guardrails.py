@@ -1,4 +1,4 @@
-"""Automatic rollback: the guard of a cohort switches it off when its calls clearly fail more often."""
+"""Automatic rollback: the guardrail of a cohort switches it off when its calls clearly fail more often."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 
-from analytics import audit, cohort_guard
+from analytics import audit, guardrails
 from analytics.models import AuditEntry, Cohort, Notification, OperationEvent
 from analytics.rollout.flags import FlagKey
 
@@ -35,7 +35,7 @@ def record_change(cohort: Cohort, time: datetime) -> None:
 
 
 def runs_on(cohort: Cohort) -> bool:
-    cohort_guard.stop_worse_cohorts(AT)
+    guardrails.stop_worse_cohorts(AT)
     cohort.refresh_from_db()
     return cohort.is_on
 
@@ -47,9 +47,9 @@ def test_worse_cohort_is_switched_off_and_recorded(cohort: Cohort) -> None:
     assert not runs_on(cohort)
 
     [entry] = AuditEntry.objects.all()
-    assert (entry.name, entry.by, entry.changes) == ("pilot", "guard", {"is_on": [True, False]})
+    assert (entry.name, entry.by, entry.changes) == ("pilot", "guardrail", {"is_on": [True, False]})
     assert entry.note == "Since 1 Mar, 12:00 UTC, 50% of 60 calls failed, and 10% of 200 calls of others."
-    [stop] = cohort_guard.list_stops([cohort])
+    [stop] = guardrails.list_stops([cohort])
     assert (stop.cohort, stop.time, stop.reason) == (cohort, AT, entry.note)
 
 
@@ -111,7 +111,7 @@ def test_only_calls_since_the_last_change_and_of_one_day_count(cohort: Cohort) -
     assert not runs_on(cohort)
 
 
-def test_cohort_without_a_guard_or_of_a_flag_that_is_off_is_left_alone(
+def test_cohort_without_a_guardrail_or_of_a_flag_that_is_off_is_left_alone(
     cohort: Cohort, django_assert_num_queries: Any
 ) -> None:
     add_calls("pilot", failed=30, total=60)
@@ -119,7 +119,7 @@ def test_cohort_without_a_guard_or_of_a_flag_that_is_off_is_left_alone(
     cohort.is_guarded = False
     cohort.save()
     with django_assert_num_queries(1):
-        assert cohort_guard.stop_worse_cohorts(AT) is False
+        assert guardrails.stop_worse_cohorts(AT) is False
     cohort.is_guarded, cohort.flag.is_on = True, False
     cohort.save()
     cohort.flag.save()
@@ -136,7 +136,7 @@ def test_cohort_that_somebody_switched_on_again_is_no_stop_any_more(cohort: Coho
     cohort.save()
     record_change(cohort, AT + timedelta(seconds=1))
 
-    assert cohort_guard.list_stops([cohort]) == []
-    cohort_guard.stop_worse_cohorts(AT + HOUR)
+    assert guardrails.list_stops([cohort]) == []
+    guardrails.stop_worse_cohorts(AT + HOUR)
     cohort.refresh_from_db()
     assert cohort.is_on  # what failed before does not count

@@ -26,12 +26,12 @@ log = logging.getLogger(__name__)
 WINDOW = timedelta(days=1)
 MAX_CALLS = 50_000  # newest calls that are looked at
 Z = 3.290527  # standard deviations that contain 99.9% of a normal distribution
-BY = "guard"  # in the audit log
+BY = "guardrail"  # in the audit log
 EVENT = "cohort.stopped"  # of the webhook
 
 
 @dataclass(frozen=True, slots=True)
-class GuardReading:
+class GuardrailReading:
     """The calls of a cohort and all others since a time: how many failed of how many."""
 
     since: datetime
@@ -52,12 +52,12 @@ class GuardReading:
         return compute_newcombe_interval(*sides, z=Z).low > 0
 
     @property
-    def text(self) -> str:
+    def summary(self) -> str:
         """Both rates, in words, if there are enough calls to compare."""
-        return f"{_describe(self.own)} failed, and {_describe(self.others)} of others"
+        return f"{_describe_share(self.own)} failed, and {_describe_share(self.others)} of others"
 
 
-def _describe(share: Proportion) -> str:
+def _describe_share(share: Proportion) -> str:
     rate = share.rate or 0.0
     return f"{rate:.{0 if rate >= 0.1 or not share.hits else 1}%} of {share.total:,} calls"
 
@@ -65,13 +65,13 @@ def _describe(share: Proportion) -> str:
 def stop_worse_cohorts(at: datetime) -> bool:
     """Switch off the guarded cohorts that do worse, and tell those who may change cohorts."""
     guarded = list(Cohort.objects.filter(is_on=True, is_guarded=True, flag__is_on=True))
-    for cohort, reading in measure(guarded, at=at).items():
+    for cohort, reading in measure_cohorts(guarded, at=at).items():
         if reading.is_worse:
-            _stop(cohort, reading, at=at)
+            _stop_cohort(cohort, reading, at=at)
     return False
 
 
-def measure(cohorts: Collection[Cohort], *, at: datetime) -> Mapping[Cohort, GuardReading]:
+def measure_cohorts(cohorts: Collection[Cohort], *, at: datetime) -> Mapping[Cohort, GuardrailReading]:
     """Return the reading of each cohort. Without cohorts it takes no query."""
     if not cohorts:
         return {}
@@ -79,17 +79,19 @@ def measure(cohorts: Collection[Cohort], *, at: datetime) -> Mapping[Cohort, Gua
     since = {cohort: max(begin, _find_last_change(cohort) or begin) for cohort in cohorts}
     rows = OperationEvent.objects.filter(CALL, time__gte=min(since.values()), time__lte=at).order_by("-time", "-id")
     calls = [(time, names.split(), ok) for time, names, ok in rows.values_list("time", "cohort", "ok")[:MAX_CALLS]]
-    return {cohort: _read(cohort, calls, since[cohort]) for cohort in cohorts}
+    return {cohort: _count_calls(cohort, calls, since[cohort]) for cohort in cohorts}
 
 
-def _read(cohort: Cohort, calls: Iterable[tuple[datetime, list[str], bool]], since: datetime) -> GuardReading:
+def _count_calls(
+    cohort: Cohort, calls: Iterable[tuple[datetime, list[str], bool]], since: datetime
+) -> GuardrailReading:
     counts = {True: [0, 0], False: [0, 0]}  # whether of the cohort: [failed, all]
     for time, names, ok in calls:
         if time >= since:
             side = counts[cohort.name in names]
             side[0] += not ok
             side[1] += 1
-    return GuardReading(since, Proportion(*counts[True]), Proportion(*counts[False]))
+    return GuardrailReading(since, Proportion(*counts[True]), Proportion(*counts[False]))
 
 
 def _find_last_change(cohort: Cohort) -> datetime | None:
@@ -98,7 +100,7 @@ def _find_last_change(cohort: Cohort) -> datetime | None:
 
 
 @transaction.atomic
-def _stop(cohort: Cohort, reading: GuardReading, *, at: datetime) -> None:
+def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> None:
     """Switch a cohort off, unless somebody changed it since it was read."""
     states = {"is_on": True, "is_guarded": True, "percentage": cohort.percentage, "variant": cohort.variant}
     current = Cohort.objects.select_for_update().filter(pk=cohort.pk, **states).first()
@@ -106,7 +108,7 @@ def _stop(cohort: Cohort, reading: GuardReading, *, at: datetime) -> None:
         return
     current.is_on = False
     current.save(update_fields=["is_on"])
-    reason = f"Since {reading.since:%-d %b, %H:%M} UTC, {reading.text}."
+    reason = f"Since {reading.since:%-d %b, %H:%M} UTC, {reading.summary}."
     audit.record_change(
         AuditEntry.Kind.COHORT, current.name, {"is_on": True}, {"is_on": False}, by=BY, at=at, note=reason
     )
@@ -125,19 +127,19 @@ def _find_recipients() -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class GuardStop:
-    """A cohort that the guard switched off, when and why."""
+class GuardrailStop:
+    """A cohort that the guardrail switched off, when and why."""
 
     cohort: Cohort
     time: datetime
     reason: str
 
 
-def list_stops(cohorts: Iterable[Cohort]) -> list[GuardStop]:
-    """Return which of the cohorts are off because of the guard, the latest first."""
+def list_stops(cohorts: Iterable[Cohort]) -> list[GuardrailStop]:
+    """Return which of the cohorts are off because of the guardrail, the latest first."""
     off = {cohort.name: cohort for cohort in cohorts if not cohort.is_on}
     entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name__in=list(off)).order_by("-time", "-id")
     latest: dict[str, AuditEntry] = {}
     for entry in entries[:1_000] if off else ():
         latest.setdefault(entry.name, entry)
-    return [GuardStop(off[name], entry.time, entry.note) for name, entry in latest.items() if entry.by == BY]
+    return [GuardrailStop(off[name], entry.time, entry.note) for name, entry in latest.items() if entry.by == BY]
