@@ -4,9 +4,11 @@ A library keeps a client for many calls. What belongs to one call (its headers, 
 context variable `current_call`, which the library's tasks inherit.
 """
 
+import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import anyio
@@ -76,11 +78,17 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
         return [address.target[0] for address in found]
 
 
+@cache
+def _build_ssl_context() -> ssl.SSLContext:
+    """Return the context that all clients share: it takes 50 ms to load the certificates."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
     """httpx2's transport with our sockets. It notes in `current_call` what becomes of each request."""
 
     def __init__(self, allow: Networks) -> None:
-        context = httpx2.create_ssl_context(trust_env=False)
+        context = _build_ssl_context()
         super().__init__(verify=context, trust_env=False)
         del self._pool  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
         self._pool = httpcore2.AsyncConnectionPool(

@@ -37,6 +37,22 @@ class ConnectionConfig:
     max_response_kb: int = 1000
     transport: str = Connection.Transport.HTTP
     command: str = ""
+    shares_sessions: bool = False
+
+    @property
+    def is_program(self) -> bool:
+        """Whether a program of this machine is started, to which no request is sent."""
+        return self.kind == Connection.Kind.MCP and self.transport == Connection.Transport.STDIO
+
+    @property
+    def names_subject(self) -> bool:
+        """Whether calls go out in the name of an end user, without whom there is none."""
+        return self.subject_as != Connection.SubjectAs.NONE or self.auth == Connection.Auth.USER_OAUTH
+
+    @property
+    def has_shared_sessions(self) -> bool:
+        """Whether all callers share a session with an MCP server. It never names more than one end user."""
+        return self.shares_sessions and not self.names_subject
 
     @classmethod
     def of_row(cls, connection: Connection) -> "ConnectionConfig":

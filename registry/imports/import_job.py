@@ -122,7 +122,7 @@ def _read_tools(row: DocumentImport) -> None:
     connection = row.connection or Connection(**row.found["connection"])
     server = mcp_import.read_server(connection)
     row.document = DocumentFiles(TOOLS_FILE, {TOOLS_FILE: server.to_bytes()}).to_archive()
-    row.found |= _describe_server(server)
+    row.found |= _describe_server(server) | {"sessions": mcp_import.describe_sessions(connection)}
     row.state, row.progress = State.READY, ""
 
 

@@ -66,7 +66,7 @@ def read_server(connection: Connection) -> ReadServer:
             "Each end user signs in to this server, so it cannot be asked for its tools without one. Choose a bearer "
             "token while you import."
         )
-    return ReadServer(mcp_server.list_server(connection), sends_end_user(connection))
+    return ReadServer(mcp_server.list_server(connection), connection.names_subject)
 
 
 def build_connection(address: str) -> Connection:
@@ -98,6 +98,14 @@ def describe_connection(connection: Connection) -> dict[str, str]:
     return {name: str(getattr(connection, name)) for name in ("kind", "transport", "base_url", "command")}
 
 
-def sends_end_user(connection: Connection) -> bool:
-    """Return whether calls go out in the name of an end user, without whom there is none."""
-    return connection.subject_as != Connection.SubjectAs.NONE or connection.auth == Connection.Auth.USER_OAUTH
+def describe_sessions(connection: Connection) -> str:
+    """Return a sentence on who shares a session with the server of a connection, and why."""
+    what, who = ("program", "program") if connection.is_program else ("session", "server")
+    if connection.names_subject:
+        return f"Each end user has a {what} of their own, because the {who} is told the end user."
+    if connection.shares_sessions:
+        return f"All callers share one {what}, because the connection says that the {who} keeps nothing of its callers."
+    return (
+        f"Each end user of a client has a {what} of their own, because the {who} may keep something of its callers. If "
+        "it does not, switch on Shared session on the page of the connection."
+    )

@@ -77,6 +77,15 @@ class Connection(models.Model):
         "end user", max_length=20, choices=SubjectAs, default=SubjectAs.NONE, db_default=SubjectAs.NONE
     )
     subject_header = _text(help_text="The header that names the end user, such as X-User.")
+    shares_sessions = models.BooleanField(
+        "shared session",
+        default=False,
+        db_default=False,
+        help_text=(
+            "The server keeps nothing of its callers, so all of them share one session. "
+            "Otherwise each end user of a client has one."
+        ),
+    )
     idempotency_header = _text(help_text="The header in which the upstream takes idempotency keys, if it does.")
     max_in_flight = models.PositiveSmallIntegerField(
         "calls at a time",
@@ -139,6 +148,11 @@ class Connection(models.Model):
         return self.kind == self.Kind.MCP and self.transport == self.Transport.STDIO
 
     @property
+    def names_subject(self) -> bool:
+        """Whether calls go out in the name of an end user, without whom there is none."""
+        return self.subject_as != self.SubjectAs.NONE or self.auth == self.Auth.USER_OAUTH
+
+    @property
     def holds_changes(self) -> bool:
         """Whether an op whose definition changed waits for approval. Those of MCP servers always do."""
         return self.is_pinned or self.kind == self.Kind.MCP
@@ -191,6 +205,8 @@ class Connection(models.Model):
             names = self.headers if isinstance(self.headers, dict) else ()
             if name := next((name for name in names if name.lower() in _PROTOCOL_HEADERS), ""):
                 yield "headers", f"{name} belongs to the protocol, which sets it."
+            if self.shares_sessions and self.names_subject:
+                yield "shares_sessions", "The server is told the end user, so each has a session. Switch it off."
 
 
 # The kinds of connections that have settings.

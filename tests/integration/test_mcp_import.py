@@ -66,7 +66,8 @@ def test_command_imports_the_tools_of_a_server(fake_listing: FakeListing, capsys
     output = run_command(capsys)
 
     assert output.startswith("3 tools: 3 ops added, 0 updated, 0 unchanged; 0 retired, 0 left out.\nTokens: ")
-    assert output.endswith("They are in the draft. Review and publish them on /admin/registry/release/review/.\n")
+    assert "They are in the draft. Review and publish them on /admin/registry/release/review/.\n" in output
+    assert "Each end user of a client has a session of their own, because the server may keep something" in output
     rows = Op.objects.order_by("op").values_list("op", "kind", "confirm", "needs_subject", "connection__name")
     assert list(rows) == [
         (CREATE, "write", False, False, "notes"),
@@ -212,6 +213,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     text = read(page)
 
     assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. As a list with every request, they cost " in text
+    assert "Each end user of a client has a session of their own, because the server may keep something" in text
     assert "<code>create_note</code> (write) Create a note</li>" in text
     assert "<code>bad</code> Its parameters are not an object." in text
     assert "It reads like instructions to the model. <code>list_notes</code></li>" in text

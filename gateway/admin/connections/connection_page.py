@@ -34,6 +34,7 @@ _AUTHENTICATION = (
     {"fields": ["auth", ("key_in", "key_name"), "username", ("token_url", "authorize_url"), ("client_id", "scopes")]},
 )
 _END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
+_MCP_END_USERS = ("End users", {"fields": [("subject_as", "subject_header"), "shares_sessions"]})
 
 # By kind, the settings of a connection. Connections of other kinds have none.
 FIELDSETS: dict[str, list[Any]] = {
@@ -47,7 +48,7 @@ FIELDSETS: dict[str, list[Any]] = {
     Connection.Kind.MCP: [
         ("Server", {"fields": ["transport", "command", "base_url", "headers"]}),
         _AUTHENTICATION,
-        _END_USERS,
+        _MCP_END_USERS,
         ("Limits", {"fields": [("max_in_flight", "max_response_kb")]}),
         ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
     ],
@@ -55,7 +56,7 @@ FIELDSETS: dict[str, list[Any]] = {
 # A new connection may become one of either kind.
 NEW_FIELDSETS: list[Any] = [
     ("Service", {"fields": ["transport", "command", "base_url", "headers"]}),
-    *FIELDSETS[Connection.Kind.HTTP][1:],
+    *(_MCP_END_USERS if each is _END_USERS else each for each in FIELDSETS[Connection.Kind.HTTP][1:]),
 ]
 
 

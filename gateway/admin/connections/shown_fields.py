@@ -15,7 +15,7 @@ _REQUEST_FIELDS = (
 )
 _LIMITS = ("max_in_flight", "max_response_kb", "check_every")
 HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "idempotency_header", "document_url", "is_pinned")
-MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command")
+MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command", "shares_sessions")
 # By the column that chooses: the columns that each choice needs.
 NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     "kind": {

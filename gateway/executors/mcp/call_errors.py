@@ -19,10 +19,11 @@ from gateway.contracts.errors import (
     build_outcome_unknown_error,
 )
 from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.session_pool import TooManySessions
 from gateway.executors.mcp.tool_call import ToolCall
 from gateway.executors.remote import transport_errors
 from gateway.executors.remote.denied_errors import SAID, build_denied_error
-from gateway.executors.remote.not_applied_errors import build_refused_for_now_error
+from gateway.executors.remote.not_applied_errors import build_busy_error, build_refused_for_now_error
 from registry.catalog.connections import ConnectionConfig
 from registry.text import cleanup
 
@@ -59,6 +60,8 @@ def to_api_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) ->
             status=503,
             reason="not_configured",
         )
+    if isinstance(call.error, TooManySessions):
+        return build_busy_error()
     if call.exchange.status in (401, 403, 429, 503):
         return _build_status_error(call, config, is_write=is_write)
     if call.is_callers and isinstance(call.error, MCPError):

@@ -18,7 +18,7 @@ _checked_at: dict[str, float] = {}
 
 def explain_missing(config: ConnectionConfig) -> str:
     """Return what a connection lacks to run an op, in words that follow "cannot run: "; empty if nothing."""
-    if config.transport != Connection.Transport.STDIO:
+    if not config.is_program:
         return ""
     try:
         program.find_command(config.command)

@@ -9,7 +9,6 @@ from gateway.executors.remote import credentials, secret_redaction, upstream_hea
 from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
-from registry.models import Connection
 
 
 class McpExecutor:
@@ -23,18 +22,18 @@ class McpExecutor:
 
     def prepare(self, work: UpstreamCall) -> PreparedTool:
         config = connections.get_connections().by_name[work.op.connection]
-        is_own = config.auth == Connection.Auth.USER_OAUTH or config.subject_as != Connection.SubjectAs.NONE
         return PreparedTool(
             config,
             tool=work.op.upstream_name or work.op.tool_name,
             arguments=work.args,
             is_write=work.op.is_write,
-            session_of=work.subject if is_own else "",
+            client_id=work.client_id,
+            subject=work.subject,
         )
 
     def authorize(self, work: UpstreamCall, prepared: PreparedTool) -> PreparedTool:
         # Fetching a token reads and writes rows, so the thread keeps its place.
-        if prepared.config.transport == Connection.Transport.STDIO:
+        if prepared.config.is_program:
             return prepared
         built = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
         built = built.with_headers(upstream_headers.build_headers(work, prepared.config))

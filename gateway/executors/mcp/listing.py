@@ -50,7 +50,7 @@ def list_server(connection: Connection) -> McpListing:
 
 
 def _build_headers(config: ConnectionConfig) -> dict[str, str]:
-    if config.transport == Connection.Transport.STDIO:
+    if config.is_program:
         return {}
     request = BuiltRequest("POST", config.base_url, dict(config.headers))
     caller = _Administrator(Deadline.after(milliseconds=SECONDS * 1000))
@@ -74,7 +74,7 @@ async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
 
 
 def _explain(config: ConnectionConfig, call: AsyncCall, error: Exception) -> str:
-    if config.transport == Connection.Transport.STDIO:
+    if config.is_program:
         return f'The program "{config.command}" does not answer as an MCP server: {type(error).__name__}.'
     if call.error is not None:
         return f"The server cannot be reached. {call.error}"

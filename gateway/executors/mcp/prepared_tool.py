@@ -10,13 +10,14 @@ from registry.catalog.connections import ConnectionConfig
 class PreparedTool:
     """A call of a tool. `headers` are those of its requests, with credentials once they were added.
 
-    `session_of` is the subject whose session it is; empty for the one that all share.
+    `client_id` and `subject` say in whose session it runs, unless all callers of the connection share one.
     """
 
     config: ConnectionConfig
     tool: str
     arguments: dict[str, Any]
     is_write: bool
-    session_of: str = ""
+    client_id: int
+    subject: str
     headers: dict[str, str] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()  # in the headers, the longest first

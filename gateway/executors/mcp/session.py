@@ -7,8 +7,8 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -30,6 +30,8 @@ from registry.models import Connection
 log = logging.getLogger(__name__)
 
 OPEN_SECONDS = 15.0  # for the start of a program and the handshake
+CLOSE_SECONDS = 15.0  # for the end of a program, or for telling the server that the session ends
+IDLE_SECONDS = 300.0
 MAX_PAGES = 100
 MAX_TOOLS = 5_000
 MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
@@ -47,6 +49,7 @@ class McpSession:
         self.config = config
         self.opening = opening  # what became of the requests of the handshake
         self.used_at = time.monotonic()
+        self._running = 0  # calls
         self._client: Client | None = None
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._closing = asyncio.Event()
@@ -61,6 +64,11 @@ class McpSession:
         return not self._task.done() and not self._closing.is_set()
 
     @property
+    def is_running(self) -> bool:
+        """Whether a call runs in the session."""
+        return self._running > 0
+
+    @property
     def client(self) -> Client:
         """The SDK's client of an open session."""
         if self._client is None:
@@ -71,9 +79,23 @@ class McpSession:
         """Return once the server has answered the handshake. Raises what the SDK raised if it did not."""
         await asyncio.shield(self._ready)
 
+    @contextmanager
+    def run_call(self) -> Iterator[None]:
+        """Keep the session open while a call runs in it."""
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
+            self.used_at = time.monotonic()
+
     def close(self) -> None:
         """Have the session closed; calls that run fail."""
         self._closing.set()
+
+    def add_close_callback(self, callback: Callable[["McpSession"], None]) -> None:
+        """Have a function called once nothing of the session is left."""
+        self._task.add_done_callback(lambda _: callback(self))
 
     async def wait_until_closed(self) -> None:
         """Return once nothing of the session is left."""
@@ -125,17 +147,18 @@ class McpSession:
     @property
     def _is_listening(self) -> bool:
         """Whether what the server says on its own would arrive."""
-        return self.config.transport == Connection.Transport.STDIO or self.opening.is_listening
+        return self.config.is_program or self.opening.is_listening
 
     async def _keep_open(self) -> None:
         try:
-            async with AsyncExitStack() as stack:
-                async with asyncio.timeout(OPEN_SECONDS):
-                    transport = await stack.enter_async_context(_open_transport(self.config))
-                    client = Client(transport, message_handler=self._receive, cache=None)
-                    self._client = await stack.enter_async_context(client)
+            async with asyncio.timeout(OPEN_SECONDS) as limit, AsyncExitStack() as stack:
+                transport = await stack.enter_async_context(_open_transport(self.config))
+                client = Client(transport, message_handler=self._receive, cache=None)
+                self._client = await stack.enter_async_context(client)
+                limit.reschedule(None)
                 self._ready.set_result(None)
-                await self._closing.wait()
+                await self._wait_until_unused()
+                limit.reschedule(asyncio.get_running_loop().time() + CLOSE_SECONDS)
         except Exception as error:
             if not self._ready.done():
                 self._ready.set_exception(error)
@@ -144,6 +167,16 @@ class McpSession:
                 log.info("mcp.session_lost connection=%s error=%s", self.config.name, type(error).__name__)
         finally:
             self._closing.set()
+
+    async def _wait_until_unused(self) -> None:
+        """Return once the session is to be closed, or no call has run in it for a while."""
+        while not self._closing.is_set():
+            idle_seconds = 0.0 if self.is_running else time.monotonic() - self.used_at
+            if idle_seconds >= IDLE_SECONDS:
+                self._closing.set()
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), IDLE_SECONDS - idle_seconds)
 
     async def _receive(self, message: IncomingMessage) -> None:
         """Note that the tools changed. Everything else that a server says on its own is ignored, but counted."""
@@ -167,7 +200,7 @@ def _read_definition(tool: Tool) -> dict[str, Any]:
 
 
 def _open_transport(config: ConnectionConfig) -> AbstractAsyncContextManager[Transport]:
-    if config.transport == Connection.Transport.STDIO:
+    if config.is_program:
         return _open_program(config)
     return _open_http(config)
 

@@ -1,43 +1,59 @@
-"""The sessions of this process: one for each connection, or one for each end user whose own credentials it takes."""
+"""The sessions of this process: one for each connection, client and end user, so that no server mixes up its callers.
+
+All callers share one session only where an admin said that the server keeps nothing of them. A session ends after five
+minutes without a call. If there are too many, the one used longest ago is closed; one that runs a call never is.
+"""
 
 import asyncio
-import time
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
 
 from core.http.async_client import AsyncCall, current_call
 from gateway.executors.mcp.session import McpSession
 from registry.catalog.connections import ConnectionConfig
 
-IDLE_SECONDS = 300.0
-MAX_SESSIONS = 64
+MAX_PROGRAMS = 20
+MAX_SESSIONS = 500  # over HTTP; each has a connection to its server while it is used
 
-Key = tuple[str, str]  # connection and subject; no subject if all users share the session
+
+class SessionOwner(NamedTuple):
+    """Whose session it is: an end user of a client, or the client itself where there is no end user."""
+
+    client_id: int
+    subject: str
+
+
+class TooManySessions(Exception):
+    """All sessions that may be open run calls."""
+
+
+Key = tuple[str, SessionOwner | None]  # connection and owner; None if all callers share the session
 
 _sessions: dict[Key, McpSession] = {}  # only the event loop uses it
+_open: set[McpSession] = set()  # also those that are closing
 
 
-async def get_session(config: ConnectionConfig, subject: str, call: AsyncCall) -> McpSession:
-    """Return an open session, which is opened if there is none. Raises what the SDK raises if that fails.
+@asynccontextmanager
+async def hold_session(
+    config: ConnectionConfig, owner: SessionOwner | None, call: AsyncCall
+) -> AsyncIterator[McpSession]:
+    """Hold an open session, which is opened if there is none. Raises TooManySessions, or what the SDK raises.
 
     If it is opened, the handshake has the headers of `call`. Runs on the event loop.
     """
-    session = _sessions.get((config.name, subject))
-    if session is None or not session.is_open or session.config != config:
-        _close_idle()
-        if session is not None:
-            session.close()
-        session = _sessions[config.name, subject] = open_session(config, call)
-    session.used_at = time.monotonic()
-    try:
-        await session.wait_until_open()
-    except Exception:
-        call.status, call.answer_headers, call.error = (
-            session.opening.status,
-            session.opening.answer_headers,
-            session.opening.error,
-        )
-        raise
-    return session
+    session = await _find_session(config, owner, call)
+    with session.run_call():
+        try:
+            await session.wait_until_open()
+        except Exception:
+            call.status, call.answer_headers, call.error = (
+                session.opening.status,
+                session.opening.answer_headers,
+                session.opening.error,
+            )
+            raise
+        yield session
 
 
 def open_session(config: ConnectionConfig, call: AsyncCall) -> McpSession:
@@ -50,27 +66,50 @@ def open_session(config: ConnectionConfig, call: AsyncCall) -> McpSession:
         current_call.reset(token)
 
 
-def drop(session: McpSession) -> None:
-    """Close a session that the server has forgotten, so that the next call opens another one."""
-    session.close()
-    for key in [key for key, each in _sessions.items() if each is session]:
-        del _sessions[key]
-
-
 async def close_all() -> None:
     """Close all sessions, and with them the programs that were started."""
-    sessions = list(_sessions.values())
-    _sessions.clear()
+    sessions = list(_open)
     for session in sessions:
         session.close()
     await asyncio.gather(*(session.wait_until_closed() for session in sessions), return_exceptions=True)
 
 
-def _close_idle() -> None:
-    """Close sessions that nobody uses, and the one used longest ago if there are too many."""
-    by_use: list[tuple[Key, Any]] = sorted(_sessions.items(), key=lambda item: item[1].used_at)
-    surplus = len(by_use) - MAX_SESSIONS + 1
-    for at, (key, session) in enumerate(by_use):
-        if at < surplus or session.used_at < time.monotonic() - IDLE_SECONDS or not session.is_open:
+async def _find_session(config: ConnectionConfig, owner: SessionOwner | None, call: AsyncCall) -> McpSession:
+    key = config.name, owner
+    while True:
+        session = _sessions.get(key)
+        if session is not None and session.is_open and session.config == config:
+            return session
+        if session is not None:
             session.close()
-            del _sessions[key]
+        if (closing := _make_room(is_program=config.is_program)) is not None:
+            await closing.wait_until_closed()
+            continue  # meanwhile another call may have opened the session, or taken the place
+        session = _sessions[key] = open_session(config, call)
+        _open.add(session)
+        session.add_close_callback(lambda closed: _forget(key, closed))
+        return session
+
+
+def _make_room(*, is_program: bool) -> McpSession | None:
+    """Close the session used longest ago if there are too many. Return a program that has to end first, if one has to.
+
+    Raises TooManySessions if all of them run calls.
+    """
+    sessions = [each for each in _open if each.config.is_program == is_program and (is_program or each.is_open)]
+    if len(sessions) < (MAX_PROGRAMS if is_program else MAX_SESSIONS):
+        return None
+    closing = next((each for each in sessions if not each.is_open), None)
+    if closing is None:
+        idle = [each for each in sessions if not each.is_running]
+        if not idle:
+            raise TooManySessions
+        closing = min(idle, key=lambda each: each.used_at)
+        closing.close()
+    return closing if is_program else None
+
+
+def _forget(key: Key, session: McpSession) -> None:
+    _open.discard(session)
+    if _sessions.get(key) is session:
+        del _sessions[key]

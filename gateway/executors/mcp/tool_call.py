@@ -17,6 +17,7 @@ from core.http.errors import AddressRefused, TooLarge
 from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.program import UnknownProgram
 from gateway.executors.mcp.session import McpSession
+from gateway.executors.mcp.session_pool import SessionOwner, TooManySessions
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 # Codes of JSON-RPC that say what is wrong with the call; after all others the server failed, or its session is gone.
 NOT_CALLED_STATUSES = frozenset({401, 404})  # other credentials are needed; the session is unknown
 CALLERS_CODES = frozenset({mcp_types.INVALID_PARAMS, mcp_types.METHOD_NOT_FOUND})
+NOT_OPENED = (UnknownProgram, TooManySessions)  # why no session was opened, for reasons of ours
 _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToolResult | InputRequiredResult)
 
 
@@ -56,7 +58,7 @@ class ToolCall:
         if self.result is not None:
             return False
         is_ours = self.is_changed or self.needs_input or isinstance(self.exchange.error, (AddressRefused, TooLarge))
-        if is_ours or isinstance(self.error, UnknownProgram) or self.is_callers:
+        if is_ours or isinstance(self.error, NOT_OPENED) or self.is_callers:
             return None
         return True
 
@@ -71,27 +73,28 @@ class ToolCall:
             return False
         if self.exchange.status in NOT_CALLED_STATUSES:
             return True
-        if isinstance(self.exchange.error, (AddressRefused, TooLarge)) or isinstance(self.error, UnknownProgram):
+        if isinstance(self.exchange.error, (AddressRefused, TooLarge)) or isinstance(self.error, NOT_OPENED):
             return False
         return self.was_opened and not (is_write and self.was_sent)
 
 
-async def run(call: ToolCall, config: ConnectionConfig, subject: str) -> None:
-    """Make the call in the session of a subject, or in the one that all share. Runs on the event loop."""
-    session = None
+async def run(call: ToolCall, config: ConnectionConfig, owner: SessionOwner | None) -> None:
+    """Make the call in the session of its owner, or in the one that all callers share. Runs on the event loop."""
     try:
-        session = await session_pool.get_session(config, subject, call.exchange)
-        token = current_call.set(call.exchange)
-        try:
-            await _call_in_session(call, session, config)
-        finally:
-            current_call.reset(token)
+        async with session_pool.hold_session(config, owner, call.exchange) as session:
+            token = current_call.set(call.exchange)
+            try:
+                await _call_in_session(call, session, config)
+            except Exception:
+                if not call.is_callers:
+                    session.close()  # the server may have forgotten it; the next call opens another one
+                raise
+            finally:
+                current_call.reset(token)
     except Exception as error:
         call.error = error
-        if not isinstance(error, (MCPError, httpx2.HTTPError, OSError, UnknownProgram)):
+        if not isinstance(error, (MCPError, httpx2.HTTPError, OSError, *NOT_OPENED)):
             log.info("mcp.call_failed connection=%s error=%s", config.name, type(error).__name__)
-        if session is not None and not call.is_callers:
-            session_pool.drop(session)
 
 
 async def _call_in_session(call: ToolCall, session: McpSession, config: ConnectionConfig) -> None:

@@ -62,12 +62,12 @@ class Command(BaseCommand):
         show_all = options["verbosity"] > 1
         source_name, group = escape_for_terminal(Path(options["source"]).name), options["group"]
         note = f"Import of {source_name} into {group}"
-        result, source, missing = self._import(options, note)
+        result, source, remark = self._import(options, note)
         self.stdout.write(import_report.format_report(result, source, show_all=show_all))
         if options["format"] in (OPENAPI, MCP) and not options["publish"]:
             self.stdout.write(f"They are in the draft. Review and publish them on {reverse(REVIEW_PAGE)}.")
-        if missing:
-            self.stdout.write(missing)
+        if remark:
+            self.stdout.write(remark)
         if options["map"]:
             self._write_map(options["map"], result.upstream_names)
         if options["publish"]:
@@ -163,7 +163,10 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
 
 
 def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
-    """Import the tools of an MCP server. What its connection lacks would have kept it from listing them."""
+    """Import the tools of an MCP server. Also return a sentence on who shares a session with it.
+
+    What its connection lacks would have kept it from listing them.
+    """
     if unfit := [name for name in ("base_url", "tag", "method") if options[name]]:
         raise CommandError(f"--{unfit[0].replace('_', '-')} is not for MCP servers. Nothing was imported.")
     run_import.check_group(options["group"])
@@ -176,7 +179,7 @@ def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, 
     result, source = import_document.import_document(
         server, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
     )
-    return result, source, ""
+    return result, source, mcp_import.describe_sessions(connection)
 
 
 def _get_server_connection(options: dict[str, Any]) -> Connection:
