@@ -3,13 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from core.deadlines import Deadline
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
 
 Prepared = TypeVar("Prepared")
+
+
+class ClientSubject(NamedTuple):
+    """For whom a call is: an end user of a client, or the client itself where there is no end user."""
+
+    client_id: int
+    subject: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,11 @@ class UpstreamCall:
     client_id: int = 0
     trace_id: str = ""
     idempotency_scope: str = ""  # the same for all calls that are one call to us; empty without an idempotency key
+
+    @property
+    def client_subject(self) -> ClientSubject:
+        """For whom the call is. What one of them uses up is not taken from the others."""
+        return ClientSubject(self.client_id, self.subject)
 
 
 @dataclass(frozen=True, slots=True)

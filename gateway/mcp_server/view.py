@@ -12,6 +12,7 @@ from rest_framework.request import Request
 
 from core import strict_json
 from core.strict_json import NotStrictJSON
+from gateway import request_context
 from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.clients.key_verification import VerifiedKey
@@ -67,9 +68,13 @@ class McpView(GatewayView):
         instructions = ""
         if method in WITH_INSTRUCTIONS:
             instructions = server.build_instructions(source.open_call())
-        return http_exchange.answer_request(
+        response = http_exchange.answer_request(
             server.build_server(source, instructions=instructions), bridge, request._request
         )
+        if self.rate_limit is None:  # no handler of ours was asked: a ping, a notification, an unknown method
+            self.check_throttles(request)
+            request_context.identify_caller(request.auth, request._request.META)  # type: ignore[arg-type]  # as above
+        return response
 
     def open_call(self, request: Request) -> McpCall:
         """Do what the API does before a call: check the rate and the headers, and find surface and release."""

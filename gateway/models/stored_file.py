@@ -22,6 +22,10 @@ class StoredFile(models.Model):
 
     class Meta:
         ordering = ["-created_at"]
+        indexes = [
+            # For the quota: what a caller has, without reading the rows, which hold the contents.
+            models.Index(fields=["client", "subject", "expires_at", "size"], name="stored_file_quota"),
+        ]
 
     def __str__(self) -> str:
         return self.name

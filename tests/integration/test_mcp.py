@@ -14,6 +14,7 @@ from analytics.events import event_log
 from analytics.models import Assignment, Cohort, OperationEvent
 from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey, Surface
+from gateway.clients import rate_limit
 from gateway.contracts import tool_definitions
 from gateway.mcp_server import server, use_cases
 from gateway.models import Scope
@@ -379,6 +380,29 @@ def test_rate_limit_is_an_envelope_for_a_tool_and_an_error_for_the_rest(
     assert {response.status_code for response in responses} == {200}
     assert refused[0]["structuredContent"]["error"]["details"]["reason"] == "rate_limited"
     assert client.send("tools/list").json()["error"]["data"]["details"]["reason"] == "rate_limited"
+
+
+@pytest.mark.parametrize("version", [MODERN, LEGACY])
+@pytest.mark.parametrize("method", ["ping", "notifications/initialized", "logging/setLevel", "nonsense", "tools/list"])
+def test_every_message_counts_against_the_rate_once(
+    live_catalog: Catalog, api: Api, monkeypatch: pytest.MonkeyPatch, method: str, version: str
+) -> None:
+    take, taken = rate_limit.take, []
+    monkeypatch.setattr(rate_limit, "take", lambda key: taken.append(key.prefix) or take(key))
+
+    McpClient(api, version).send(method)
+
+    assert len(taken) == 1
+
+
+def test_pings_over_the_rate_are_refused(live_catalog: Catalog, make_key: Callable[..., str]) -> None:
+    client = McpClient(Api(make_key(rate=1)), LEGACY)
+
+    responses = [client.send("ping") for _ in range(8)]
+
+    assert responses[0].status_code == 200
+    assert responses[-1].status_code == 429
+    assert responses[-1].json()["error"]["data"]["details"]["reason"] == "rate_limited"
 
 
 @pytest.mark.parametrize("method", ["get", "delete", "put"])

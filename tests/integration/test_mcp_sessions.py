@@ -9,9 +9,10 @@ import pytest
 
 from core import event_loop
 from core.http.async_client import AsyncCall
+from gateway.executors.base import ClientSubject
 from gateway.executors.mcp import session as mcp_session
 from gateway.executors.mcp import session_pool
-from gateway.executors.mcp.session_pool import SessionOwner, TooManySessions
+from gateway.executors.mcp.session_pool import TooManySessions
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
@@ -112,9 +113,9 @@ def test_session_that_runs_a_call_is_not_closed_for_another(
     config = ConnectionConfig("notes", "mcp", transport="stdio", command="memory")
 
     async def hold_two() -> bool:
-        async with session_pool.hold_session(config, SessionOwner(1, "alice"), AsyncCall()) as session:
+        async with session_pool.hold_session(config, ClientSubject(1, "alice"), AsyncCall()) as session:
             with pytest.raises(TooManySessions):
-                async with session_pool.hold_session(config, SessionOwner(1, "bob"), AsyncCall()):
+                async with session_pool.hold_session(config, ClientSubject(1, "bob"), AsyncCall()):
                     pass
             await asyncio.sleep(0)
             return session.is_open

@@ -1,12 +1,14 @@
 """Files that ops return: stored for one subject of one client, downloaded, and deleted when they expire."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from gateway.contracts.errors import NotFoundError
+from gateway.contracts.errors import NotFoundError, PermissionDeniedError
+from gateway.executors.remote import stored_files
 from gateway.executors.remote.stored_files import clean_name, load_file, store_file
 from gateway.jobs import retention
 from gateway.models import ApiKey, StoredFile
@@ -19,7 +21,8 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 def store(api: Api, *, subject: str = "demo-user", name: str = "a.pdf", content_type: str = "application/pdf") -> Any:
     prefix = api.headers["Authorization"].removeprefix("Bearer ")[:11]
     client_id = ApiKey.objects.get(prefix=prefix).client_id
-    return store_file(build_call(subject=subject, client_id=client_id), name, content_type, b"%PDF\x00\xff")
+    call = build_call(subject=subject, client_id=client_id)
+    return store_file(replace(call, op=replace(call.op, kind="read")), name, content_type, b"%PDF\x00\xff")
 
 
 def test_a_file_can_be_downloaded_by_its_subject(api: Api, settings: Any) -> None:
@@ -78,6 +81,39 @@ def test_files_expire(api: Api, settings: Any) -> None:
     retention.delete_stored_files(timezone.now())
 
     assert not StoredFile.objects.exists()
+
+
+def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_files, "MAX_FILES", 2)
+    for _ in range(2):
+        store(api)
+
+    with pytest.raises(PermissionDeniedError, match="The first one expires in 1440 minutes") as refused:
+        store(api)
+
+    assert (refused.value.status, refused.value.reason) == (429, "file_quota")
+    assert int(refused.value.headers["Retry-After"]) <= 24 * 3600
+    assert store(api, subject="ben")["id"]
+    StoredFile.objects.filter(subject="demo-user").update(expires_at=timezone.now())
+    assert store(api)["id"]
+
+
+def test_one_user_stores_so_many_bytes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_files, "MAX_TOTAL_BYTES", 11)  # a file has 6
+    store(api)
+
+    with pytest.raises(PermissionDeniedError):
+        store(api)
+
+
+def test_write_whose_file_is_over_the_quota_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_files, "MAX_FILES", 0)
+    call = build_call(client_id=1)
+
+    stored = store_file(replace(call, op=replace(call.op, kind="write")), "a.pdf", "application/pdf", b"%PDF")
+
+    assert "id" not in stored
+    assert stored["message"].startswith("The file was not stored. At most 0 files")
 
 
 NAMES = [

@@ -51,7 +51,8 @@ class HttpExecutor:
         )
         request = built.with_headers(upstream_headers.build_headers(work, config))
         takes_keys = bool(config.idempotency_header)
-        rules = SendingRules(work.deadline, work.op.is_write, can_repeat=not work.op.is_write or takes_keys)
+        can_repeat = not work.op.is_write or takes_keys
+        rules = SendingRules(work.deadline, work.op.is_write, can_repeat, work.client_subject)
         has_key = takes_keys and bool(work.idempotency_scope)
         return PreparedCall(config, mapping, request, rules, has_key, signed=request)
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from core import http
 from core.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
+from gateway.executors.base import ClientSubject
 from gateway.executors.http import retry_budget
 from gateway.executors.remote import circuit_breaker
 from gateway.executors.remote.built_request import BuiltRequest
@@ -27,11 +28,15 @@ Outcome = http.Response | http.OutgoingError
 
 @dataclass(frozen=True, slots=True)
 class SendingRules:
-    """How a request may be sent. `can_repeat`: sending it twice applies it once, as it reads or has a key."""
+    """How a request may be sent, and for whom.
+
+    `can_repeat`: sending it twice applies it once, because it reads or has a key.
+    """
 
     deadline: Deadline
     is_write: bool
     can_repeat: bool
+    caller: ClientSubject
 
 
 def send(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> http.Response:
@@ -69,7 +74,8 @@ def get_retry_after(response: http.Response) -> float | None:
 
 def _attempt(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
     try:
-        with circuit_breaker.get_breaker(config.name).guard() as attempt, limit_calls(config, rules.deadline):
+        breaker = circuit_breaker.get_breaker(config.name)
+        with breaker.guard(rules.caller) as attempt, limit_calls(config, rules.caller, rules.deadline):
             outcome = _request(request, config, rules)
             attempt.failed = _is_failure(outcome)
             return outcome
@@ -98,7 +104,7 @@ def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
 def _is_failure(outcome: Outcome) -> bool | None:
     """Return whether the upstream failed, None if the outcome does not tell."""
     if isinstance(outcome, http.Response):
-        return outcome.status >= 500
+        return circuit_breaker.is_failure_status(outcome.status)
     return None if isinstance(outcome, PERMANENT_ERRORS) else True
 
 

@@ -27,8 +27,6 @@ class McpExecutor:
             tool=work.op.upstream_name or work.op.tool_name,
             arguments=work.args,
             is_write=work.op.is_write,
-            client_id=work.client_id,
-            subject=work.subject,
         )
 
     def authorize(self, work: UpstreamCall, prepared: PreparedTool) -> PreparedTool:

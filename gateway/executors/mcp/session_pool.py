@@ -7,9 +7,9 @@ minutes without a call. If there are too many, the one used longest ago is close
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import NamedTuple
 
 from core.http.async_client import AsyncCall, current_call
+from gateway.executors.base import ClientSubject
 from gateway.executors.mcp.session import McpSession
 from registry.catalog.connections import ConnectionConfig
 
@@ -17,18 +17,11 @@ MAX_PROGRAMS = 20
 MAX_SESSIONS = 500  # over HTTP; each has a connection to its server while it is used
 
 
-class SessionOwner(NamedTuple):
-    """Whose session it is: an end user of a client, or the client itself where there is no end user."""
-
-    client_id: int
-    subject: str
-
-
 class TooManySessions(Exception):
     """All sessions that may be open run calls."""
 
 
-Key = tuple[str, SessionOwner | None]  # connection and owner; None if all callers share the session
+Key = tuple[str, ClientSubject | None]  # connection and owner; None if all callers share the session
 
 _sessions: dict[Key, McpSession] = {}  # only the event loop uses it
 _open: set[McpSession] = set()  # also those that are closing
@@ -36,7 +29,7 @@ _open: set[McpSession] = set()  # also those that are closing
 
 @asynccontextmanager
 async def hold_session(
-    config: ConnectionConfig, owner: SessionOwner | None, call: AsyncCall
+    config: ConnectionConfig, owner: ClientSubject | None, call: AsyncCall
 ) -> AsyncIterator[McpSession]:
     """Hold an open session, which is opened if there is none. Raises TooManySessions, or what the SDK raises.
 
@@ -74,7 +67,7 @@ async def close_all() -> None:
     await asyncio.gather(*(session.wait_until_closed() for session in sessions), return_exceptions=True)
 
 
-async def _find_session(config: ConnectionConfig, owner: SessionOwner | None, call: AsyncCall) -> McpSession:
+async def _find_session(config: ConnectionConfig, owner: ClientSubject | None, call: AsyncCall) -> McpSession:
     key = config.name, owner
     while True:
         session = _sessions.get(key)

@@ -14,10 +14,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from core.http.async_client import AsyncCall, current_call
 from core.http.errors import AddressRefused, TooLarge
+from gateway.executors.base import ClientSubject
 from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.program import UnknownProgram
 from gateway.executors.mcp.session import McpSession
-from gateway.executors.mcp.session_pool import SessionOwner, TooManySessions
+from gateway.executors.mcp.session_pool import TooManySessions
+from gateway.executors.remote.circuit_breaker import is_failure_status
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 
@@ -60,7 +62,8 @@ class ToolCall:
         is_ours = self.is_changed or self.needs_input or isinstance(self.exchange.error, (AddressRefused, TooLarge))
         if is_ours or isinstance(self.error, NOT_OPENED) or self.is_callers:
             return None
-        return True
+        status = self.exchange.status
+        return status < 400 or is_failure_status(status)
 
     @property
     def is_callers(self) -> bool:
@@ -78,7 +81,7 @@ class ToolCall:
         return self.was_opened and not (is_write and self.was_sent)
 
 
-async def run(call: ToolCall, config: ConnectionConfig, owner: SessionOwner | None) -> None:
+async def run(call: ToolCall, config: ConnectionConfig, owner: ClientSubject | None) -> None:
     """Make the call in the session of its owner, or in the one that all callers share. Runs on the event loop."""
     try:
         async with session_pool.hold_session(config, owner, call.exchange) as session:

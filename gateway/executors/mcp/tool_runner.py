@@ -14,7 +14,6 @@ from gateway.contracts.errors import GatewayError, build_outcome_unknown_error
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
-from gateway.executors.mcp.session_pool import SessionOwner
 from gateway.executors.mcp.tool_call import ToolCall
 from gateway.executors.remote import circuit_breaker, credentials, secret_redaction
 from gateway.executors.remote.call_limits import limit_calls
@@ -74,11 +73,17 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:
     """Make one attempt, and note in the circuit breaker whether the server failed."""
     config = prepared.config
     exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
-    owner = None if config.has_shared_sessions else SessionOwner(prepared.client_id, prepared.subject)
+    caller = work.client_subject
     call = ToolCall(prepared.tool, prepared.arguments, exchange)
     breaker = circuit_breaker.get_breaker(config.name)
-    with lend_thread(), return_connection(), breaker.guard() as attempt, limit_calls(config, work.deadline):
+    with (
+        lend_thread(),
+        return_connection(),
+        breaker.guard(caller) as attempt,
+        limit_calls(config, caller, work.deadline),
+    ):
         try:
+            owner = None if config.has_shared_sessions else caller
             seconds = work.deadline.get_remaining_ms() / 1000
             event_loop.run(tool_call.run(call, config, owner), seconds=seconds)
         except (TimeoutError, DeadlineExceeded):

@@ -2,19 +2,23 @@
 
 import re
 from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import Count, Min, Sum
 from django.utils import timezone
 
-from gateway.contracts.errors import NotFoundError
+from gateway.contracts.errors import NotFoundError, PermissionDeniedError
 from gateway.executors.base import UpstreamCall
 from gateway.models import StoredFile
 
 _CONTENT_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}(\s*;\s*charset=[\w-]{1,30})?", re.ASCII)
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _MAX_NAME_LENGTH = 200  # characters
+MAX_FILES = 100  # of one subject of one client
+MAX_TOTAL_BYTES = 200_000_000
 
 FileContent = tuple[str, str, bytes]  # name, content type, content
 
@@ -34,11 +38,17 @@ def load_file(work: UpstreamCall, file_id: str) -> FileContent:
 def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:
     """Store a file for the caller and return what to answer: {id, name, content_type, size, url}.
 
-    The try of an admin has no client, so that nobody could fetch the file: it is only described.
+    The try of an admin has no client, so that nobody could fetch the file: it is only described. Raises
+    PermissionDeniedError if the caller has as many files as it may; a write has taken effect, so it says that instead.
     """
+    described = {"name": clean_name(name), "content_type": content_type, "size": len(content)}
     if not work.client_id:
-        return {"name": clean_name(name), "content_type": content_type, "size": len(content)}
+        return described
     at = timezone.now()
+    if (error := _find_quota_error(work, len(content), at)) is not None:
+        if not work.op.is_write:
+            raise error
+        return described | {"message": f"The file was not stored. {error}"}
     file = StoredFile.objects.create(
         client_id=work.client_id,
         subject=work.subject,
@@ -56,6 +66,22 @@ def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes)
         "size": file.size,
         "url": f"{settings.GATEWAY_URL}/api/v1/files/{file.id}",
     }
+
+
+def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> PermissionDeniedError | None:
+    files = StoredFile.objects.filter(client_id=work.client_id, subject=work.subject, expires_at__gt=at)
+    used = files.aggregate(count=Count("*"), size=Sum("size", default=0), first=Min("expires_at"))
+    if used["count"] < MAX_FILES and used["size"] + size <= MAX_TOTAL_BYTES:
+        return None
+    seconds = ceil((used["first"] - at).total_seconds()) if used["first"] else settings.GATEWAY_FILE_HOURS * 3600
+    return PermissionDeniedError(
+        f"At most {MAX_FILES} files and {MAX_TOTAL_BYTES // 1_000_000} MB are stored for one user. The first one "
+        f"expires in {ceil(seconds / 60)} minutes; call again then.",
+        status=429,
+        reason="file_quota",
+        help_path=work.op.op,
+        headers={"Retry-After": str(seconds)},
+    )
 
 
 def find_file(file_id: str | UUID, *, client_id: int, subject: str, at: datetime) -> StoredFile | None:

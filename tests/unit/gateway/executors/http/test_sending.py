@@ -7,6 +7,7 @@ import pytest
 from core import http
 from core.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
+from gateway.executors.base import ClientSubject
 from gateway.executors.http import retry_budget, sending
 from gateway.executors.http.sending import SendingRules
 from gateway.executors.remote import circuit_breaker
@@ -16,6 +17,7 @@ from tests.support.loops import for_each
 
 CONFIG = ConnectionConfig("shop", "http", "https://shop.test")
 REQUEST = BuiltRequest("POST", "https://shop.test/orders", {})
+CALLER = ClientSubject(1, "ana")
 READ, WRITE, KEYED = (False, True), (True, False), (True, True)  # is_write, can_repeat
 
 
@@ -56,7 +58,9 @@ def send(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(sending.http, "request", network.request)
         monkeypatch.setattr(sending.time, "sleep", network.waits.append)
         try:
-            return sending.send(REQUEST, CONFIG, SendingRules(Deadline.after(milliseconds=milliseconds), *rules))
+            return sending.send(
+                REQUEST, CONFIG, SendingRules(Deadline.after(milliseconds=milliseconds), *rules, CALLER)
+            )
         except http.OutgoingError as error:
             return error
 
@@ -164,7 +168,7 @@ def test_write_counts_as_sent_if_an_earlier_attempt_was(send: Any, first: Any, w
 
 def test_first_outcome_stays_when_the_circuit_opens(send: Any) -> None:
     for _ in range(circuit_breaker.MIN_CALLS - 1):
-        with circuit_breaker.get_breaker(CONFIG.name).guard() as attempt:
+        with circuit_breaker.get_breaker(CONFIG.name).guard(CALLER) as attempt:
             attempt.failed = True
 
     assert send(FakeNetwork(build_response(500), OK), KEYED).status == 500
