@@ -112,6 +112,17 @@ def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
     )
 
 
+def is_subject(text: str) -> bool:
+    """Return whether a text can name a subject: 1 to 200 visible ASCII characters, as in a header."""
+    return _VISIBLE.fullmatch(text) is not None
+
+
+def check_subject(key: VerifiedKey, subject: str) -> None:
+    """Raise PermissionDeniedError if a key may not act for a subject, wherever the request names it."""
+    if not key.may_act_for(subject):
+        raise PermissionDeniedError("This API key may not act for this subject.", reason="subject_not_allowed")
+
+
 def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
     """Return the caller with its surface and release: from Gateway-Toolset if it was sent, else from the flags.
 
@@ -121,7 +132,7 @@ def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Call
     if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
         routing = toolset_token.verify(str(token).strip(), key=caller.key, subject=caller.subject).served
     else:
-        routing = release_routing.route_by_flags(caller.subject, lambda: caller.evaluation_context, at)
+        routing = release_routing.route_by_flags(caller.key, caller.subject, lambda: caller.evaluation_context, at)
     return caller if routing is caller.routing else replace(caller, routing=routing)
 
 
@@ -165,8 +176,8 @@ def read_trace_id(meta: Mapping[str, Any]) -> str:
 
 def _read_subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
     subject = _read_text(meta, "HTTP_GATEWAY_SUBJECT") or key.bound_subject
-    if subject and not key.may_act_for(subject):
-        raise PermissionDeniedError("This API key may not act for this subject.", reason="subject_not_allowed")
+    if subject:
+        check_subject(key, subject)
     return subject
 
 

@@ -9,19 +9,18 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
-from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
+from gateway import request_context
 from gateway.api import etags, request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.contracts.errors import InvalidRequestError
 from gateway.models import Scope
-from gateway.routing import flags
+from gateway.routing import flags, release_routing
 
 MAX_LENGTH = 200  # characters of any text in an evaluation context
 # Context members that are not traits, and our name of each. The client is known from its key.
@@ -53,10 +52,14 @@ class OfrepView(GatewayView):
         return _render_json(error_body | {"errorCode": code, "errorDetails": str(error)}, error.status, error.headers)
 
     def parse_context(self, request: Request) -> EvaluationContext:
-        """Return the evaluation context of the body. Raises InvalidRequestError, InvalidEvaluationContext."""
-        return parse_evaluation_context(
-            request_body.read_json_object(request._request), client=self.require_caller().key.client
-        )
+        """Return the evaluation context of the body, for a subject that the key may act for.
+
+        Raises InvalidRequestError, InvalidEvaluationContext, PermissionDeniedError.
+        """
+        key = self.require_caller().key
+        context = parse_evaluation_context(request_body.read_json_object(request._request), client=key.client)
+        request_context.check_subject(key, context.subject)
+        return context
 
 
 class EvaluateFlagView(OfrepView):
@@ -74,7 +77,7 @@ class EvaluateFlagView(OfrepView):
             }
             return _render_json(error_body, 404)
         outcome = flags.evaluate_flag(FlagKey(key), facts)
-        exposures.record_exposures([outcome], subject=facts.subject, at=timezone.now())
+        release_routing.record_exposures([outcome], self.require_caller().key, facts.subject)
         return _render_json(format_evaluation(outcome), 200)
 
 
@@ -104,6 +107,11 @@ def parse_evaluation_context(body: dict[str, Any], *, client: str) -> Evaluation
     if not all(isinstance(value, str) and len(value) <= MAX_LENGTH for value in texts.values()):
         raise InvalidEvaluationContext(
             "INVALID_CONTEXT", f"{', '.join(CONTEXT_FIELDS)} must be strings of at most {MAX_LENGTH} characters."
+        )
+    if not request_context.is_subject(texts["targetingKey"]):
+        raise InvalidEvaluationContext(
+            "INVALID_CONTEXT",
+            "targetingKey is a subject, as in Gateway-Subject: 1 to 200 visible ASCII characters.",
         )
     traits = {name: value for name, value in context.items() if name not in CONTEXT_FIELDS and _is_trait(value)}
     return EvaluationContext(

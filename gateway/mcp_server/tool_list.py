@@ -57,7 +57,7 @@ def list_tools(call: McpCall) -> ListToolsResult:
     catalog = call.load_catalog()
     if call.in_cohorts:
         _, outcomes = release_routing.evaluate_flags(call.caller.evaluation_context)
-        release_routing.record_exposures(outcomes, call.caller.subject)
+        release_routing.record_exposures(outcomes, call.caller.key, call.caller.subject)
     lists = catalog.get_or_derive(_ToolLists, _ToolLists)
     key = (_get_surface(call), ToolsetRequest.of_caller(call.caller))
     tools = lists.get(key)  # one lookup: another thread may clear the cache at any time

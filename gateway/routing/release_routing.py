@@ -11,6 +11,7 @@ from analytics.rollout import evaluation, exposures, last_seen, rollout_cache
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import LIVE, FlagKey, Surface
+from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import InternalError
 from gateway.routing import flags
 from registry.catalog import cache
@@ -45,7 +46,9 @@ def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list
     return Routing(surface.variant, version, evaluation.join_cohort_names(outcomes)), outcomes
 
 
-def route_by_flags(subject: str, get_evaluation_context: Callable[[], EvaluationContext], at: datetime) -> Routing:
+def route_by_flags(
+    key: VerifiedKey, subject: str, get_evaluation_context: Callable[[], EvaluationContext], at: datetime
+) -> Routing:
     """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
 
     The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
@@ -57,13 +60,13 @@ def route_by_flags(subject: str, get_evaluation_context: Callable[[], Evaluation
         return DEFAULT_ROUTING
     routing, (_, release) = evaluate_flags(get_evaluation_context())
     if release.cohort:
-        record_exposures([release], subject)
+        record_exposures([release], key, subject)
     return routing
 
 
-def record_exposures(outcomes: Iterable[EvaluationDetails], subject: str) -> None:
-    """Record an exposure of the subject for each outcome."""
-    exposures.record_exposures(outcomes, subject=subject, at=timezone.now())
+def record_exposures(outcomes: Iterable[EvaluationDetails], key: VerifiedKey, subject: str) -> None:
+    """Record an exposure of the subject for each outcome, within the quota of the key that names the subject."""
+    exposures.record_exposures(outcomes, subject=subject, source=key.prefix, at=timezone.now())
 
 
 def get_catalog(routing: Routing) -> Catalog:

@@ -72,7 +72,7 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
         toolset = rendering.get_cached_toolset(served.surface, body["format"], catalog, request)
         selected = legacy_selection.describe_static(toolset)
     if body.get("surface") is None:  # a preview is no exposure
-        release_routing.record_exposures(outcomes, caller.subject)
+        release_routing.record_exposures(outcomes, caller.key, caller.subject)
     return answer_toolset(served, selected, caller=caller, format=body["format"], at=trace.at)
 
 

@@ -111,7 +111,7 @@ def row_of_every_model(api: Api) -> None:
     runner.run_due_jobs(at=timezone.now())
     Cohort.objects.create(name="dev-team", flag_id=FlagKey.SURFACE, variant="gateway", percentage=5)
     details = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
-    exposures.record_exposures([details], subject="ana", at=timezone.now())
+    exposures.record_exposures([details], subject="ana", source="", at=timezone.now())
     rollup_job.run_rollup(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
     exposures.flush()

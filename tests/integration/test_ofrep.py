@@ -1,5 +1,8 @@
 """Flags through the OpenFeature Remote Evaluation Protocol (OFREP)."""
 
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,6 +11,7 @@ from django.utils import timezone
 
 from analytics.models import Assignment, Cohort, CohortRule
 from analytics.rollout import exposures, rollout_cache
+from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
 from gateway.clients import api_keys
 from gateway.models import Client, Scope
@@ -170,6 +174,65 @@ def test_malformed_body_gets_the_error_code_of_the_protocol(
 
         assert (response.status_code, response.json()["errorCode"]) == (400, code)
         assert response.json()["errorDetails"]
+
+
+@pytest.mark.parametrize("fields", [{"subject": "ana"}, {"subject_pattern": "ana*"}])
+def test_key_evaluates_flags_only_for_subjects_that_it_may_act_for(
+    client: HttpClient, make_key: Callable[..., str], fields: dict[str, str]
+) -> None:
+    make_cohort()
+    headers = {"HTTP_AUTHORIZATION": f"Bearer {make_key(**fields)}"}
+
+    assert evaluate_flag(client, headers)[0] == 200
+    for subject in ("ben", "Ana", "*", "an"):
+        for url in (FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"):
+            body = {"context": {"targetingKey": subject}}
+            response = client.post(url, body, content_type="application/json", **headers)
+            assert (response.status_code, response.json()["errorCode"]) == (403, "GENERAL")
+            assert response.json()["errorDetails"] == "This API key may not act for this subject."
+
+    exposures.flush()
+    assert set(Assignment.objects.values_list("subject", flat=True)) == {"ana"}
+
+
+@pytest.mark.parametrize("subject", ["an a", "an\u00e1", "ana\n", "ana\u202e", "a" * 201, "\ud800"])
+def test_subject_that_no_header_can_name_is_refused(client: HttpClient, headers: dict[str, str], subject: str) -> None:
+    body = json.dumps({"context": {"targetingKey": subject}})
+
+    response = client.post(f"{FLAGS_URL}/{SURFACE}", body, content_type="application/json", **headers)
+
+    assert response.status_code == 400
+    assert response.json()["errorCode"] in ("INVALID_CONTEXT", "PARSE_ERROR")
+
+
+def test_key_adds_so_many_exposures_an_hour_and_flags_are_evaluated_all_the_same(
+    client: HttpClient, make_key: Callable[..., str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(exposures, "MAX_AN_HOUR", 3)
+    make_cohort()
+    noisy, other = ({"HTTP_AUTHORIZATION": f"Bearer {make_key()}"} for _ in range(2))
+
+    for number in range(10):
+        assert evaluate_flag(client, noisy, targetingKey=f"invented-{number}")[1]["value"] == "gateway"
+    assert evaluate_flag(client, other, targetingKey="ben")[0] == 200
+
+    exposures.flush()
+    assert Assignment.objects.count() <= 2 * 3 + 1  # twice, if an hour begins meanwhile
+    assert Assignment.objects.filter(subject="ben").exists()
+    assert "exposures.quota_reached" in caplog.text
+
+
+def test_exposure_over_the_quota_is_recorded_in_the_next_hour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exposures, "MAX_AN_HOUR", 1)
+    outcome = EvaluationDetails(FlagKey.SURFACE, "gateway", "dev-team", Reason.SPLIT)
+    hour = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+
+    for subject, at in (("ana", hour), ("ben", hour), ("ben", hour + timedelta(hours=1))):
+        exposures.record_exposures([outcome], subject=subject, source="key", at=at)
+    exposures.flush()
+
+    times = dict(Assignment.objects.values_list("subject", "time"))
+    assert times == {"ana": hour, "ben": hour + timedelta(hours=1)}
 
 
 def test_unknown_flag_is_not_found(client: HttpClient, headers: dict[str, str]) -> None:

@@ -190,6 +190,38 @@ def test_protected_route_accepts_a_key(api: Api, live_catalog: Any, route: str) 
     assert response.status_code == 200, response.content
 
 
+# Bodies of protocols whose requests name nothing but the method.
+PROTOCOL_BODIES = {"mcp": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'}
+
+
+@pytest.mark.parametrize("route", [*GUARDED, *PROTOCOLS])
+@pytest.mark.parametrize(
+    ("subject", "reason", "statuses"),
+    [
+        ("demo-colleague", "may not act for this subject", {403, 400}),  # 400: MCP, whose clients would sign in again
+        ("demo-user ", "", {200, 400, 404}),  # white space around a header is not part of it
+        ("demo user", "Gateway-Subject is malformed", {400}),
+        ("demo-us\u00e9r", "Gateway-Subject is malformed", {400}),
+        ("demo-user\x7f", "Gateway-Subject is malformed", {400}),
+        ("demo-*", "may not act for this subject", {403, 400}),
+        ("d" * 201, "Gateway-Subject is malformed", {400}),
+        ("", "Gateway-Subject is malformed", {400}),
+    ],
+)
+def test_key_that_is_bound_to_a_subject_speaks_for_no_other(
+    make_key: Callable[..., str], live_catalog: Any, route: str, subject: str, reason: str, statuses: set[int]
+) -> None:
+    headers = {"Authorization": f"Bearer {make_key(subject=DEMO_SUBJECT)}", "Gateway-Subject": subject}
+    headers |= {"Accept": "application/json, text/event-stream"}
+    for method in list_methods(route) - {"HEAD"}:
+        body = PROTOCOL_BODIES.get(route, b"{}")
+
+        response = send_request(HttpClient(), route, method, body, headers=headers)
+
+        assert response.status_code in statuses, response.content
+        assert reason in response.content.decode()
+
+
 @pytest.mark.parametrize("route", GUARDED)
 def test_protected_route_refuses_every_method_without_a_key(live_catalog: Any, route: str) -> None:
     for method in METHODS:
