@@ -132,9 +132,11 @@ ADMIN_PAGES = (
 
 
 def get_subject(user: User) -> str:
-    """Return the subject of a user: that of the chat profile, or the user name without one."""
-    subject = ChatProfile.objects.filter(user=user).values_list("subject", flat=True).first()
-    return subject or user.get_username()
+    """Return the subject of a user: that of the chat profile, empty without one.
+
+    It is never the user name: another user may have it as subject.
+    """
+    return ChatProfile.objects.filter(user=user).values_list("subject", flat=True).first() or ""
 
 
 def connect() -> None:

@@ -7,9 +7,11 @@ from datetime import datetime
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import F
 from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
 
 from gateway.clients import api_keys
+from gateway.clients.api_keys import SubjectNotAllowed
 from gateway.models import ApiKey, Client, SignedInApplication
 
 log = logging.getLogger(__name__)
@@ -17,15 +19,15 @@ log = logging.getLogger(__name__)
 KEY_NAME_LENGTH = 100
 
 
-def _get_username(user: User) -> str:
-    return user.get_username()
+def _find_no_subject(_: User) -> str:
+    return ""
 
 
-_get_subject: Callable[[User], str] = _get_username
+_get_subject: Callable[[User], str] = _find_no_subject
 
 
 def set_subject_finder(finder: Callable[[User], str]) -> None:
-    """Set the function that returns the subject of a user."""
+    """Set the function that returns the subject of a user, empty if the user has none."""
     global _get_subject
     _get_subject = finder
 
@@ -35,11 +37,12 @@ def let_in(application: Application, user: User, *, at: datetime) -> SignedInApp
     """Give an application access for a user, with a key that is bound to the user's subject.
 
     The key is that of the last time if it is still valid for the same subject. Otherwise the tokens of the last time
-    end and a new key is made. Raises SubjectNotAllowed if no key can be bound to the subject.
+    end and a new key is made. Raises SubjectNotAllowed if the user has no subject, or no key can be bound to it.
     """
     User.objects.select_for_update().get(pk=user.pk)  # a second click waits, and finds the row of the first one
     client, _ = Client.objects.get_or_create(name=settings.GATEWAY_OAUTH_CLIENT, defaults={"confirms": True})
-    subject = _get_subject(user)
+    if not (subject := _get_subject(user)):
+        raise SubjectNotAllowed("You have no chat profile, which says whom you are known as.")
     link = SignedInApplication.objects.select_related("key").filter(application=application, user=user).first()
     if link is not None:
         if _is_usable(link.key, client, subject, at):
@@ -52,9 +55,30 @@ def let_in(application: Application, user: User, *, at: datetime) -> SignedInApp
 
 
 def may_continue(application: Application, user: User, *, at: datetime) -> bool:
-    """Return whether an application still has access for a user: both exist, and the key is valid."""
+    """Return whether an application still has access for a user: both exist, and the key is valid for the subject."""
     link = SignedInApplication.objects.select_related("key__client").filter(application=application, user=user).first()
-    return link is not None and user.is_active and link.key.client.is_active and _is_valid(link.key, at)
+    if link is None or not user.is_active or not link.key.client.is_active:
+        return False
+    return _is_valid(link.key, at) and bool(link.key.subject == _get_subject(user))
+
+
+def mark_code_used(code: str, application: Application, *, at: datetime) -> bool:
+    """Mark a code as used, and return whether it was not: its time ends when it began."""
+    unused = Grant.objects.filter(code=code, application=application, expires__gt=F("created"))
+    return unused.update(expires=F("created"), updated=at) == 1
+
+
+def end_reused_code(code: str, application: Application) -> None:
+    """End the tokens that a code gave which was used before (RFC 6749, section 4.1.2). Does nothing for other codes."""
+    used = Grant.objects.filter(code=code, application=application, expires__lte=F("created")).first()
+    if used is None:
+        return
+    first_tokens = RefreshToken.objects.filter(
+        application=application, user=used.user, created__range=(used.created, used.updated)
+    )
+    for family in set(first_tokens.values_list("token_family", flat=True)):
+        RefreshToken.revoke_family(family)
+    log.warning("oauth.code_reused application=%s user=%s", application.pk, used.user_id)
 
 
 @transaction.atomic

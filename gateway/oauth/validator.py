@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.utils import timezone
-from oauth2_provider.models import Grant
+from oauth2_provider.models import Grant, RefreshToken
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2.rfc6749 import errors
 
@@ -34,9 +34,25 @@ class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oa
         return True
 
     def validate_code(self, client_id: str, code: str, client: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
-        """Refuse the code of a user or application whose access has ended."""
+        """Refuse the code of a user or application whose access has ended, and end what a used code gave."""
         is_valid: bool = super().validate_code(client_id, code, client, request, *args, **kwargs)
+        if not is_valid:
+            sign_ins.end_reused_code(code, client)
         return is_valid and sign_ins.may_continue(client, request.user, at=timezone.now())
+
+    def invalidate_authorization_code(self, client_id: str, code: str, request: Any, *args: Any, **kwargs: Any) -> None:
+        """Keep the code until it is cleaned up, as used: a second use tells that somebody else has it."""
+        if not sign_ins.mark_code_used(code, request.client, at=timezone.now()):
+            raise errors.InvalidGrantError(request=request)
+
+    def _save_bearer_token(self, token: dict[str, Any], request: Any, *args: Any, **kwargs: Any) -> None:
+        """Refuse a refresh if another one with the same token came first: both have passed the validation."""
+        used = getattr(request, "refresh_token_instance", None)
+        if used is not None:
+            current = RefreshToken.objects.select_for_update().filter(pk=used.pk).first()
+            if current is None or current.revoked is not None:
+                raise errors.InvalidGrantError(request=request)
+        super()._save_bearer_token(token, request, *args, **kwargs)
 
     def validate_refresh_token(self, refresh_token: str, client: Any, request: Any, *args: Any, **kwargs: Any) -> bool:
         """Refuse the refresh token of a user or application whose access has ended."""

@@ -23,6 +23,7 @@ from gateway.clients import api_keys, key_verification
 from gateway.jobs import retention
 from gateway.models import ApiKey, Client, SignedInApplication
 from gateway.oauth import client_documents, sign_ins
+from gateway.oauth.validator import PublicClientValidator
 from registry.catalog.model import Catalog
 from tests.support.admin_models import run_action
 from tests.support.api import Api
@@ -275,7 +276,8 @@ def test_user_who_cancels_lets_nobody_in(client_of_ana: OAuthClient) -> None:
 
 
 def test_user_whose_subject_no_key_can_have_reads_why(oauth: None, application: Application) -> None:
-    user = User.objects.create_user("Ana Müller")
+    user = User.objects.create_user("ana")
+    ChatProfile.objects.create(user=user, subject="Ana Müller")
     client = OAuthClient(application.client_id, RESOURCE, user)
 
     response = client.browser.post(client.build_url(), {"decision": "allow"})
@@ -310,10 +312,14 @@ def test_token_acts_for_the_user_with_a_key_that_nobody_knows(client_of_ana: OAu
     assert link.key.last_used_at is not None
 
 
-def test_user_without_a_chat_profile_is_the_subject_of_their_name(oauth: None, application: Application) -> None:
-    OAuthClient(application.client_id, RESOURCE, User.objects.create_user("ben")).sign_in()
+def test_user_without_a_chat_profile_acts_for_nobody(oauth: None, application: Application) -> None:
+    client = OAuthClient(application.client_id, RESOURCE, User.objects.create_user(DEMO_SUBJECT))
 
-    assert ApiKey.objects.get().subject == "ben"
+    response = client.browser.post(client.build_url(), {"decision": "allow"})
+
+    assert response.status_code == 403
+    assert "You have no chat profile" in response.content.decode()
+    assert not ApiKey.objects.exists()
 
 
 def test_limits_of_the_key_hold_for_its_tokens(client_of_ana: OAuthClient) -> None:
@@ -401,6 +407,22 @@ def test_code_works_once_and_for_a_minute(client_of_ana: OAuthClient) -> None:
         assert client_of_ana.exchange(late).json()["error"] == "invalid_grant"
 
 
+def test_code_that_is_used_twice_ends_the_tokens_that_it_gave(client_of_ana: OAuthClient) -> None:
+    before = client_of_ana.sign_in()
+    with time_machine.travel(timezone.now() + timedelta(minutes=10)):
+        code = client_of_ana.decide()["code"]
+        tokens = client_of_ana.exchange(code).json()
+        renewed = client_of_ana.refresh(tokens["refresh_token"]).json()
+        assert is_let_in(renewed["access_token"])
+
+        assert client_of_ana.exchange(code).json()["error"] == "invalid_grant"
+
+        assert not is_let_in(tokens["access_token"])
+        assert not is_let_in(renewed["access_token"])
+        assert client_of_ana.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
+        assert is_let_in(before["access_token"])
+
+
 @pytest.mark.parametrize(
     "grant_type", ["password", "client_credentials", "urn:ietf:params:oauth:grant-type:device_code", "implicit", ""]
 )
@@ -438,6 +460,29 @@ def test_refresh_token_that_is_used_twice_ends_the_access(client_of_ana: OAuthCl
 
     assert not is_let_in(renewed["access_token"])
     assert client_of_ana.refresh(renewed["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_second_of_two_refreshes_at_once_is_refused(
+    client_of_ana: OAuthClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = client_of_ana.sign_in()
+    first: list[HttpResponse] = []
+    validate = PublicClientValidator.validate_refresh_token
+
+    def validate_and_be_overtaken(self: PublicClientValidator, *args: Any, **kwargs: Any) -> bool:
+        is_valid = validate(self, *args, **kwargs)
+        if not first:
+            monkeypatch.setattr(PublicClientValidator, "validate_refresh_token", validate)
+            first.append(client_of_ana.refresh(tokens["refresh_token"]))
+        return is_valid
+
+    monkeypatch.setattr(PublicClientValidator, "validate_refresh_token", validate_and_be_overtaken)
+
+    second = client_of_ana.refresh(tokens["refresh_token"])
+
+    assert first[0].status_code == 200
+    assert (second.status_code, second.json()["error"]) == (400, "invalid_grant")
+    assert is_let_in(first[0].json()["access_token"])
 
 
 def test_refresh_for_another_resource_is_refused(client_of_ana: OAuthClient) -> None:
