@@ -94,7 +94,7 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
                 yield list_filter.parameter_name or ""
                 continue
             path, filter_class = list_filter if isinstance(list_filter, tuple) else (list_filter, None)
-            if filter_class is EmptyFieldListFilter:
+            if isinstance(filter_class, type) and issubclass(filter_class, EmptyFieldListFilter):
                 yield f"{path}__isempty"
                 continue
             yield path

@@ -59,7 +59,7 @@ def may_continue(application: Application, user: User, *, at: datetime) -> bool:
     link = SignedInApplication.objects.select_related("key__client").filter(application=application, user=user).first()
     if link is None or not user.is_active or not link.key.client.is_active:
         return False
-    return _is_valid(link.key, at) and bool(link.key.subject == _get_subject(user))
+    return bool(_is_valid(link.key, at) and link.key.subject == _get_subject(user))
 
 
 def mark_code_used(code: str, application: Application, *, at: datetime) -> bool:

@@ -115,6 +115,19 @@ def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_us
                 assert not page.lookup_allowed(f"{field.name}__{lookup}", "a", request), (model, field)
 
 
+def test_every_filter_for_empty_columns_answers(db: None, admin_client: HttpClient) -> None:
+    asked = 0
+    for model in MODELS:
+        for each in admin.site.get_model_admin(model).list_filter:
+            if isinstance(each, tuple) and issubclass(each[1], admin.EmptyFieldListFilter):
+                for value, status in (("0", 200), ("1", 200), ("x", 400)):
+                    response = admin_client.get(get_admin_url(model, "changelist"), {f"{each[0]}__isempty": value})
+                    assert response.status_code in (status, 302), (model, each, value)
+                    asked += 1
+
+    assert asked > 3
+
+
 @pytest.mark.parametrize(
     ("model", "lookup"),
     [
