@@ -65,7 +65,8 @@ def may_continue(application: Application, user: User, *, at: datetime) -> bool:
 def mark_code_used(code: str, application: Application, *, at: datetime) -> bool:
     """Mark a code as used, and return whether it was not: its time ends when it began."""
     unused = Grant.objects.filter(code=code, application=application, expires__gt=F("created"))
-    return unused.update(expires=F("created"), updated=at) == 1
+    updated: int = unused.update(expires=F("created"), updated=at)
+    return updated == 1
 
 
 def end_reused_code(code: str, application: Application) -> None:
