@@ -8,21 +8,25 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 32
 MAX_VALUES = 10_000
-MAX_INTEGER = 2**53 - 1  # beyond it doubles lose digits (RFC 7493 section 2.2), and RFC 8785 has no canonical form
+MAX_INTEGER = 2**53 - 1  # beyond it doubles lose digits (RFC 7493 section 2.2)
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many values a text may have, and the largest integer."""
+    """How many values a text may have, and the largest integer; None for any that Python reads."""
 
     values: int = MAX_VALUES
-    integer: int = MAX_INTEGER
+    integer: int | None = MAX_INTEGER
 
 
 REQUEST_LIMITS = Limits()
 # Services answer long lists, and ids of 64 bits. Nothing hashes or compares them.
 ANSWER_LIMITS = Limits(values=200_000, integer=2**63 - 1)
 
+# What admins and documents write about an op: a release holds integers of any length (see core.canonical_json).
+CONTENT_LIMITS = Limits(integer=None)
+
+MAX_DIGITS = 4_300  # more take Python too long (sys.get_int_max_str_digits)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -97,7 +101,11 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _parse_integer(digits: str, *, limit: int) -> int:
+def _parse_integer(digits: str, *, limit: int | None) -> int:
+    if limit is None:
+        if len(digits) <= MAX_DIGITS:
+            return int(digits)
+        raise NotStrictJSON("number_out_of_range", f"An integer has more than {MAX_DIGITS:,} digits. Write it as text.")
     if len(digits) <= 20 and -limit <= (number := int(digits)) <= limit:
         return number
     raise NotStrictJSON("number_out_of_range", f"An integer is outside the range ±{limit}. Send it as a string.")

@@ -20,13 +20,17 @@ class PrettyJSONEncoder(json.JSONEncoder):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{**kwargs, "indent": 2, "ensure_ascii": False})
 
+    def encode(self, o: Any) -> str:
+        """Return the JSON text. Half of a surrogate pair, which no page could show, stays an escape."""
+        return super().encode(o).encode("utf-8", "backslashreplace").decode()
+
 
 class StrictJSONDecoder(json.JSONDecoder):
-    """JSON decoder as strict as the API's: it refuses what PostgreSQL or a release could not store."""
+    """JSON decoder as strict as the API's, but for large integers: it refuses what a release could not store."""
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
-            return strict_json.loads(s.encode("utf-8", "surrogatepass"))
+            return strict_json.loads(s.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
         except strict_json.NotStrictJSON as error:
             raise json.JSONDecodeError(str(error), s[:50], 0) from None
 
@@ -44,7 +48,7 @@ class StrictJSONField(forms.JSONField):
         """
         if isinstance(value, str) and value.strip():
             try:
-                strict_json.loads(value.encode("utf-8", "surrogatepass"))
+                strict_json.loads(value.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
             except strict_json.NotStrictJSON as error:
                 raise _to_validation_error(value, error) from None
         elif not self.required and callable(self.initial):

@@ -6,14 +6,13 @@ The answer comes from a try of the op. It goes to the browser, signed, and back:
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
 from django import forms
 from django.conf import settings
 from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from core import tokens
+from core import json_text, tokens
 from core.admin import base
 from gateway.execution import result_shape
 from registry.drafts import history
@@ -65,7 +64,7 @@ class FieldsPreview:
 
 def start_preview(op: Op, result: dict[str, Any]) -> FieldsPreview | None:
     """Return the preview with the fields that the op has now; None if the answer is too large to go along."""
-    if len(orjson.dumps(result)) > MAX_RECORDED:
+    if len(json_text.dump(result)) > MAX_RECORDED:
         return None
     initial = {
         "fields_text": "\n".join(op.result_fields),
@@ -92,9 +91,9 @@ def save_fields(op: Op, fields: list[str], *, by: str) -> None:
 
 def _build_preview(form: AnswerFieldsForm, result: dict[str, Any], fields: list[str]) -> FieldsPreview:
     shown, warnings = result_shape.project(result, fields)
-    text = orjson.dumps(shown, option=orjson.OPT_INDENT_2).decode()
+    text = json_text.dump(shown, indent=True).decode()
     return FieldsPreview(form, text, _count(result), _count(shown), warnings)
 
 
 def _count(value: Any) -> int:
-    return tokens.count(orjson.dumps(value).decode())
+    return tokens.count(json_text.dump(value).decode())

@@ -5,7 +5,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-import orjson
 from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
@@ -17,7 +16,7 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWid
 
 from analytics import audit
 from analytics.models import AuditEntry
-from core import logs
+from core import json_text, logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from gateway import request_context
@@ -212,7 +211,7 @@ def _describe_answer(answer: EnvelopeResponse, version: str, trace: Trace) -> di
             ("Gateway-Trace", trace.id),
             ("Server-Timing", trace.format_server_timing()),
         ],
-        "envelope": orjson.dumps(answer.envelope, option=orjson.OPT_INDENT_2).decode(),
-        "size": len(orjson.dumps(answer.envelope)),
+        "envelope": json_text.dump(answer.envelope, indent=True).decode(),
+        "size": len(json_text.dump(answer.envelope)),
         "events": f"{reverse('admin:analytics_operationevent_changelist')}?q={trace.id}",
     }

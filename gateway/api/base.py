@@ -2,14 +2,13 @@
 
 from typing import Any
 
-import orjson
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from analytics.models import OperationEvent
-from core import logs, metrics
+from core import json_text, logs, metrics
 from core.metrics import CallLabels
 from core.rate_limit import RateLimitDecision
 from gateway import request_context
@@ -124,7 +123,7 @@ class PublicView(GatewayView):
 
 def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
     """Return an envelope as a response."""
-    response = HttpResponse(orjson.dumps(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
+    response = HttpResponse(json_text.dump(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
     if envelope.get("error", {}).get("details", {}).get("reason") in EXPECTED_REASONS:
         response._has_been_logged = True  # type: ignore[attr-defined]  # Django logs every other 5xx as ERROR
     return response

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from core import json_text
 from gateway.api import pagination, query_string
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.openapi.releases import release_get, releases_list
@@ -80,7 +80,7 @@ class ReleasesView(GatewayView):
     @releases_list
     def get(self, request: Request) -> HttpResponse:
         page = pagination.parse_list_query(query_string.parse(request._request.META["QUERY_STRING"])).page
-        return HttpResponse(orjson.dumps(list_releases(page)), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(json_text.dump(list_releases(page)), content_type=JSON_CONTENT_TYPE)
 
 
 class ReleaseView(GatewayView):
@@ -90,4 +90,4 @@ class ReleaseView(GatewayView):
 
     @release_get
     def get(self, request: Request, version: str) -> HttpResponse:
-        return HttpResponse(orjson.dumps(get_release(version, self.require_caller())), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(json_text.dump(get_release(version, self.require_caller())), content_type=JSON_CONTENT_TYPE)

@@ -1,10 +1,10 @@
 """The toolset endpoints: what to show the model in this turn, and a wider toolset if that lacked a tool."""
 
-import orjson
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from analytics.models import OperationEvent
+from core import json_text
 from gateway.api import request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.openapi.toolset import escalation_by_post, toolset_by_post
@@ -23,7 +23,7 @@ class ToolsetView(GatewayView):
         payload = service.build_toolset(
             request_body.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
         )
-        return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 
 
 class EscalationView(GatewayView):
@@ -42,4 +42,4 @@ class EscalationView(GatewayView):
             request._request.META,
             self.trace,
         )
-        return HttpResponse(orjson.dumps(payload), content_type=JSON_CONTENT_TYPE)
+        return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-import orjson
 from django.db import transaction
 
+from core import json_text
 from gateway.batches import responses, store
 from gateway.models import Batch, BatchEntry
 from gateway.request_context import Caller
@@ -46,6 +46,6 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
 
 
 def _get_reason(row: BatchEntry) -> str:
-    error = orjson.loads(row.answer)["error"]
+    error = json_text.load(row.answer)["error"]
     reason: str = error["details"]["reason"]
     return reason

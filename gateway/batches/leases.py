@@ -13,11 +13,11 @@ from copy import copy
 from datetime import timedelta
 from typing import Any
 
-import orjson
 from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from core import json_text
 from gateway.execution.exec_call import Superseded
 from gateway.models import Batch, BatchEntry
 
@@ -79,15 +79,15 @@ def claim_entry(batch: Batch, indexes: Collection[int] | None = None) -> BatchEn
         return None
     pk, index, type, name, body, needs, attempts, caller, api_key = row
     batch = copy(batch)
-    batch.caller, batch.api_key_id = orjson.loads(caller), api_key
+    batch.caller, batch.api_key_id = json_text.load(caller), api_key
     return BatchEntry(
         pk=pk,
         batch=batch,
         index=index,
         type=type,
         name=name,
-        body=orjson.loads(body),
-        needs=orjson.loads(needs),
+        body=json_text.load(body),
+        needs=json_text.load(needs),
         state=State.RUNNING,
         runner=runner,
         attempts=attempts,
@@ -141,7 +141,7 @@ def _mark_done(outcome: str, envelope: Mapping[str, Any], condition: str, parame
     """Mark the entries that match an SQL condition as done. Return how many they were."""
     statement = _DONE_SQL[connection.vendor] + condition + _build_unflushed_condition()
     with connection.cursor() as cursor:
-        cursor.execute(statement, [outcome, orjson.dumps(envelope).decode(), *parameters])
+        cursor.execute(statement, [outcome, json_text.dump(envelope).decode(), *parameters])
         return int(cursor.rowcount)
 
 

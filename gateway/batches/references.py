@@ -8,9 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from core import json_pointer
+from core import json_pointer, json_text
 from gateway.contracts.errors import FieldError
 
 REFERENCE_KEY = "$result"
@@ -99,7 +97,7 @@ class _ReferenceResolver:
             self.errors.append(FieldError(path, "result_missing", message))
             return None
         # Count a result each time it is referred to: every copy is serialised, validated and stored.
-        self._bytes_left -= len(orjson.dumps(value))
+        self._bytes_left -= len(json_text.dump(value))
         if self._bytes_left < 0:
             message = f"The referenced values are too large together; refer to parts of the result of entry {index}."
             self.errors.append(FieldError(path, "result_too_large", message))

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import orjson
-
+from core import json_text
 from gateway.access import policies
 from gateway.access.policies import AccessDecision
 from gateway.batches import runner
@@ -72,7 +71,7 @@ def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
 
 
 def _serialize_entry(row: BatchEntry, fallback: dict[str, Any]) -> dict[str, Any]:
-    return {"index": row.index, "type": row.type, **(orjson.loads(row.answer) if row.answer else fallback)}
+    return {"index": row.index, "type": row.type, **(json_text.load(row.answer) if row.answer else fallback)}
 
 
 def _get_name_field(row: BatchEntry) -> str:

@@ -6,12 +6,11 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.conf import settings
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from core import logs, metrics, safe_traceback, strict_json
+from core import json_text, logs, metrics, safe_traceback, strict_json
 from core.deadlines import Deadline
 from core.metrics import CallLabels
 from gateway.access import policies
@@ -203,7 +202,7 @@ def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Ca
         )
         leases.finish_entry(entry, {"path": path, "ok": False, "error": error_payload})
         return call_events.build_metric_labels(event_type, error=error_payload)
-    leases.finish_entry(entry, {"path": answer.path, "ok": True, "result": orjson.loads(answer.body)})
+    leases.finish_entry(entry, {"path": answer.path, "ok": True, "result": json_text.load(answer.body)})
     return call_events.build_metric_labels(event_type, op_kind=answer.op_kind)
 
 

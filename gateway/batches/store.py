@@ -10,13 +10,12 @@ from threading import Lock
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
-import orjson
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from core import canonical_json
+from core import canonical_json, json_text
 from core.polled_query import PolledQuery
 from gateway.batches import leases
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
@@ -213,7 +212,7 @@ def find_stalled() -> list[Batch]:
 def load_envelopes(batch: Batch, indexes: list[int]) -> dict[int, Any]:
     """Return {index: envelope} of these entries that are done."""
     rows = BatchEntry.objects.filter(batch=batch, index__in=indexes, state=State.DONE)
-    return {index: orjson.loads(answer) for index, answer in rows.values_list("index", "answer")}
+    return {index: json_text.load(answer) for index, answer in rows.values_list("index", "answer")}
 
 
 def _query_pending_batches() -> Any:

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import orjson
-
+from core import json_text
 from gateway.contracts import help_errors
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
@@ -21,7 +20,7 @@ def answer_help(work: UpstreamCall, _: Any) -> UpstreamResponse:
         answer = help_pages.answer_query(work.catalog, HelpQuery(**work.args), work.visibility)
     except (UnknownPath, BadHelpQuery) as error:
         raise help_errors.to_api_error(_leave_out_name(error), reason="unknown_path") from None
-    return UpstreamResponse(orjson.loads(answer.body))
+    return UpstreamResponse(json_text.load(answer.body))
 
 
 def _leave_out_name(error: UnknownPath | BadHelpQuery) -> UnknownPath | BadHelpQuery:

@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import orjson
-
-from core import strict_json, suggestions
+from core import json_text, strict_json, suggestions
 from gateway.arguments import normalise, repair, repair_work, row_ids
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import (
@@ -211,4 +209,4 @@ def _render_example_call(call: ExecCall) -> str:
     op = next((op for op in visible if op.examples and not op.is_write), None)
     if op is None:
         return '{"op": "<op>", "args": {}}'
-    return orjson.dumps({"op": op.op, "args": op.examples[0]["args"]}).decode()
+    return json_text.dump({"op": op.op, "args": op.examples[0]["args"]}).decode()

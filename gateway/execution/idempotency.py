@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.db import connection
 
-from core import canonical_json
+from core import canonical_json, json_text
 from core.statements import Statement, execute_together
 from gateway.contracts.errors import ConflictError
 from gateway.models import IdempotencyRecord
@@ -78,7 +77,7 @@ def find_stored_response(call: KeyedCall, *, at: datetime) -> StoredResponse | N
         raise build_outcome_unknown_error(call.op)
     if state == IdempotencyRecord.State.CLAIMED:
         raise build_in_progress_error(call.op)
-    return StoredResponse(status, orjson.loads(answer))
+    return StoredResponse(status, json_text.load(answer))
 
 
 def claim_key(
@@ -124,7 +123,7 @@ def store_response(claim_id: int, *, status: int, envelope: dict[str, Any]) -> N
 def build_store_statement(claim_id: int, *, status: int, envelope: dict[str, Any]) -> Statement:
     """Return the statement of `store_response`, to be sent with others."""
     sql = f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s"  # noqa: S608
-    return sql, [status, orjson.dumps(envelope).decode(), claim_id]
+    return sql, [status, json_text.dump(envelope).decode(), claim_id]
 
 
 def release_claim(claim_id: int) -> None:

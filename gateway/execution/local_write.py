@@ -4,11 +4,10 @@ import logging
 import time
 from typing import Any
 
-import orjson
 from django.db import OperationalError, connection, transaction
 
 from analytics.events import event_log
-from core import deadlines
+from core import deadlines, json_text
 from core.statements import execute_together
 from gateway.access import confirmation
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -45,7 +44,7 @@ def _write_once(call: ExecCall, work: UpstreamCall, executor: Executor, prepared
         if keyed is None:
             execute_together(*limits)
             answer = _apply_in_savepoint(call, work, executor, prepared)
-            orjson.dumps(answer.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
+            json_text.dump(answer.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
             outcome = []
         else:
             claim = idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at, after=limits)

@@ -7,11 +7,10 @@ died, the outcome is `unknown`: the gateway never sends the write again, and a c
 import logging
 from datetime import timedelta
 
-import orjson
 from django.db import transaction
 
 from analytics.events import event_log
-from core import safe_traceback
+from core import json_text, safe_traceback
 from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
@@ -96,7 +95,7 @@ def _store_outcome(
     roll back a known outcome.
     """
     try:
-        orjson.dumps(answer.envelope)
+        json_text.dump(answer.envelope)
         with transaction.atomic():
             if claim is not None and in_doubt:
                 idempotency.mark_outcome_unknown(claim)

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-import orjson
 from django.conf import settings
 
-from core import canonical_json, cursors, tokens
+from core import canonical_json, cursors, json_text, tokens
 from core.suggestions import find_similar
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
@@ -151,7 +150,7 @@ def _cut(result: dict[str, Any], limit: int, start: int) -> tuple[dict[str, Any]
 
 
 def _find_largest_list(result: dict[str, Any]) -> Path | None:
-    sizes = {path: len(orjson.dumps(rows)) for path, rows in _iter_lists(result, ())}
+    sizes = {path: len(json_text.dump(rows)) for path, rows in _iter_lists(result, ())}
     return max(sizes, key=lambda path: sizes[path], default=None)
 
 
@@ -198,12 +197,12 @@ def _set(value: dict[str, Any], path: Path, rows: list[Any]) -> dict[str, Any]:
 
 def _fits(result: dict[str, Any], limit: int) -> bool:
     """Return whether a result is within the limit. No token is shorter than a byte, so most need not be counted."""
-    text = orjson.dumps(result)
+    text = json_text.dump(result)
     return len(text) <= limit or tokens.count(text.decode()) <= limit
 
 
 def _count(value: Any) -> int:
-    return tokens.count(orjson.dumps(value).decode())
+    return tokens.count(json_text.dump(value).decode())
 
 
 def _replace(outcome: UpstreamResponse, result: dict[str, Any], warnings: Sequence[str]) -> UpstreamResponse:

@@ -7,9 +7,7 @@ because the answer shows a subject's data. Reports do not count it.
 
 from dataclasses import replace
 
-import orjson
-
-from core import canonical_json, strict_json
+from core import canonical_json, json_text, strict_json
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InvalidRequestError
@@ -36,7 +34,7 @@ def build_draft_catalog(op: Op) -> Catalog:
     entry = snapshot.op_to_entry(op)
     if problems := checks.find_op_errors(entry):
         raise DraftNotServable(problems[0].summary)
-    draft_op = builder.build_op(orjson.loads(canonical_json.dumps(entry)))
+    draft_op = builder.build_op(json_text.load(canonical_json.dumps(entry)))
     return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 

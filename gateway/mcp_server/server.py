@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import orjson
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
@@ -29,6 +28,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rest_framework.exceptions import Throttled
 
+from core import json_text
 from gateway.contracts.errors import GatewayError
 from gateway.mcp_server import agreement, completions, prompts, resources, tool_calls, tool_list, use_cases
 from gateway.mcp_server.caller_source import CallerSource, McpCall
@@ -143,7 +143,7 @@ class _Handlers:
 
 
 def _to_result(answer: ToolAnswer) -> CallToolResult:
-    content: list[ContentBlock] = [TextContent(type="text", text=orjson.dumps(answer.body).decode())]
+    content: list[ContentBlock] = [TextContent(type="text", text=json_text.dump(answer.body).decode())]
     if answer.hint:
         content.append(TextContent(type="text", text=answer.hint))
     return CallToolResult(content=content, structured_content=answer.body, is_error=answer.is_error)

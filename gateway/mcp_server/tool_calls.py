@@ -4,11 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
 from mcp.shared.exceptions import MCPError
 
 from analytics.models import OperationEvent
-from core import metrics, suggestions
+from core import json_text, metrics, suggestions
 from core.metrics import CallLabels
 from gateway.access import policies
 from gateway.api import exception_mapping
@@ -100,13 +99,15 @@ def _run_help(call: McpCall, arguments: Arguments) -> ToolAnswer:
     require_scope(call, Scope.HELP)
     answer = help_service.answer_help(body=arguments, caller=call.caller, trace=call.trace)
     labels = call_events.build_metric_labels(help_service.get_event_type(arguments), op_kind=answer.op_kind)
-    return ToolAnswer(orjson.loads(answer.body), labels)
+    return ToolAnswer(json_text.load(answer.body), labels)
 
 
 def _run_discover(call: McpCall, name: str, arguments: Arguments) -> ToolAnswer:
     require_scope(call, Scope.HELP)
     answer = discovery.answer_discovery(name=name, body=arguments, caller=call.caller, trace=call.trace)
-    return ToolAnswer(orjson.loads(answer.body), call_events.build_metric_labels(Type.DISCOVER, op_kind=answer.op_kind))
+    return ToolAnswer(
+        json_text.load(answer.body), call_events.build_metric_labels(Type.DISCOVER, op_kind=answer.op_kind)
+    )
 
 
 def _run_exec(call: McpCall, arguments: Arguments) -> ToolAnswer:

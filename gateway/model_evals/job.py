@@ -2,12 +2,11 @@
 
 from functools import partial
 
-import orjson
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from core import canonical_json, llm
+from core import canonical_json, json_text, llm
 from core.background import run_in_background
 from core.llm import Tier
 from gateway.model_evals import conversation
@@ -98,4 +97,4 @@ def _build_draft_catalog() -> Catalog:
     content = snapshot.snapshot_draft()
     content["ops"] = [op for op in content["ops"] if not checks.find_op_errors(op)]
     text = canonical_json.dumps(content)
-    return builder.build_catalog(canonical_json.hash_canonical_form(text), orjson.loads(text))
+    return builder.build_catalog(canonical_json.hash_canonical_form(text), json_text.load(text))

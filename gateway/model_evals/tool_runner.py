@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
-from core import strict_json
+from core import json_text, strict_json
 from gateway.batches import references
 from gateway.batches.references import UnresolvedReference
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -53,9 +51,9 @@ class ToolRunner:
         if name == HELP_TOOL["name"]:
             return self._answer_help(body)
         if name == EXEC_TOOL["name"]:
-            return orjson.dumps(self._run_exec(body).envelope).decode()
+            return json_text.dump(self._run_exec(body).envelope).decode()
         if name == BATCH_TOOL["name"]:
-            return orjson.dumps(self._run_batch(body)).decode()
+            return json_text.dump(self._run_batch(body)).decode()
         return _format_error(InvalidRequestError(f"There is no tool {name[:100]}.", reason="malformed_call"))
 
     def _answer_help(self, body: dict[str, Any]) -> str:
@@ -95,7 +93,7 @@ class ToolRunner:
     def _run_entry(self, entry: dict[str, Any], results: Mapping[int, Any]) -> dict[str, Any]:
         body = {name: value for name, value in entry.items() if name not in ("type", "depends_on")}
         if entry.get("type") == "help":
-            answer = orjson.loads(self._answer_help(body))
+            answer = json_text.load(self._answer_help(body))
             return answer if "error" in answer else {"type": "help", "ok": True, "result": answer}
         try:
             if isinstance(body.get("args"), dict):
@@ -110,7 +108,7 @@ def _start_trace() -> Trace:
 
 
 def _format_error(error: GatewayError) -> str:
-    return orjson.dumps(_build_error(error)).decode()
+    return json_text.dump(_build_error(error)).decode()
 
 
 def _build_error(error: GatewayError) -> dict[str, Any]:

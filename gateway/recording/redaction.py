@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-from core import suggestions
+from core import json_text, suggestions
 from gateway.arguments.unwrap_args import MAX_NAME_LENGTH
 from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
@@ -67,7 +67,7 @@ def _find_secret_names(op: CatalogOp) -> frozenset[str]:
     """Return the names of an op's secrets and their aliases: args are stored under the names that were sent."""
     if not any(mark in str(op.schema) for mark in MARKS):
         return frozenset()
-    marked_names = _find_marked_names(orjson.dumps(op.schema))
+    marked_names = _find_marked_names(json_text.dump(op.schema))
     return marked_names | {
         alias.rpartition(".")[2] for alias, target in op.argument_aliases.items() if target in marked_names
     }
@@ -82,7 +82,7 @@ def _find_unknown_names(op: CatalogOp, args: dict[str, Any]) -> frozenset[str]:
 
 @lru_cache(maxsize=1_000)
 def _find_marked_names(schema: bytes) -> frozenset[str]:
-    root = orjson.loads(schema)
+    root = json_text.load(schema)
     property_sets = [
         part["properties"]
         for part, _ in text_locations.iter_subschemas(root)

@@ -1,7 +1,6 @@
 """The result of a search on the native surface: the tools that it loads, as the provider takes them."""
 
-import orjson
-
+from core import json_text
 from gateway.toolset import formats, typed_ops
 from gateway.toolset.surfaces.native import build_deferred_tool
 from registry.catalog.model import Catalog
@@ -13,7 +12,7 @@ def add_loaded_tools(answer: HelpAnswer, catalog: Catalog, format: str) -> HelpA
 
     The items then tell no args: the tools have them. A search without a match finds groups, and loads no tools.
     """
-    body = orjson.loads(answer.body)
+    body = json_text.load(answer.body)
     ops = [catalog.ops[item["path"]] for item in body["items"] if item["path"] in catalog.ops]
     usable, _ = typed_ops.split_refused(catalog, ops)
     items = [{name: value for name, value in item.items() if name != "args"} for item in body["items"]]

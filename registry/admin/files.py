@@ -47,9 +47,15 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
         """Return the draft as a ZIP archive of YAML files."""
         if not self.has_filing_permission(request):
             raise PermissionDenied
+        try:
+            archive = export.to_zip(snapshot.snapshot_draft())
+        except (ValueError, RecursionError):  # half of a surrogate pair, or hundreds of levels
+            message = "The draft has an entry that no file can hold. Review and publish names it."
+            self.message_user(request, message, messages.ERROR)
+            return redirect("admin:registry_op_files")
         audit.record_export(AuditEntry.Kind.COPY, "draft.zip", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
-        return HttpResponse(export.to_zip(snapshot.snapshot_draft()), content_type="application/zip", headers=headers)
+        return HttpResponse(archive, content_type="application/zip", headers=headers)
 
     def files_view(self, request: HttpRequest) -> HttpResponse:
         """Show what uploaded files would change; a second POST writes them into the draft."""

@@ -71,7 +71,7 @@ class OpForm(CopyForm):
 def _is_schema_text(text: str, schema: Any) -> bool:
     """Return whether the text is still this schema. An import or restore may have replaced the schema."""
     try:
-        return diff.is_same_json(strict_json.loads(text.encode()), schema)
+        return diff.is_same_json(strict_json.loads(text.encode(), strict_json.CONTENT_LIMITS), schema)
     except strict_json.NotStrictJSON:
         return False
 

@@ -5,10 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-import orjson
-
 from analytics import reports
-from core import json_positions
+from core import json_positions, json_text
 from core.templatetags.admin_format import signed
 from registry.admin import diff_page
 from registry.admin.form_entry import FormEntry
@@ -142,7 +140,7 @@ def _render_answers(preview: OpPreview, was: str, at: datetime) -> Iterator[Rend
     for form, answer in preview.answers.items():
         text = answer.body.decode()
         cost = format_cost(answer, reads_by_form.get(form))
-        yield RenderedAnswer(form, FORM_TITLES[form], orjson.loads(text), text, len(answer.body), cost)
+        yield RenderedAnswer(form, FORM_TITLES[form], json_text.load(text), text, len(answer.body), cost)
 
 
 def format_cost(answer: AnswerPreview, reads: float | None) -> str:

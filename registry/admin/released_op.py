@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any, Literal
 
-import orjson
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 
+from core import json_text
 from registry.admin import diff_page
 from registry.admin.release_actions import ReleaseActionsMixin
 from registry.catalog import builder
@@ -57,7 +57,7 @@ def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
     for form in forms if catalog.ops[entry["op"]].is_active else ():
         body = help_pages.answer_query(catalog, HelpQuery(path=entry["op"], format=form)).body
-        yield form, orjson.loads(body), token_budget.count_rendered_tokens(body)
+        yield form, json_text.load(body), token_budget.count_rendered_tokens(body)
 
 
 def _wrap_entry(entry: dict[str, Any] | None) -> dict[str, Any]:

@@ -55,6 +55,11 @@ WITHOUT_ID_WRONG = _make_blocking_rule(
     "An op to run if the id is missing that does not exist, writes, or has required arguments.",
     "Name an existing read op without required arguments.",
 )
+FIELD_INVALID = _make_blocking_rule(
+    "field_invalid",
+    "A field of an op that holds something else than it should, such as a number in place of a list of texts.",
+    "Enter the value again on the op's page.",
+)
 FILE_INVALID = _make_blocking_rule(
     "file_invalid", "A catalog file in the wrong format.", "Follow the format of the shipped files."
 )
@@ -66,7 +71,7 @@ REQUEST_INVALID = _make_blocking_rule(
 
 RULES = (
     *(NAME_TAKEN, GROUP_REPEATED, GROUP_MISSING, SUCCESSOR_UNKNOWN, SCHEMA_INVALID, UNSENDABLE, EXAMPLE_INVALID),
-    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, REQUEST_INVALID, FILE_INVALID),
+    *(ALIAS_WRONG, DISPLAY_WRONG, WITHOUT_ID_WRONG, REQUEST_INVALID, FIELD_INVALID, FILE_INVALID),
 )
 
 
@@ -103,6 +108,8 @@ def _find_other_errors(content: dict[str, Any]) -> Iterator[Finding]:
 def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
     """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
     path, schema = op["op"], op["parameters_schema"]
+    if invalid := [field for field, is_valid in _FIELD_SHAPES.items() if not is_valid(op.get(field))]:
+        return [FIELD_INVALID.make_finding(path, field, f"{field} holds something else.") for field in invalid]
     try:
         validator = schema_check.build_validator(schema)
     except schema_check.UnusableSchema as error:
@@ -207,6 +214,21 @@ def _find_missing_group(path: str, groups: Collection[str], field: str = "op") -
     parent = get_parent_path(path)
     if path != ROOT and parent not in groups:
         yield GROUP_MISSING.make_finding(path, field, f"The group {parent} is missing.")
+
+
+def _is_text_list(value: Any) -> bool:
+    return value is None or (isinstance(value, list) and all(isinstance(item, str) for item in value))
+
+
+def _is_text_map(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(isinstance(item, str) for item in value.values()))
+
+
+_FIELD_SHAPES = {
+    **dict.fromkeys(("contexts", "keywords", "result_fields", "display_only"), _is_text_list),
+    "argument_aliases": _is_text_map,
+    "request": lambda value: value is None or isinstance(value, dict),
+}
 
 
 def _build_schema_finding(path: str, sentence: str) -> Finding:

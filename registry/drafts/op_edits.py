@@ -71,7 +71,7 @@ def _check_name(text: str) -> None:
 
 def _parse_args(text: str) -> dict[str, Any]:
     try:
-        args = strict_json.loads(text.encode("utf-8", "surrogatepass"))
+        args = strict_json.loads(text.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
     except strict_json.NotStrictJSON as error:
         raise InvalidOpEdit(str(error).replace("The body", "The example")) from None
     if not isinstance(args, dict):

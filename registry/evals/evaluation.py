@@ -3,10 +3,9 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import orjson
 from django.conf import settings
 
-from core import canonical_json
+from core import canonical_json, json_text
 from registry import checks
 from registry.catalog import builder, cache
 from registry.catalog.model import Catalog
@@ -89,7 +88,7 @@ def run_on_release(release: Release, cases: Sequence[EvalCase]) -> EvalRun:
     def build() -> Catalog:
         if cache.is_loaded(release.version):
             return cache.get_catalog(release.version)
-        return builder.build_catalog(release.version, orjson.loads(release.content))
+        return builder.build_catalog(release.version, json_text.load(release.content))
 
     return _get_or_run((release.version, frozenset()), cases, build)
 

@@ -174,7 +174,7 @@ def parse_document(name: str, text: bytes, *, keys: Collection[str]) -> dict[str
     try:
         _refuse_non_json(text)
         value = yaml.load(text, Loader=_JSONTypesLoader) or {}  # noqa: S506 - a safe loader
-        document = strict_json.loads(json.dumps(value, allow_nan=False).encode())
+        document = strict_json.loads(json.dumps(value, allow_nan=False).encode(), strict_json.CONTENT_LIMITS)
     except (yaml.YAMLError, TypeError, ValueError, strict_json.NotStrictJSON) as error:
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", " ".join(str(error).split()))]) from None
     lists = document.values() if isinstance(document, dict) else [None]

@@ -5,8 +5,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
+from core import json_text
 from registry.catalog.model import Catalog
 
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
@@ -65,7 +64,7 @@ def build_answer(
     found_paths: tuple[str, ...] = (),
 ) -> HelpAnswer:
     """Return a body as an answer, rendered, with its ETag."""
-    text = bytes(memoryview(orjson.dumps(body)))  # copied, because what orjson returns keeps its buffer of 4 kB or more
+    text = bytes(memoryview(json_text.dump(body)))  # copied, because orjson's bytes keep a buffer of 4 kB or more
     etag = f'"{hashlib.sha256(text).hexdigest()[:32]}"'
     return HelpAnswer(text, etag, path, result_count, op_kind, found_paths)
 

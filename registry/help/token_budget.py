@@ -3,9 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import orjson
-
-from core import tokens
+from core import json_text, tokens
 from registry.jsonschema import signatures
 from registry.jsonschema.arguments import iter_arguments
 
@@ -76,7 +74,7 @@ def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_t
 
 def count_tokens(body: Any) -> int:
     """Return the o200k_base tokens of a body as sent."""
-    return count_rendered_tokens(orjson.dumps(body))
+    return count_rendered_tokens(json_text.dump(body))
 
 
 def count_rendered_tokens(body: bytes) -> int:

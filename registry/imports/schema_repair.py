@@ -153,11 +153,6 @@ def _repair_bounds(schema: dict[str, Any], repairs: list[str]) -> None:
             schema[exclusive] = schema.pop(inclusive)
     for keyword in _BOUND_KEYWORDS:
         bound = schema.get(keyword)
-        if isinstance(bound, int) and abs(bound) >= 2**53:  # such as the limits of int64
-            try:
-                schema[keyword] = bound = float(bound)
-            except OverflowError:
-                bound = math.inf
         if isinstance(bound, float) and not math.isfinite(bound):
             del schema[keyword]
             repairs.append("Infinite bounds were removed.")

@@ -12,7 +12,8 @@ from registry.jsonschema import keywords, validation_cost
 from registry.jsonschema.dialect import DIALECT
 from registry.jsonschema.validator import NOT_JSON, RemoteReference, SchemaValidator, shorten_message
 
-MAX_DEPTH = 16
+MAX_DEPTH = 16  # subschemas
+MAX_NESTED_VALUES = 64  # levels of all values, such as defaults and examples
 MAX_SUBSCHEMAS = 2_000
 MAX_ENUM = 500
 MAX_PATTERN = 500
@@ -57,7 +58,22 @@ def find_problems(schema: object) -> list[str]:
 
 def find_hazards(schema: dict[str, Any]) -> list[str]:
     """Return why a schema must not be compiled, one sentence each: its depth, size, references or cost."""
-    return _find_shape_problems(schema) or _find_cost_problems(schema)
+    return _find_shape_problems(schema) or _find_nesting_problems(schema) or _find_cost_problems(schema)
+
+
+def _find_nesting_problems(root: dict[str, Any]) -> list[str]:
+    """Return a problem for values of any keyword, such as a default, with more levels than other code can walk."""
+    level: list[Any] = [root]
+    for _ in range(MAX_NESTED_VALUES):
+        level = [
+            each
+            for item in level
+            for each in (item.values() if isinstance(item, dict) else item)
+            if isinstance(each, dict | list)
+        ]
+        if not level:
+            return []
+    return [f"The schema has a value that is nested more than {MAX_NESTED_VALUES} levels deep. Use fewer levels."]
 
 
 def _find_shape_problems(root: dict[str, Any]) -> list[str]:

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import orjson
-
-from core import canonical_json
+from core import canonical_json, json_text
 from registry import checks
 from registry.catalog import builder
 from registry.help import help_pages, token_budget
@@ -126,14 +124,14 @@ class _SnapshotHelp:
         # An op that would break serving has no help; its fields are still compared.
         served = [op for op in content["ops"] if op["op"] in ops and not checks.find_op_errors(op)]
         text = canonical_json.dumps({"groups": [], "ops": served})  # a release is served in this key order
-        catalog = builder.build_catalog("", orjson.loads(text))
+        catalog = builder.build_catalog("", json_text.load(text))
         bodies, tokens = {}, {}
         for path in (path for path, op in catalog.ops.items() if op.is_active):
             short, full = (
                 help_pages.answer_query(catalog, HelpQuery(path=path, format=form)).body for form in _HELP_FORMS
             )
             bodies[path], tokens[path] = (
-                orjson.loads(full),
+                json_text.load(full),
                 (token_budget.count_rendered_tokens(short), token_budget.count_rendered_tokens(full)),
             )
         return cls(entries, bodies, tokens)
@@ -174,7 +172,7 @@ def _format_argument(argument: dict[str, Any]) -> str:
 
 
 def _to_json(value: Any) -> str:
-    return orjson.dumps(value).decode()
+    return json_text.dump(value).decode()
 
 
 def _format_json(value: Any) -> str:

@@ -3,9 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import orjson
-
-from core import canonical_json
+from core import canonical_json, json_text
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogPin
@@ -21,7 +19,7 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
     content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
-    served = orjson.loads(canonical_json.dumps(content))  # in the key order in which a release is served
+    served = json_text.load(canonical_json.dumps(content))  # in the key order in which a release is served
     ops = builder.build_catalog("", served).ops.values()
     draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
     live_pin = _find_live_pin(live, was or name)
@@ -29,7 +27,7 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     return TextPreview(
         entry=entry,
         answer=AnswerPreview(
-            body=orjson.dumps({"tools": [{"name": tool, "tokens": count} for tool, count in draft_tokens.items()]}),
+            body=json_text.dump({"tools": [{"name": tool, "tokens": count} for tool, count in draft_tokens.items()]}),
             tokens=sum(draft_tokens.values()),
             live_tokens=None if live_tokens is None else sum(live_tokens.values()),
         ),

@@ -5,9 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-import orjson
-
-from core import canonical_json
+from core import canonical_json, json_text
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp
@@ -127,7 +125,7 @@ def _find_off_surface_names(kind: Kind, entry: dict[str, Any], live: Catalog | N
 
 
 def _render_text(kind: Kind, entry: Mapping[str, Any]) -> bytes:
-    return orjson.dumps({name: entry[name] for name in COPY_KINDS[kind].read_fields if entry.get(name)})
+    return json_text.dump({name: entry[name] for name in COPY_KINDS[kind].read_fields if entry.get(name)})
 
 
 def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | None:
@@ -174,7 +172,7 @@ def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
 def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
-        return builder.build_op(orjson.loads(canonical_json.dumps(entry)))
+        return builder.build_op(json_text.load(canonical_json.dumps(entry)))
     except ValueError:  # text or a number that JSON cannot carry
         return None
 
@@ -190,7 +188,7 @@ def _render_full_help(op: CatalogOp | None) -> dict[str, Any]:
     """Return the body of an op's full help; empty if the op is missing or retired."""
     if op is None or not op.is_active:
         return {}
-    body: dict[str, Any] = orjson.loads(help_pages.answer_about_op(op, HelpQuery(format="full")).body)
+    body: dict[str, Any] = json_text.load(help_pages.answer_about_op(op, HelpQuery(format="full")).body)
     return body
 
 

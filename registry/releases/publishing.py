@@ -48,8 +48,8 @@ class LossReasonMissing(Exception):
 
 
 def compute_draft_version() -> str:
-    """Return the version that publishing the current draft would create."""
-    return canonical_json.digest(snapshot.snapshot_draft())
+    """Return the version that publishing the current draft would create; empty if no release could store it."""
+    return snapshot.compute_version(snapshot.snapshot_draft())
 
 
 def publish_draft(

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
-
 from core import canonical_json, gc_pause
 from registry import checks
 from registry.checks import Finding
@@ -68,15 +66,18 @@ def review_draft() -> DraftReview:
     global _cached_verdict
     after, live = snapshot.snapshot_draft(), stored_releases.get_live_release()
     before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
-    content_json = canonical_json.dumps(after)
-    version = canonical_json.hash_canonical_form(content_json)
+    try:
+        frozen = canonical_json.dumps(after)
+    except ValueError:  # the problems name the entry
+        frozen = b""
+    version = canonical_json.hash_canonical_form(frozen)
     found_changes = diff.diff_snapshots(before, after)
     same_release = Release.objects.filter(version=version).first()
     cache_key = version, live.version if live else ""
     if _cached_verdict is None or _cached_verdict[0] != cache_key:
         _cached_verdict = (
             cache_key,
-            _check_draft(after, found_changes, live, frozen=content_json.decode(), is_known=same_release is not None),
+            _check_draft(after, found_changes, live, frozen=frozen.decode() or None, is_known=same_release is not None),
         )
     verdict = _cached_verdict[1]
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
@@ -90,7 +91,7 @@ _cached_verdict: tuple[tuple[str, str], ReviewVerdict] | None = None
 
 
 def _check_draft(
-    content: dict[str, Any], changes: list[CopyChange], live: Release | None, *, frozen: str, is_known: bool
+    content: dict[str, Any], changes: list[CopyChange], live: Release | None, *, frozen: str | None, is_known: bool
 ) -> ReviewVerdict:
     names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
@@ -104,13 +105,10 @@ def _check_draft(
     return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
 
 
-def _find_problems(content: dict[str, Any], frozen: str) -> list[Finding]:
+def _find_problems(content: dict[str, Any], frozen: str | None) -> list[Finding]:
     """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
     global _sound_hashes
-    hashes = {
-        op["op"]: canonical_json.hash_canonical_form(orjson.dumps(op, option=orjson.OPT_SORT_KEYS))
-        for op in content["ops"]
-    }
+    hashes = {op["op"]: canonical_json.try_digest(op) for op in content["ops"]}
     sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
     problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound)
     blocked = {finding.op for finding in problems}

@@ -3,8 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-import orjson
-
+from core import json_text
 from registry.models import Activation, Release
 
 MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
@@ -70,7 +69,5 @@ def get_previous_release() -> Release:
 
 def load_content(release: Release) -> dict[str, Any]:
     """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
-    snapshot_content: dict[str, Any] = orjson.loads(
-        release.content
-    )  # canonical JSON, so orjson reads its numbers exactly
+    snapshot_content: dict[str, Any] = json_text.load(release.content)
     return snapshot_content

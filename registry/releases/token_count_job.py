@@ -4,18 +4,20 @@ Every change clears the counts (see registry.drafts.history). `count_batch` coun
 list, and from time to time for the rest, such as after an import.
 """
 
+import logging
 from datetime import datetime
 
-import orjson
 from django.db import transaction
 
-from core import canonical_json
+from core import canonical_json, json_text, safe_traceback
 from registry import checks
 from registry.help import token_counts
 from registry.models import Op, Release
 from registry.releases import unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
+
+log = logging.getLogger(__name__)
 
 BATCH_SIZE = 200  # ops, about 0.1 s
 
@@ -36,10 +38,19 @@ def count_batch() -> bool:
         changed_names = unpublished.find_unpublished_names()[Kind.OP]
         live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first() or {}
         for op in ops:
-            short, full = _count_op(op) if op.op in changed_names else live.get(op.op, (None, None))
+            short, full = _count_op_or_log(op) if op.op in changed_names else live.get(op.op, (None, None))
             # bulk_update takes three times as long.
             Op.objects.filter(pk=op.pk).update(is_counted=True, short_tokens=short, full_tokens=full)
     return len(ops) == BATCH_SIZE
+
+
+def _count_op_or_log(op: Op) -> tuple[int | None, int | None]:
+    """Count an op. One that fails has no counts and does not stop the job for the others."""
+    try:
+        return _count_op(op)
+    except Exception as error:
+        log.error("op.not_counted op=%s\n%s", op.op, safe_traceback.format(error))
+        return None, None
 
 
 def _count_op(op: Op) -> tuple[int | None, int | None]:
@@ -48,6 +59,6 @@ def _count_op(op: Op) -> tuple[int | None, int | None]:
     if checks.find_op_errors(entry):
         return None, None
     # Canonical JSON, because a release is served with its keys in that order.
-    counts = token_counts.count_entry_tokens(orjson.loads(canonical_json.dumps(entry)))
+    counts = token_counts.count_entry_tokens(json_text.load(canonical_json.dumps(entry)))
     short, full = counts.get(op.op, (None, None))
     return short, full

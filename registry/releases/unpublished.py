@@ -66,19 +66,11 @@ def _find_differing(version: str, rows: UpdateTimes, touched: dict[Kind, set[str
 
 
 def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]]:
-    """Yield (name, hash of its entry in the draft), reading rows in batches to limit memory."""
+    """Yield (name, hash of its entry in the draft), reading rows in batches. Empty if no release could store it."""
     sorted_names = sorted(names)
     for start in range(0, len(sorted_names), ROWS_PER_BATCH):
         for name, row in draft.get_rows(kind, sorted_names[start : start + ROWS_PER_BATCH]).items():
-            yield name, _hash_entry(snapshot.row_to_entry(row))
-
-
-def _hash_entry(entry: dict[str, Any]) -> str:
-    """Return the hash of a draft entry; an empty string if no release could store the entry."""
-    try:
-        return canonical_json.digest(entry)
-    except ValueError:
-        return ""
+            yield name, canonical_json.try_digest(snapshot.row_to_entry(row))
 
 
 @lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB

@@ -4,10 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import orjson
-
 from analytics.models import AuditEntry
-from core import canonical_json
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
@@ -60,30 +57,24 @@ def diff_entries(kind: Kind, before: dict[str, Any] | None, after: dict[str, Any
 
 def is_same_json(one: Any, other: Any) -> bool:
     """Return whether two values are the same JSON. Python's == is not enough: it says True == 1."""
-    if one != other:
-        return False
-    if not isinstance(one, dict | list) or _dump_sorted(one) == _dump_sorted(other):
-        return True
-    return canonical_json.dumps(one) == canonical_json.dumps(other)  # slower, but treats 1.0 and 1 as equal
+    return one == other and _have_same_booleans(one, other)
 
 
-def _dump_sorted(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+def _have_same_booleans(one: Any, other: Any) -> bool:
+    """Return whether two equal values have true and false at the same places."""
+    if isinstance(one, dict):
+        return all(_have_same_booleans(item, other[name]) for name, item in one.items())
+    if isinstance(one, list):
+        return all(map(_have_same_booleans, one, other))
+    return isinstance(one, bool) == isinstance(other, bool)
 
 
 def _diff_kind(kind: Kind, before: EntriesByName, after: EntriesByName) -> Iterator[CopyChange]:
     for name in sorted({*before, *after}):
         was, now = before.get(name), after.get(name)
-        if not _is_certainly_same(was, now) and (change := diff_entries(kind, was, now)):
+        # Most entries are the same, and then need no comparison by field.
+        if not is_same_json(was, now) and (change := diff_entries(kind, was, now)):
             yield change
-
-
-def _is_certainly_same(one: Any, other: Any) -> bool:
-    """Return True only if two entries are certainly the same. Most are, and then need no comparison by field."""
-    try:
-        return one == other and _dump_sorted(one) == _dump_sorted(other)
-    except orjson.JSONEncodeError:  # orjson cannot write it; `same` then compares field by field
-        return False
 
 
 def _order_field_names(kind: Kind, *entries: Mapping[str, Any]) -> Iterable[str]:

@@ -122,8 +122,8 @@ def _build_op_entry(
 
 
 def compute_version(content: dict[str, Any]) -> str:
-    """Return the version of a release with this content: its hash."""
-    return canonical_json.digest(content)
+    """Return the version of a release with this content: its hash. Empty if no release could store the content."""
+    return canonical_json.try_digest(content)
 
 
 def get_value(entry: dict[str, Any], name: str) -> Any:

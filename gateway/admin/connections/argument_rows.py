@@ -118,7 +118,7 @@ ArgumentFormSet = cast(
 def _parse_value(text: str, type: str) -> Any:
     if type == "string":
         return text
-    value = strict_json.loads(text.encode())
+    value = strict_json.loads(text.encode(), strict_json.CONTENT_LIMITS)
     kinds: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
     if not isinstance(value, kinds[type]) or (isinstance(value, bool) and type != "boolean"):
         raise ValueError(json.dumps(value)[:20])

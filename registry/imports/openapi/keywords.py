@@ -105,13 +105,11 @@ def _clean_bound(keyword: str, value: Any, schema: Schema) -> Schema:
     if not _is_finite(value):
         return {}
     exclusive = "exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum"
-    if abs(value) >= 2**53:
-        value = float(value)
     return {exclusive if schema.get(exclusive) is True else keyword: value}
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 @lru_cache(maxsize=8192)

@@ -133,11 +133,18 @@ def find_messages(snapshot: dict[str, Any]) -> list[str]:
             None,
             "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
+        *(
+            (
+                [build_op_entry("a.b", **{field: value})],
+                None,
+                f"a.b, {field}: {field} holds something else. Enter the value again on the op's page.",
+            )
+            for field, value in (("keywords", 5), ("contexts", [5]), ("argument_aliases", {"a": 5}), ("request", [5]))
+        ),
         (
-            [build_op_entry("a.b", examples=[{"args": {"a": 2**53}}])],
+            [build_op_entry("a.b", keywords=["a", "\ud800"])],
             None,
-            "a.b, content: 9007199254740992 exceeds safe integer domain for JSON floats. "
-            "Use text and numbers that JSON can represent.",
+            "a.b, content: input contains non-UTF-8 codepoints. Use text and numbers that JSON can represent.",
         ),
         (
             [build_op_entry("a.b", examples=[{"args": {"a": "\ud800"}}])],

@@ -251,10 +251,13 @@ def test_import_accepts_a_nested_group() -> None:
     publish()
 
 
+NESTED: list[Any] = []
+for _ in range(60):
+    NESTED = [NESTED]
 HOSTILE: list[tuple[Any, str]] = [
     (build_function("evil", "NUL \x00 within"), "NUL"),
     (build_function("evil", "half \ud800 a pair"), "JSON"),
-    (build_function("evil", properties={"a": {"default": 2**60}}), "JSON"),
+    (build_function("evil", properties={"a": {"default": [[[NESTED]]]}}), "64 levels"),
     (build_function("evil", properties={"a": {"default": float("nan")}}), "JSON"),
     (build_function("evil", properties={"a": {"enum": list(range(1_000))}}), "500 values"),
     (build_function("evil", properties={"a": {"$ref": "#/properties/a"}}), "back to itself"),

@@ -70,8 +70,8 @@ def test_valid_schema_is_unchanged(schema: dict[str, Any]) -> None:
         ),
         (make_schema({"minimum": 1, "exclusiveMinimum": True}), make_schema({"exclusiveMinimum": 1})),
         (make_schema({"minimum": 1, "exclusiveMinimum": False}), make_schema({"minimum": 1})),
-        (make_schema({"maximum": 2**63 - 1}), make_schema({"maximum": 2.0**63})),
-        (make_schema({"maximum": 10**400, "minimum": float("-inf")}), make_schema({})),
+        (make_schema({"maximum": 2**63 - 1}), make_schema({"maximum": 2**63 - 1})),
+        (make_schema({"maximum": 10**400, "minimum": float("-inf")}), make_schema({"maximum": 10**400})),
         (
             make_schema({"items": [{}, {}], "additionalItems": False}),
             make_schema({"prefixItems": [{}, {}], "items": False}),
