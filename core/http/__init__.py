@@ -1,6 +1,7 @@
 """Guarded outgoing HTTP: `http.request(…)` and the errors it raises (docs/adr/0008)."""
 
 from core.http.abort import Abort
+from core.http.answer_headers import parse_parameters, parse_retry_after
 from core.http.api_endpoint import build_endpoint_url, call_api, post_for_stream, post_json
 from core.http.client import Response, ResponseStream, request
 from core.http.errors import (
@@ -15,7 +16,6 @@ from core.http.errors import (
     Unreachable,
     Untrusted,
 )
-from core.http.retry_after import parse_retry_after
 from core.http.ssrf import get_upstream_networks
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "build_endpoint_url",
     "call_api",
     "get_upstream_networks",
+    "parse_parameters",
     "parse_retry_after",
     "post_for_stream",
     "post_json",

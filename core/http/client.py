@@ -39,13 +39,17 @@ class ResponseStream:
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: a response must not end up in logs
 class Response:
-    """A response with any status: the final URL, lower-case headers, and the decompressed body."""
+    """A response with any status: the final URL, lower-case headers, and the decompressed body.
+
+    `unread` is why a body could not be read, if the caller asked for the response all the same.
+    """
 
     status: int
     url: str
     headers: dict[str, str]
     body: bytes
     redirects: int
+    unread: OutgoingError | None = None
 
 
 class GuardedTransport(httpx2.HTTPTransport):
@@ -80,6 +84,7 @@ def request(
     follow_redirects: bool = True,
     same_origin: bool = False,
     allow: Networks | None = None,
+    keep_unread: bool = False,
 ) -> Response:
     """Send one request and return the answer; raises an OutgoingError.
 
@@ -88,7 +93,8 @@ def request(
     without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no redirect
     to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW, for a
     URL that nobody entrusted us with. `read_seconds` limits the time between two chunks of the response; None leaves
-    it to the deadline.
+    it to the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised:
+    the server has said that it did what was asked.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
@@ -96,10 +102,23 @@ def request(
         with _open_response(hop, exchange) as response:
             next_hop = redirects.follow_redirect(hop, response, same_origin=same_origin) if follow_redirects else None
             if next_hop is None:
-                content = response_body.read_body(response, max_bytes)
-                return Response(response.status_code, str(hop.url), dict(response.headers), content, redirect_count)
+                content, unread = _read_content(response, exchange, max_bytes, keep_unread=keep_unread)
+                headers = dict(response.headers)
+                return Response(response.status_code, str(hop.url), headers, content, redirect_count, unread)
         hop = next_hop
     raise TooManyRedirects
+
+
+def _read_content(
+    response: httpx2.Response, exchange: Exchange, max_bytes: int, *, keep_unread: bool
+) -> tuple[bytes, OutgoingError | None]:
+    """Return the body, or why it cannot be read where that is no error."""
+    try:
+        return response_body.read_body(response, max_bytes), None
+    except (OutgoingError, httpx2.TransportError) as error:
+        if not (keep_unread and response.is_success):
+            raise
+        return b"", error if isinstance(error, OutgoingError) else _convert_error(error, was_sent=exchange.is_sent)
 
 
 @contextmanager

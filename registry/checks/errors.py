@@ -1,7 +1,7 @@
 """Find what would break serving, in files before they are loaded and in the draft before it is published."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from core import canonical_json
@@ -224,10 +224,14 @@ def _is_text_map(value: Any) -> bool:
     return value is None or (isinstance(value, dict) and all(isinstance(item, str) for item in value.values()))
 
 
-_FIELD_SHAPES = {
+def _is_object(value: Any) -> bool:
+    return value is None or isinstance(value, dict)
+
+
+_FIELD_SHAPES: dict[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("contexts", "keywords", "result_fields", "display_only"), _is_text_list),
     "argument_aliases": _is_text_map,
-    "request": lambda value: value is None or isinstance(value, dict),
+    "request": _is_object,
 }
 
 

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from registry.text import tool_name_words
@@ -47,7 +48,21 @@ _DANGLING_WORDS = _split_to_set(
 )
 
 _HIDDEN_CATEGORIES = frozenset(("Cc", "Cf", "Co", "Cn", "Zl", "Zp"))
-_ALLOWED_INVISIBLE = frozenset("\u200c\u200d\ufeff\n\r\t")  # scripts, emoji and files need them
+_ALLOWED_INVISIBLE = frozenset("\u200c\u200d\n\r\t")  # scripts and emoji need them
+# Letters and marks that show nothing: fillers of Hangul and Khmer, joiners, and the variation selectors, of which all
+# but two (text and emoji style) can carry a hidden message.
+_INVISIBLE_LETTERS = frozenset(
+    map(
+        chr,
+        (
+            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+            *range(0x180B, 0x1810),
+            *range(0xFE00, 0xFE0E),
+            *range(0xE0100, 0xE01F0),
+        ),
+    )
+)
+_IDENTIFIER = re.compile(r"[\w$@.-]{1,40}", re.ASCII)
 _INSTRUCTION = re.compile(
     r"""(?xi)\b(?:ignore|disregard|forget|override)\b[^.]{0,30}\b(?:instruction|prompt|rule|previous|above|prior|other\s+tool)s?
       |\b(?:system\s+prompt|jailbreak|hidden\s+instruction)
@@ -93,13 +108,32 @@ def find_hidden_characters(text: str) -> list[str]:
     """Return the control, direction and other invisible characters of a text, each once."""
     if text.isascii() and text.isprintable():
         return []
-    unusual = dict.fromkeys(letter for letter in text if letter not in _ALLOWED_INVISIBLE)
-    return [letter for letter in unusual if unicodedata.category(letter) in _HIDDEN_CATEGORIES]
+    return [letter for letter in dict.fromkeys(text) if is_hidden(letter)]
+
+
+def is_hidden(letter: str) -> bool:
+    """Return whether a character shows nothing, and no script or emoji needs it."""
+    if letter in _ALLOWED_INVISIBLE:
+        return False
+    return letter in _INVISIBLE_LETTERS or unicodedata.category(letter) in _HIDDEN_CATEGORIES
 
 
 def strip_hidden_characters(text: str) -> str:
     """Return a text without its control, direction and other invisible characters."""
     return text.translate({ord(letter): None for letter in find_hidden_characters(text)})
+
+
+def list_names(names: Iterable[str], *, most: int = 12) -> str:
+    """Return names from outside for a message of ours: identifiers of at most 40 characters; others are counted.
+
+    A longer name could be a sentence, which a model would read as ours.
+    """
+    unique = list(dict.fromkeys(names))
+    shown = list(islice((name for name in unique if _IDENTIFIER.fullmatch(name)), most))
+    others = len(unique) - len(shown)
+    if not shown:
+        return f"{others} {'name' if others == 1 else 'names'}"
+    return ", ".join(shown) + (f" and {others} more" if others else "")
 
 
 def find_instruction(text: str) -> str:
@@ -119,12 +153,7 @@ def _get_first_paragraph(text: str) -> str:
     paragraphs = [part.strip() for part in _PARAGRAPH.split(text) if part.strip()]
     first = next((part for part in paragraphs if not part.startswith("#")), paragraphs[0] if paragraphs else "")
     plain = _MARKUP.sub("", _LINK.sub(r"\1", first))
-    visible = (
-        letter
-        for letter in plain
-        if letter in _ALLOWED_INVISIBLE or unicodedata.category(letter) not in _HIDDEN_CATEGORIES
-    )
-    return " ".join("".join(visible).replace("\ufeff", "").split())
+    return " ".join(strip_hidden_characters(plain).split())
 
 
 def _shorten_sentence(text: str) -> str:

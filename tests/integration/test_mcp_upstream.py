@@ -182,10 +182,10 @@ def test_credentials_are_sent_and_never_repeated(api: Api, notes: McpUpstream) -
         raise MCPError(INVALID_PARAMS, f"I was sent {notes.headers[-1]['authorization']}")
 
     notes.handlers["read"] = repeat
-    assert api.exec(READ)["result"] == {"sent": "***"}
+    assert api.exec(READ)["result"] == {"sent": "Bearer ***"}
     notes.handlers["read"] = fail
     error = api.exec(READ)["error"]
-    assert error["details"]["upstream"]["message"] == "I was sent ***"
+    assert error["details"]["upstream"]["message"] == "I was sent Bearer ***"
     assert notes.headers[-1]["authorization"] == "Bearer canary-token-7f3a91c0"
 
 

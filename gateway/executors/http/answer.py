@@ -1,15 +1,15 @@
 """Read the answer of an upstream into the result of a call."""
 
-from email.headerregistry import ContentDispositionHeader, HeaderRegistry
-from typing import Any, cast
+from typing import Any
 
 from core import http, strict_json
 from core.strict_json import NotStrictJSON
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
-from gateway.executors.http.request_body import get_base_type, is_json_type
+from gateway.executors.http.request_body import is_json_type
 from gateway.executors.remote import stored_files
 from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
 
 EMPTY_STATUSES = frozenset({204, 205})
@@ -17,7 +17,6 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"application/xml", "application/yaml", "application/x-yaml", "application/x-ndjson"})
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252", "utf-16"})
 FILE_NAME = "answer"
-_HEADERS = HeaderRegistry()
 # What is wrong with an answer, by the code of NotStrictJSON, whose messages speak to who sent the text.
 JSON_PROBLEMS = {
     "invalid_utf8": "it is not UTF-8",
@@ -32,32 +31,30 @@ JSON_PROBLEMS = {
 }
 
 
-def read_result(response: http.Response, work: UpstreamCall, *, accept: str) -> dict[str, Any]:
+def read_result(
+    response: http.Response, work: UpstreamCall, *, accept: str, redactor: Redactor = NO_SECRETS
+) -> dict[str, Any]:
     """Return the result of an answer with a success status. Raises InternalError (upstream_broken)."""
     body = b"" if response.status in EMPTY_STATUSES else response.body
-    content_type = response.headers.get("content-type", "")
-    base = get_base_type(content_type)
+    base, parameters = http.parse_parameters(response.headers, "content-type")
     if not body.strip():
         return dict(DONE)
     if base in HTML_TYPES and is_json_type(accept):
         raise _build_broken_error("it is a web page and not JSON")
     if is_json_type(base) or _looks_like_json(body, base):
-        return wrap_value(clean_value(parse_json(body)))
-    disposition = _read_disposition(response)
-    if disposition.content_disposition != "attachment" and is_text_type(base):
-        return {"text": cleanup.strip_hidden_characters(decode_text(body, content_type))}
-    name = disposition.params.get("filename") or FILE_NAME
-    return {"file": stored_files.store_file(work, name, base or "application/octet-stream", body)}
+        return wrap_value(redactor.redact_value(clean_value(parse_json(body))))
+    disposition, named = http.parse_parameters(response.headers, "content-disposition")
+    if disposition != "attachment" and is_text_type(base):
+        text = decode_text(body, parameters.get("charset", ""))
+        return {"text": redactor.redact_text(cleanup.strip_hidden_characters(text))}
+    name = redactor.redact_text(named.get("filename") or FILE_NAME)
+    content_type = redactor.redact_text(base) or "application/octet-stream"
+    return {"file": stored_files.store_file(work, name, content_type, redactor.redact_bytes(body))}
 
 
 def is_text_type(base: str) -> bool:
     """Return whether a content type, without its parameters, is text that a model can read."""
     return base.startswith("text/") or base.endswith("+xml") or base in TEXT_TYPES
-
-
-def _read_disposition(response: http.Response) -> ContentDispositionHeader:
-    header = response.headers.get("content-disposition", "").replace("\r", " ").replace("\n", " ")
-    return cast(ContentDispositionHeader, _HEADERS("content-disposition", header))
 
 
 def parse_json(body: bytes) -> Any:
@@ -68,10 +65,9 @@ def parse_json(body: bytes) -> Any:
         raise _build_broken_error(JSON_PROBLEMS.get(error.code, "it is not valid JSON")) from None
 
 
-def decode_text(body: bytes, content_type: str) -> str:
-    """Return a body as text in the charset of its content type, UTF-8 by default. Raises InternalError."""
-    _, _, charset = content_type.lower().partition("charset=")
-    charset = charset.partition(";")[0].strip(" \"'") or "utf-8"
+def decode_text(body: bytes, charset: str) -> str:
+    """Return a body as text in a charset, UTF-8 by default. Raises InternalError."""
+    charset = charset.lower().strip(" \"'") or "utf-8"
     try:
         return body.decode(charset if charset in CHARSETS else "utf-8")
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ from typing import Any
 from core import http, strict_json
 from core.strict_json import NotStrictJSON
 from gateway.executors.http.request_body import get_base_type, is_json_type
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
 
 MAX_MESSAGE = 300  # characters
@@ -39,18 +40,18 @@ class ErrorBody:
     problems: tuple[FieldProblem, ...] = ()
 
 
-def parse_error_body(response: http.Response) -> ErrorBody:
+def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -> ErrorBody:
     """Return what the upstream says; nothing if the body is no text that can be read."""
     base = get_base_type(response.headers.get("content-type", ""))
     if is_json_type(base) or response.body.lstrip()[:1] == b"{":
         try:
-            value = strict_json.loads(response.body)
+            value = redactor.redact_value(strict_json.loads(response.body))
         except NotStrictJSON:
             return ErrorBody()
         problems = [problem for problem in _find_problems(value) if problem.message]
         return ErrorBody(_find_message(value), tuple(problems[:MAX_PROBLEMS]))
     if base == "text/plain":
-        return ErrorBody(clean_line(response.body[: MAX_MESSAGE * 8].decode(errors="replace")))
+        return ErrorBody(clean_line(redactor.redact_text(response.body.decode(errors="replace"))))
     return ErrorBody()  # a web page has more markup than message
 
 

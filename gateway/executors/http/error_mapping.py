@@ -4,7 +4,6 @@ What the upstream said is in details.upstream and in field errors, cleaned, as d
 a model would read it as ours.
 """
 
-from math import ceil
 from typing import Any
 
 from core import http
@@ -18,10 +17,11 @@ from gateway.contracts.errors import (
     build_outcome_unknown_error,
 )
 from gateway.executors.http.argument_errors import build_pointer
-from gateway.executors.http.error_body import FieldProblem, parse_error_body
+from gateway.executors.http.error_body import ErrorBody, FieldProblem, parse_error_body
 from gateway.executors.http.sending import get_retry_after
 from gateway.executors.remote.denied_errors import SAID, USERS_OWN_CREDENTIALS, build_denied_error
-from gateway.executors.remote.not_applied_errors import build_refused_for_now_error
+from gateway.executors.remote.not_applied_errors import build_refused_for_now_error, read_retry_seconds
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import RequestMapping
 
@@ -29,22 +29,28 @@ from registry.request_mapping import RequestMapping
 # often mean that it did, and point to a page that says so.
 UNKNOWN_OUTCOME_STATUSES = frozenset({302, 303, 500, 502, 504})
 TEMPORARY_READ_STATUSES = frozenset({408, 425, 500, 502, 504})
-MAX_RETRY_AFTER = 86_400
 
 
 def may_be_applied(response: http.Response) -> bool:
     """Return whether a write may have taken effect although the answer is an error."""
     # With Retry-After, 503 says that the service takes no calls now. Without, it may be a proxy that lost its server.
-    is_lost = response.status == 503 and "retry-after" not in response.headers
+    is_lost = response.status == 503 and get_retry_after(response) is None
     return is_lost or response.status in UNKNOWN_OUTCOME_STATUSES
 
 
 def build_status_error(
-    response: http.Response, config: ConnectionConfig, mapping: RequestMapping, *, is_write: bool, has_key: bool
+    response: http.Response,
+    config: ConnectionConfig,
+    mapping: RequestMapping,
+    *,
+    is_write: bool,
+    has_key: bool,
+    redactor: Redactor = NO_SECRETS,
 ) -> GatewayError:
     """Return the error for an answer that is no success. `has_key`: the upstream got our idempotency key."""
     status = response.status
-    details = _describe_upstream(response, config)
+    body = parse_error_body(response, redactor)
+    details = _describe_upstream(response, config, body)
     if is_write and not has_key and may_be_applied(response):
         error = build_outcome_unknown_error()
         error.details |= details
@@ -53,12 +59,12 @@ def build_status_error(
         return InvalidRequestError(
             f"The service refused the args. Correct them; {SAID}",
             reason="upstream_invalid",
-            field_errors=_build_field_errors(response, mapping),
+            field_errors=_build_field_errors(body, mapping),
             details=details,
         )
     if status in (429, 503):
         return build_refused_for_now_error(
-            is_rate_limit=status == 429, retry_after=_get_retry_seconds(response), details=details
+            is_rate_limit=status == 429, retry_after=read_retry_seconds(response.headers), details=details
         )
     return _build_other_error(status, config, details, is_write=is_write)
 
@@ -92,22 +98,22 @@ def _build_other_error(
     )
 
 
-def _describe_upstream(response: http.Response, config: ConnectionConfig) -> dict[str, Any]:
+def _describe_upstream(response: http.Response, config: ConnectionConfig, body: ErrorBody) -> dict[str, Any]:
     upstream: dict[str, Any] = {"status": response.status}
     # Services repeat credentials that they refuse.
     repeats_credentials = response.status == 401 and config.auth not in USERS_OWN_CREDENTIALS
-    if not repeats_credentials and (message := parse_error_body(response).message):
-        upstream["message"] = message
+    if not repeats_credentials and body.message:
+        upstream["message"] = body.message
     return {"upstream": upstream}
 
 
-def _build_field_errors(response: http.Response, mapping: RequestMapping) -> list[FieldError]:
+def _build_field_errors(body: ErrorBody, mapping: RequestMapping) -> list[FieldError]:
     arguments = _list_argument_names(mapping)
     return [
         FieldError(
             _build_field_pointer(problem, arguments, mapping), "upstream", f"The service says: {problem.message}"
         )
-        for problem in parse_error_body(response).problems
+        for problem in body.problems
     ]
 
 
@@ -125,8 +131,3 @@ def _list_argument_names(mapping: RequestMapping) -> dict[str, str]:
     """Return the arguments by the upstream's names."""
     names = {parameter.name: parameter.argument for parameter in mapping.parameters}
     return names | {each.name: each.argument for each in (mapping.body.properties if mapping.body else ())}
-
-
-def _get_retry_seconds(response: http.Response) -> int | None:
-    seconds = get_retry_after(response)
-    return None if seconds is None else min(max(1, ceil(seconds)), MAX_RETRY_AFTER)

@@ -5,12 +5,15 @@ from dataclasses import dataclass, replace
 from core import http
 from core.database_pool import return_connection
 from core.server.thread_pool import lend_thread
-from gateway.contracts.errors import GatewayError, OutcomeUnknownError, build_outcome_unknown_error
+from gateway.contracts.errors import GatewayError
+from gateway.executors import upstream_errors
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.http import answer, error_mapping, request_builder, sending
 from gateway.executors.http.sending import SendingRules
 from gateway.executors.remote import credentials, secret_redaction, stored_files, transport_errors, upstream_headers
 from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.result_values import build_unread_response
+from gateway.executors.remote.secret_redaction import Redactor
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.models import Connection
@@ -32,6 +35,10 @@ class PreparedCall:
     rules: SendingRules
     has_key: bool
     signed: BuiltRequest
+
+    def build_redactor(self) -> Redactor:
+        """Return what removes the credentials of this call from its answer."""
+        return secret_redaction.build_redactor(self.request, self.signed)
 
 
 class HttpExecutor:
@@ -61,7 +68,7 @@ class HttpExecutor:
         return replace(prepared, signed=credentials.apply_credentials(prepared.request, work, prepared.config))
 
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-        response = self._send(work, prepared)
+        response, prepared = self._send(work, prepared)
         if not 200 <= response.status < 300:
             raise error_mapping.build_status_error(
                 response,
@@ -69,40 +76,38 @@ class HttpExecutor:
                 prepared.mapping,
                 is_write=prepared.rules.is_write,
                 has_key=prepared.has_key,
+                redactor=prepared.build_redactor(),
             )
-        return UpstreamResponse(_read_result(response, work, prepared))
+        return _read_response(response, work, prepared)
 
-    def _send(self, work: UpstreamCall, prepared: PreparedCall) -> http.Response:
-        """Send the request. After a 401, a token that was stored is replaced by a new one, once."""
+    def _send(self, work: UpstreamCall, prepared: PreparedCall) -> tuple[http.Response, PreparedCall]:
+        """Return the answer and the call as it was sent. After a 401, a token that was stored is replaced, once."""
         response = _send_signed(prepared)
         if response.status != 401:
-            return response
+            return response, prepared
         credentials.forget(prepared.config, work.subject)
         if prepared.config.auth not in RENEWABLE:
-            return response
-        return _send_signed(self.authorize(work, prepared))
+            return response, prepared
+        renewed = self.authorize(work, prepared)
+        return _send_signed(renewed), renewed
 
 
 def _send_signed(prepared: PreparedCall) -> http.Response:
     try:
         with lend_thread(), return_connection():
-            response = sending.send(prepared.signed, prepared.config, prepared.rules)
+            return sending.send(prepared.signed, prepared.config, prepared.rules)
     except http.OutgoingError as error:
         raise transport_errors.to_api_error(error, is_write=prepared.rules.is_write) from None
-    return secret_redaction.redact_response(response, prepared.request, prepared.signed)
 
 
-def _read_result(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> dict[str, object]:
+def _read_response(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
+    """Return the answer of a call that succeeded. A write is done, whether its answer can be read or not."""
+    if response.unread is not None:
+        return build_unread_response(upstream_errors.to_api_error(response.unread))
     try:
-        return answer.read_result(response, work, accept=prepared.mapping.accept)
+        result = answer.read_result(response, work, accept=prepared.mapping.accept, redactor=prepared.build_redactor())
     except GatewayError as error:
         if work.op.is_write:
-            raise _describe_unread_answer(error) from None
+            return build_unread_response(error)
         raise
-
-
-def _describe_unread_answer(error: GatewayError) -> OutcomeUnknownError:
-    """Return the error for a write whose answer cannot be read: a failure would make the caller send it again."""
-    unknown = build_outcome_unknown_error()
-    unknown.details["cause"] = {"reason": error.reason, "message": str(error)}
-    return unknown
+    return UpstreamResponse(result)

@@ -96,6 +96,7 @@ def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
             follow_redirects=not rules.is_write,
             same_origin=True,
             allow=http.get_upstream_networks(),
+            keep_unread=rules.is_write,
         )
     except http.OutgoingError as error:
         return error
@@ -118,7 +119,7 @@ def _may_repeat(outcome: Outcome, rules: SendingRules) -> bool:
 
 def _is_refused(response: http.Response) -> bool:
     """Return whether the upstream says that it did not take the call."""
-    return response.status == 429 or (response.status == 503 and "retry-after" in response.headers)
+    return response.status == 429 or (response.status == 503 and get_retry_after(response) is not None)
 
 
 def _combine(earlier: Outcome, later: Outcome) -> Outcome:

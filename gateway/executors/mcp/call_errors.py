@@ -23,7 +23,11 @@ from gateway.executors.mcp.session_pool import TooManySessions
 from gateway.executors.mcp.tool_call import ToolCall
 from gateway.executors.remote import transport_errors
 from gateway.executors.remote.denied_errors import SAID, build_denied_error
-from gateway.executors.remote.not_applied_errors import build_busy_error, build_refused_for_now_error
+from gateway.executors.remote.not_applied_errors import (
+    build_busy_error,
+    build_refused_for_now_error,
+    read_retry_seconds,
+)
 from registry.catalog.connections import ConnectionConfig
 from registry.text import cleanup
 
@@ -85,8 +89,7 @@ def _build_callers_error(error: MCPError) -> GatewayError:
 def _build_status_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
     status = call.exchange.status
     if status in (429, 503) and not (is_write and status == 503 and call.was_sent):
-        seconds = call.exchange.answer_headers.get("retry-after", "")
-        retry_after = int(seconds) if seconds.isdecimal() and len(seconds) < 6 else None
+        retry_after = read_retry_seconds(call.exchange.answer_headers)
         return build_refused_for_now_error(is_rate_limit=status == 429, retry_after=retry_after, details={})
     if status == 503:
         return build_outcome_unknown_error()

@@ -36,8 +36,8 @@ class McpExecutor:
         built = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
         built = built.with_headers(upstream_headers.build_headers(work, prepared.config))
         signed = credentials.apply_credentials(built, work, prepared.config)
-        secrets = tuple(secret_redaction.find_secrets(built, signed))
-        return replace(prepared, headers=dict(signed.headers), secrets=secrets)
+        redactor = secret_redaction.build_redactor(built, signed)
+        return replace(prepared, headers=dict(signed.headers), redactor=redactor)
 
     def apply(self, work: UpstreamCall, prepared: PreparedTool) -> UpstreamResponse:
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.

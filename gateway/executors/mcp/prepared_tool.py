@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.catalog.connections import ConnectionConfig
 
 
@@ -15,4 +16,4 @@ class PreparedTool:
     arguments: dict[str, Any]
     is_write: bool
     headers: dict[str, str] = field(default_factory=dict)
-    secrets: tuple[str, ...] = ()  # in the headers, the longest first
+    redactor: Redactor = NO_SECRETS  # removes the credentials in the headers from answers

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcp_types import (
@@ -24,19 +24,32 @@ from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.remote import stored_files
 from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
+
+StoreFile = Callable[[str, str, str], dict[str, Any]]  # takes name, content type and base64; returns what to answer
 
 FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`
 
 
-def read_result(result: CallToolResult, work: UpstreamCall) -> dict[str, Any]:
-    """Return the result of a tool that succeeded. Raises InternalError (upstream_broken)."""
+def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor = NO_SECRETS) -> dict[str, Any]:
+    """Return the result of a tool that succeeded, without secrets. Raises InternalError (upstream_broken)."""
+
+    def store_file(name: str, content_type: str, data: str) -> dict[str, Any]:
+        content = redactor.redact_bytes(_decode(data))
+        return stored_files.store_file(work, redactor.redact_text(name), redactor.redact_text(content_type), content)
+
+    value: dict[str, Any] = redactor.redact_value(_read_contents(result, store_file))
+    return value
+
+
+def _read_contents(result: CallToolResult, store: StoreFile) -> dict[str, Any]:
     if result.structured_content is not None:
-        value = wrap_value(clean_value(_store_contents(_check(result.structured_content), work)))
-        files = _read_files(result.content, work)
+        value = wrap_value(clean_value(_store_contents(_check(result.structured_content), store)))
+        files = _read_files(result.content, store)
         return value | ({"files": files} if files and "files" not in value else {})
     texts = [block.text for block in result.content if isinstance(block, TextContent)]
-    others = [_describe_block(block, work) for block in result.content if not isinstance(block, TextContent)]
+    others = [_describe_block(block, store) for block in result.content if not isinstance(block, TextContent)]
     if not texts and not others:
         return dict(DONE)
     if len(texts) == 1 and not others and (parsed := _parse_object(texts[0])) is not None:
@@ -70,45 +83,45 @@ def _check(value: Any) -> Any:
         raise _build_broken_error() from None
 
 
-def _store_contents(value: Any, work: UpstreamCall) -> Any:
+def _store_contents(value: Any, store: StoreFile) -> Any:
     """Return structured content with stored files instead of the blocks of MCP that hold files as base64."""
     if isinstance(value, list):
-        return [_store_contents(each, work) for each in value]
+        return [_store_contents(each, store) for each in value]
     if not isinstance(value, dict):
         return value
     content_type = value.get("mimeType")
     data = value.get("blob") if "uri" in value else value.get("data") if value.get("type") in FILE_TYPES else None
     if isinstance(data, str) and isinstance(content_type, str):
         name = str(value.get("uri") or value["type"]).rpartition("/")[2]
-        return {"file": stored_files.store_file(work, name or "file", content_type, _decode(data))}
-    return {name: _store_contents(each, work) for name, each in value.items()}
+        return {"file": store(name or "file", content_type, data)}
+    return {name: _store_contents(each, store) for name, each in value.items()}
 
 
-def _read_files(content: Sequence[ContentBlock], work: UpstreamCall) -> list[dict[str, Any]]:
-    return [_describe_block(block, work) for block in content if isinstance(block, ImageContent | AudioContent)]
+def _read_files(content: Sequence[ContentBlock], store: StoreFile) -> list[dict[str, Any]]:
+    return [_describe_block(block, store) for block in content if isinstance(block, ImageContent | AudioContent)]
 
 
-def _describe_block(block: ContentBlock, work: UpstreamCall) -> dict[str, Any]:
+def _describe_block(block: ContentBlock, store: StoreFile) -> dict[str, Any]:
     """Return what a model reads of a block that is no text. The content of files is stored, not shown."""
     if isinstance(block, ImageContent | AudioContent):
         name = "image" if isinstance(block, ImageContent) else "audio"
-        return {"file": stored_files.store_file(work, name, block.mime_type, _decode(block.data))}
+        return {"file": store(name, block.mime_type, block.data)}
     if isinstance(block, ResourceLink):
         described = {"resource": block.uri, "name": block.name, "description": block.description or ""}
         return {name: cleanup.strip_hidden_characters(value) for name, value in described.items() if value}
     if isinstance(block, EmbeddedResource):
-        return describe_resource(block.resource, work)
+        return _describe_resource(block.resource, store)
     raise _build_broken_error()
 
 
-def describe_resource(resource: TextResourceContents | BlobResourceContents, work: UpstreamCall) -> dict[str, Any]:
+def _describe_resource(resource: TextResourceContents | BlobResourceContents, store: StoreFile) -> dict[str, Any]:
     """Return what a model reads of the contents of a resource."""
     uri = cleanup.strip_hidden_characters(resource.uri)
     if isinstance(resource, TextResourceContents):
         return {"resource": uri, "text": cleanup.strip_hidden_characters(resource.text)}
     content_type = resource.mime_type or "application/octet-stream"
     name = uri.rpartition("/")[2] or "file"
-    return {"resource": uri, "file": stored_files.store_file(work, name, content_type, _decode(resource.blob))}
+    return {"resource": uri, "file": store(name, content_type, resource.blob)}
 
 
 def _decode(text: str) -> bytes:

@@ -1,6 +1,7 @@
 """Run a tool within the limits of its connection, and once more where that cannot do anything twice."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
@@ -10,13 +11,14 @@ from core.database_pool import return_connection
 from core.deadlines import DeadlineExceeded
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
-from gateway.contracts.errors import GatewayError, build_outcome_unknown_error
+from gateway.contracts.errors import GatewayError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import ToolCall
-from gateway.executors.remote import circuit_breaker, credentials, secret_redaction
+from gateway.executors.remote import circuit_breaker, credentials
 from gateway.executors.remote.call_limits import limit_calls
+from gateway.executors.remote.result_values import build_unread_response
 
 
 def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[[], PreparedTool]) -> UpstreamResponse:
@@ -26,15 +28,14 @@ def run_tool(work: UpstreamCall, prepared: PreparedTool, *, authorize: Callable[
     """
     result, progress = _call(work, prepared, authorize)
     if result.is_error:
-        raise _add_progress(call_errors.build_tool_error(tool_result.read_text(result)), progress)
+        said = prepared.redactor.redact_text(tool_result.read_text(result))
+        raise _add_progress(call_errors.build_tool_error(said), progress)
     try:
-        return UpstreamResponse(tool_result.read_result(result, work), progress=progress)
+        return UpstreamResponse(tool_result.read_result(result, work, prepared.redactor), progress=progress)
     except GatewayError as error:
         if not prepared.is_write:
             raise
-        unknown = build_outcome_unknown_error()
-        unknown.details["cause"] = {"reason": error.reason, "message": str(error)}
-        raise unknown from None
+        return replace(build_unread_response(error), progress=progress)
 
 
 def _call(
@@ -48,10 +49,9 @@ def _call(
             prepared = authorize()
         call = _send(work, prepared)
     if call.result is not None:
-        return _redact(call.result, prepared.secrets), call.progress
+        return call.result, call.progress
     if isinstance(call.error, MCPError):
-        message = secret_redaction.redact_text(call.error.message, prepared.secrets)
-        call.error = MCPError(call.error.code, message)
+        call.error = MCPError(call.error.code, prepared.redactor.redact_text(call.error.message))
     error = call_errors.to_api_error(call, prepared.config, is_write=prepared.is_write)
     raise _add_progress(error, call.progress)
 
@@ -60,13 +60,6 @@ def _add_progress(error: GatewayError, progress: dict[str, float] | None) -> Gat
     if progress:
         error.details["progress"] = progress
     return error
-
-
-def _redact(result: CallToolResult, secrets: tuple[str, ...]) -> CallToolResult:
-    """Return a result without the credentials that were sent, which debugging servers repeat."""
-    text = result.model_dump_json(by_alias=True)
-    redacted = secret_redaction.redact_text(text, secrets)
-    return result if redacted == text else CallToolResult.model_validate_json(redacted, by_name=False)
 
 
 def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:

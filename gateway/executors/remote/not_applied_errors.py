@@ -1,9 +1,20 @@
 """Errors of calls that an upstream has not seen, or has refused for now: they may be sent again, writes too."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
+from core import http
 from gateway.contracts.errors import UpstreamBusyError
+
+MAX_RETRY_AFTER = 86_400  # seconds
+
+
+def read_retry_seconds(headers: Mapping[str, str]) -> int | None:
+    """Return the whole seconds of the header Retry-After, from 1 to a day; None if there is none."""
+    seconds = http.parse_retry_after(headers.get("retry-after", ""), now=datetime.now(UTC))
+    return None if seconds is None else min(max(1, ceil(seconds)), MAX_RETRY_AFTER)
 
 
 def build_busy_error() -> UpstreamBusyError:

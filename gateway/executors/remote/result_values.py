@@ -2,9 +2,16 @@
 
 from typing import Any
 
+from gateway.contracts.errors import GatewayError
+from gateway.executors.base import UpstreamResponse
 from registry.text import cleanup
 
 DONE = {"message": "Done."}
+
+
+def build_unread_response(error: GatewayError) -> UpstreamResponse:
+    """Return the answer of a write that the upstream says it did, in an answer that cannot be read."""
+    return UpstreamResponse(dict(DONE), warnings=(f"It was done, but the answer to it is lost: {error}",))
 
 
 def wrap_value(value: Any) -> dict[str, Any]:

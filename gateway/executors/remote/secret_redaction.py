@@ -1,35 +1,143 @@
-"""Remove the credentials of a connection from answers that repeat the request, as debugging services do."""
+"""Remove the credentials of a connection from answers that repeat the request, as debugging services do.
 
-from collections.abc import Iterable
-from dataclasses import replace
-from urllib.parse import parse_qsl, urlsplit
+Answers are redacted after they were parsed: every text and every name, in each form in which services write what they
+got. Files are redacted before they are stored.
+"""
 
-from core import http
+import base64
+import binascii
+import html
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlsplit
+
 from gateway.executors.remote.built_request import BuiltRequest
+from registry.text import cleanup
 
 MIN_LENGTH = 6  # shorter texts would also be found where they are no secret
 REPLACEMENT = "***"
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_ENCODING_SIGNS = re.compile(r"[%\\&+]")  # of texts that may hold an encoded secret
+_SCHEMES = frozenset({"bearer", "basic", "digest", "apikey", "api-key", "token"})
+_UTF_16 = ("utf-16-le", "utf-16-be")
 
 
-def redact_response(response: http.Response, built: BuiltRequest, sent: BuiltRequest) -> http.Response:
-    """Return the response without what `sent` has and `built`, the request without credentials, has not."""
-    body = response.body
-    for secret in find_secrets(built, sent):
-        body = body.replace(secret.encode(), REPLACEMENT.encode())
-    return response if body is response.body else replace(response, body=body)
+@dataclass(frozen=True, slots=True, repr=False)  # no repr: secrets must not end up in logs
+class Redactor:
+    """Removes some secrets from what an upstream answered. `secrets` has none that contains another one."""
+
+    secrets: tuple[str, ...] = ()
+
+    def redact_text(self, text: str) -> str:
+        """Return a text without the secrets: each is replaced where it stands, or all if it is there only decoded."""
+        for form in self._forms:
+            text = text.replace(form, REPLACEMENT)
+        if self.secrets and _ENCODING_SIGNS.search(text):
+            decoded = (unquote_plus(text), _unescape(text), html.unescape(text))
+            if any(secret in each for secret in self.secrets for each in decoded):
+                return REPLACEMENT
+        return text
+
+    def redact_value(self, value: Any) -> Any:
+        """Return a JSON value without the secrets in its texts and names."""
+        # Most answers have none, and one look at all their texts is faster than one at each.
+        if not self.secrets or self.redact_text(text := "\0".join(cleanup.iterate_strings(value))) == text:
+            return value
+        return self._redact_parts(value)
+
+    def _redact_parts(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self.redact_text(value)
+        if isinstance(value, list):
+            return [self._redact_parts(item) for item in value]
+        if isinstance(value, dict):
+            return {self.redact_text(name): self._redact_parts(item) for name, item in value.items()}
+        return value
+
+    def redact_bytes(self, content: bytes) -> bytes:
+        """Return the content of a file without the secrets."""
+        forms = [form.encode() for form in self._forms]
+        forms += [secret.encode(encoding) for secret in self.secrets for encoding in _UTF_16]
+        for form in forms:
+            content = content.replace(form, REPLACEMENT.encode())
+        return content
+
+    @property
+    def _forms(self) -> tuple[str, ...]:
+        return _list_forms(self.secrets)
 
 
-def redact_text(text: str, secrets: Iterable[str]) -> str:
-    """Return a text without these secrets, the longest of which come first."""
-    for secret in secrets:
-        text = text.replace(secret, REPLACEMENT)
-    return text
+NO_SECRETS = Redactor()
 
 
-def find_secrets(built: BuiltRequest, sent: BuiltRequest) -> list[str]:
-    """Return the added header and query values and the words in them, the longest first."""
+def build_redactor(built: BuiltRequest, sent: BuiltRequest) -> Redactor:
+    """Return what removes the credentials that `sent` has and `built`, the request without credentials, has not."""
     values = [value for name, value in sent.headers.items() if built.headers.get(name) != value]
     known_pairs = parse_qsl(urlsplit(built.url).query)
     values += [value for name, value in parse_qsl(urlsplit(sent.url).query) if (name, value) not in known_pairs]
-    secrets = {part for value in values for part in (value, *value.replace(";", " ").replace("=", " ").split())}
-    return sorted((secret for secret in secrets if len(secret) >= MIN_LENGTH), key=len, reverse=True)
+    parts = {part for value in values for part in _iterate_parts(value) if len(part) >= MIN_LENGTH}
+    return Redactor(tuple(sorted(_drop_containers(parts))))
+
+
+def _iterate_parts(value: str) -> Iterator[str]:
+    """Yield the words of a header or query value, and what Basic has encoded: the name and the password."""
+    yield value
+    for word in value.replace(";", " ").split():
+        if word.lower() not in _SCHEMES:
+            yield word
+            yield word.partition("=")[2]  # of a cookie
+    if value[:6].lower() == "basic " and (decoded := _decode_basic(value[6:])):
+        yield decoded
+        yield from decoded.split(":", 1)
+
+
+def _decode_basic(text: str) -> str:
+    try:
+        return base64.b64decode(text.strip(), validate=True).decode()
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def _drop_containers(parts: Iterable[str]) -> set[str]:
+    """Return the texts that contain no other one: to remove those is enough."""
+    kept: list[str] = []
+    for part in sorted(parts, key=len):
+        if not any(each in part for each in kept):
+            kept.append(part)
+    return set(kept)
+
+
+@lru_cache(maxsize=256)
+def _list_forms(secrets: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the secrets and their usual encodings, the longest first."""
+    return tuple(sorted({form for each in secrets for form in _iterate_forms(each)}, key=len, reverse=True))
+
+
+def _iterate_forms(secret: str) -> Iterator[str]:
+    content = secret.encode()
+    yield from (secret, quote(secret, safe=""), quote(secret, safe="").lower(), quote_plus(secret))
+    yield from (html.escape(secret), content.hex(), content.hex().upper())
+    yield from _iterate_base64(content)
+    for encoding in _UTF_16:
+        yield from _iterate_base64(secret.encode(encoding))
+
+
+def _iterate_base64(content: bytes) -> Iterator[str]:
+    """Yield the characters of base64 that are the same whatever stands before and after the content."""
+    for before in range(3):
+        padded = b"\0" * before + content
+        encoded = base64.b64encode(padded)
+        first = (before * 8 + 5) // 6  # the first character without bits of what stands before
+        last = len(padded) * 8 // 6  # the characters after it have bits of what follows
+        form = encoded[first:last].decode()
+        if len(form) >= MIN_LENGTH:
+            yield form
+            yield form.replace("+", "-").replace("/", "_")
+
+
+def _unescape(text: str) -> str:
+    """Return a text with the escapes of JSON and JavaScript decoded."""
+    return _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)) if match[1] or match[2] else match[3], text)

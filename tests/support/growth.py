@@ -1,0 +1,32 @@
+"""Checks that work grows in proportion to its input, without limits in seconds."""
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Any
+
+FACTOR = 10
+MOST = 2 * FACTOR  # linear work takes 10 times as long, quadratic work 100 times
+TRIES = 4
+
+
+def assert_linear(work: Callable[[Any], object], build: Callable[[int], Any], *, size: int) -> None:
+    """Fail if `work` takes over 20 times as long for `build(size)` as for `build(size / 10)`, in each of its tries."""
+    small, large = build(size // FACTOR), build(size)
+    work(small)  # what is loaded or compiled on first use
+    ratios = []
+    for _ in range(TRIES):
+        ratios.append(_measure(work, large) / max(min(_measure(work, small) for _ in range(3)), 0.0005))
+        if ratios[-1] < MOST:
+            return
+    raise AssertionError(f"{FACTOR} times as much takes {min(ratios):.0f} times as long.")
+
+
+def _measure(work: Callable[[Any], object], value: Any) -> float:
+    gc.disable()
+    start = time.thread_time()
+    try:
+        work(value)
+    finally:
+        gc.enable()
+    return time.thread_time() - start
