@@ -63,6 +63,7 @@ def request_token(
             deadline=deadline,
             max_bytes=MAX_BYTES,
             follow_redirects=False,  # a redirect would leak the secret or lose the body
+            allow=http.get_upstream_networks(),
         )
     except http.OutgoingError as error:
         raise _to_api_error(config, error) from None

@@ -1,11 +1,20 @@
 """Read uploaded YAML files, or ZIP archives of them."""
 
 import io
+import lzma
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
 
 MAX_TOTAL_BYTES = 5_000_000  # bytes of all files together, uncompressed
 MAX_FILES = 500  # files
+
+
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, ValueError, OSError),
+)
 
 
 class UnreadableUpload(Exception):
@@ -39,5 +48,5 @@ def _unpack_archive(data: bytes) -> Iterator[tuple[str, bytes]]:
                 yield entry.filename, text
                 if bytes_left <= 0:
                     return
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, ValueError, OSError) as error:
+    except _DAMAGED as error:
         raise UnreadableUpload(f"The archive cannot be read: {error}") from None

@@ -129,11 +129,16 @@ def list_names(names: Iterable[str], *, most: int = 12) -> str:
     A longer name could be a sentence, which a model would read as ours.
     """
     unique = list(dict.fromkeys(names))
-    shown = list(islice((name for name in unique if _IDENTIFIER.fullmatch(name)), most))
+    shown = list(islice(filter(is_identifier, unique), most))
     others = len(unique) - len(shown)
     if not shown:
         return f"{others} {'name' if others == 1 else 'names'}"
     return ", ".join(shown) + (f" and {others} more" if others else "")
+
+
+def is_identifier(name: str) -> bool:
+    """Return whether a name from outside is short and has only ASCII letters, digits and a few signs."""
+    return _IDENTIFIER.fullmatch(name) is not None
 
 
 def find_instruction(text: str) -> str:

@@ -208,6 +208,17 @@ def test_client_credentials_fetch_a_token_once(upstream: OAuthUpstream) -> None:
     assert request.headers["authorization"] == "Basic " + b64encode(b"my+client:s%3A1").decode()
 
 
+def test_a_token_url_may_be_where_connections_may_be(upstream: OAuthUpstream, settings: Any) -> None:
+    settings.GATEWAY_OUTGOING_ALLOW = []
+    settings.GATEWAY_UPSTREAM_ALLOW = [ip_network("127.0.0.0/8")]
+    config = upstream.connect(auth="client_credentials")
+    set_secret("client_secret")
+
+    sent = apply_credentials(BuiltRequest("GET", config.base_url, {}, None), build_call(), config)
+
+    assert sent.headers == {"Authorization": "Bearer canary-access-1"}
+
+
 def test_a_token_is_fetched_anew_when_it_is_refused_or_about_to_expire(upstream: OAuthUpstream) -> None:
     config = upstream.connect(auth="client_credentials")
     set_secret("client_secret")

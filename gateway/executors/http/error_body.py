@@ -4,7 +4,8 @@ Reads the formats of RFC 9457, JSON:API, FastAPI, Django REST framework, Rails, 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice, takewhile
 from typing import Any
 
 from core import http, strict_json
@@ -48,11 +49,16 @@ def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -
             value = redactor.redact_value(strict_json.loads(response.body))
         except NotStrictJSON:
             return ErrorBody()
-        problems = [problem for problem in _find_problems(value) if problem.message]
-        return ErrorBody(_find_message(value), tuple(problems[:MAX_PROBLEMS]))
+        problems = islice((problem for problem in _find_problems(value) if problem.message), MAX_PROBLEMS)
+        return ErrorBody(_find_message(value), tuple(map(_drop_sentences, problems)))
     if base == "text/plain":
         return ErrorBody(clean_line(redactor.redact_text(response.body.decode(errors="replace"))))
     return ErrorBody()  # a web page has more markup than message
+
+
+def _drop_sentences(problem: FieldProblem) -> FieldProblem:
+    """End a path at the first step that is no name: in a pointer of ours it could be a sentence of the upstream."""
+    return replace(problem, path=tuple(takewhile(cleanup.is_identifier, problem.path)))
 
 
 def clean_line(text: Any) -> str:
@@ -117,7 +123,7 @@ def _split_place(place: str | Sequence[Any]) -> tuple[str, ...]:
     if isinstance(place, str):
         separator = "/" if "/" in place else "."
         place = [step for step in place.removeprefix("#").split(separator) if step not in ("", "$")]
-    steps = [clean_line(str(step)) for step in place[:10]]
+    steps = [str(step) for step in place[:10]]
     while len(steps) > 1 and steps[0] in _PARTS:
         del steps[0]
     return tuple(steps)

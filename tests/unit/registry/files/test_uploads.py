@@ -2,8 +2,11 @@
 
 import io
 import zipfile
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from registry.files import uploads
 
@@ -42,3 +45,13 @@ def test_upload_reports_unreadable_files(sent: list[tuple[str, bytes]], message:
     with pytest.raises(uploads.UnreadableUpload) as refused:
         uploads.read_yaml_files(sent)
     assert str(refused.value).startswith(message)
+
+
+@given(st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=4)), min_size=1, max_size=4))
+def test_damaged_archives_are_refused_with_a_sentence(damage: list[tuple[int, bytes]]) -> None:
+    data = bytearray(archive(a_yaml=b"format: 1\n" * 40, b_yaml=b"ops: []\n" * 20))
+    for at, content in damage:
+        data[at : at + len(content)] = content
+
+    with suppress(uploads.UnreadableUpload):
+        uploads.read_yaml_files([("a.zip", bytes(data))])
