@@ -96,10 +96,12 @@ def build_question(answer: Mapping[str, Any]) -> Question:
         for envelope in envelopes.iter_envelopes(answer)
         if envelopes.get_reason(envelope) == envelopes.CONFIRMATION_REQUIRED
     )
-    operation = (next(waiting).get("confirmation") or {}).get("operation") or {}
+    confirmation = next(waiting).get("confirmation") or {}
+    operation = confirmation.get("operation") or {}
     approve, decline = wording.name_decision(operation)
     action = str(operation.get("action") or "run").replace("_", " ")
-    return Question(f"This would {action} the {wording.describe_row(operation)}.", approve, decline)
+    text = f"This would {action} the {wording.describe_row(operation)}."
+    return Question(wording.append_args(text, str(confirmation.get("args_text") or "")), approve, decline)
 
 
 def format_duration(milliseconds: int | None) -> str:

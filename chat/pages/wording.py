@@ -41,6 +41,11 @@ def describe_write(operation: Mapping[str, Any]) -> str:
     return f"Ran {_space(action)} on {row}"
 
 
+def append_args(question: str, args_text: str) -> str:
+    """Return a question with the args of its call, in the words of the gateway."""
+    return f"{question} {args_text[:1].upper()}{args_text[1:]}" if args_text else question
+
+
 def drop_repaired(operations: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Leave out failures of writes that succeeded later in the turn: they were repaired."""
     return [

@@ -5,7 +5,9 @@ cannot write. A token is valid once, for one op with one set of args, one client
 """
 
 import secrets
+from collections.abc import Mapping
 from hashlib import sha256
+from itertools import islice
 from typing import Any
 
 from django.core import signing
@@ -15,9 +17,14 @@ from gateway.contracts.errors import ConflictError
 from gateway.executors.base import UpstreamCall
 from gateway.models import UsedConfirmation
 from gateway.request_context import Caller
+from registry.text import cleanup
 
 MAX_AGE = 300  # seconds
 SALT = "gateway.confirmation"
+MAX_ARGS_TEXT = 400  # characters of a question's args
+MAX_VALUE_TEXT = 80
+MAX_NAME_TEXT = 40
+MAX_LISTED = 3  # items of a list
 
 
 class TokenUsed(Exception):
@@ -68,6 +75,7 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
     operation = rehearsal["meta"].get("operation", {})
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     effect = f" It would {work.op.action} the {about}." if about else ""
+    args_text = describe_args(work.args, operation)
     token_hint = "The token is for another call or expired. " if caller.confirmation else ""
     return ConflictError(
         f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} "
@@ -79,10 +87,55 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
                 "token": issue_token(caller, work),
                 "expires_in": MAX_AGE,
                 "operation": operation,
+                "args_text": args_text,
                 "would": rehearsal["result"],
             }
         },
     )
+
+
+def describe_args(args: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
+    """Return the args of a call in words, for the end user: user id: 7; force: yes.
+
+    The id of a row is left out if the question has its name.
+    """
+    own_ids = ("id", f"{operation.get('entity')}_id") if operation.get("entity_name") else ()
+    parts = [
+        f"{_shorten(name.replace('_', ' '), MAX_NAME_TEXT)}: {_describe_value(value)}"
+        for name, value in args.items()
+        if name not in own_ids
+    ]
+    text = ""
+    for index, part in enumerate(parts):
+        if len(text) + len(part) > MAX_ARGS_TEXT:
+            return f"{text}; and {len(parts) - index} more"
+        text = f"{text}; {part}" if text else part
+    return text
+
+
+def _describe_value(value: Any, *, is_nested: bool = False) -> str:
+    if isinstance(value, str):
+        return f"“{_shorten(value, MAX_VALUE_TEXT)}”"
+    if value is None or isinstance(value, bool):
+        return {None: "nothing", True: "yes", False: "no"}[value]
+    if not isinstance(value, list | dict):
+        return str(value)[:MAX_VALUE_TEXT]
+    if is_nested or not value:
+        return f"{len(value)} {'items' if isinstance(value, list) else 'fields'}"
+    if isinstance(value, list):
+        shown = [_describe_value(each, is_nested=True) for each in value[:MAX_LISTED]]
+    else:
+        shown = [
+            f"{_shorten(name.replace('_', ' '), MAX_NAME_TEXT)} {_describe_value(each, is_nested=True)}"
+            for name, each in islice(value.items(), MAX_LISTED)
+        ]
+    more = len(value) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _shorten(text: str, limit: int) -> str:
+    visible = " ".join(cleanup.strip_hidden_characters(text[: limit * 4]).split())
+    return visible if len(visible) <= limit else f"{visible[: limit - 1]}…"
 
 
 def _hash_call(caller: Caller, work: UpstreamCall) -> str:

@@ -43,7 +43,9 @@ def build_question(confirmation: dict[str, Any], tool: str) -> ElicitRequestForm
     name = f" “{operation['entity_name']}”" if operation.get("entity_name") else ""
     action = operation.get("action") or "run"
     entity = operation.get("entity") or tool
-    return ElicitRequestFormParams(message=f"Really {action} {entity}{name}?", requested_schema=FORM)
+    args = f" {args_text[:1].upper()}{args_text[1:]}" if (args_text := confirmation.get("args_text")) else ""
+    question = f"Really {action.replace('_', ' ')} {entity.replace('_', ' ')}{name}?{args}"
+    return ElicitRequestFormParams(message=question, requested_schema=FORM)
 
 
 def request_input(confirmation: dict[str, Any], tool: str) -> InputRequiredResult:

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from registry.imports import op_paths, schema_repair
+from registry.imports import danger, op_paths, schema_repair
+from registry.imports.danger import Danger
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.imports.op_paths import MAX_SEGMENT, ParsedToolName
 from registry.imports.openai import FunctionDefinition, FunctionList
@@ -29,8 +30,15 @@ def read_functions(document: FunctionList, group: str) -> ImportSource:
 def _build_op(
     function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any], repairs: list[str]
 ) -> SourceOp:
-    remarks = [*repairs, *find_remarks(function)]
-    return SourceOp(function.name, parsed, function.name, build_fields(function, parsed, schema), remarks)
+    risk = danger.judge_function(function.name, parsed, cleanup.write_summary(function.description, function.name))
+    return SourceOp(
+        function.name,
+        parsed,
+        function.name,
+        build_fields(function, parsed, schema, risk),
+        [*repairs, *risk.remarks, *find_remarks(function)],
+        confirm=risk.asks_first,
+    )
 
 
 def find_remarks(function: FunctionDefinition) -> list[str]:
@@ -41,14 +49,16 @@ def find_remarks(function: FunctionDefinition) -> list[str]:
     return remarks
 
 
-def build_fields(function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any]) -> dict[str, Any]:
+def build_fields(
+    function: FunctionDefinition, parsed: ParsedToolName, schema: dict[str, Any], risk: Danger
+) -> dict[str, Any]:
     """Return the fields of the op's entry."""
     summary = cleanup.write_summary(function.description, function.name)
     description = cleanup.clean_description(function.description)
     fields = {
-        "kind": Op.Kind.WRITE if parsed.is_write else Op.Kind.READ,
+        "kind": Op.Kind.WRITE if parsed.is_write or risk.is_harmful else Op.Kind.READ,
         "entity": parsed.entity[:MAX_SEGMENT],
-        "action": parsed.action[:MAX_SEGMENT],
+        "action": risk.choose_action(parsed)[:MAX_SEGMENT],
         "summary": summary,
         "description": "" if description.rstrip(".") == summary else description,
         "notes": _write_notes(schema),

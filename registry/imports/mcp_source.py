@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from registry.imports import functions, op_paths, openai, schema_repair
+from registry.imports import danger, functions, op_paths, openai, schema_repair
+from registry.imports.danger import Danger
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.imports.mcp_server import digest_tool
 from registry.imports.op_paths import ParsedToolName
@@ -93,43 +94,42 @@ def _build_op(
     *,
     needs_subject: bool,
 ) -> SourceOp:
-    is_write, remarks = _is_write(tool, parsed)
-    fields = functions.build_fields(function, parsed, schema)
+    risk = danger.judge_function(function.name, parsed, cleanup.write_summary(function.description, function.name))
+    is_write, remarks = _is_write(tool, parsed, risk)
+    if not is_write:
+        risk = Danger.NONE
+    fields = functions.build_fields(function, parsed, schema, risk)
     fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
     definition = _get_definition(tool)
-    found = [*repairs, *remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]
-    is_destructive = _get_annotations(tool).get("destructiveHint") is True or _deletes(parsed)
+    found = [*repairs, *remarks, *risk.remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]
+    is_destructive = _get_annotations(tool).get("destructiveHint") is True
     return SourceOp(
         function.name,
         parsed,
         function.name,
         fields,
         list(dict.fromkeys(found)),
-        confirm=is_write and is_destructive,
+        confirm=is_write and (is_destructive or risk.asks_first),
         definition=definition,
         digest=digest_tool(tool),
     )
 
 
-def _is_write(tool: dict[str, Any], parsed: ParsedToolName) -> tuple[bool, list[str]]:
+def _is_write(tool: dict[str, Any], parsed: ParsedToolName, risk: Danger) -> tuple[bool, list[str]]:
     """Return whether a tool writes, as its server says or else its name, and remarks on what does not fit.
 
     The server's word is not enough for a tool that deletes by its name: reads are sent again, and tried for real.
     """
     hint = _get_annotations(tool).get("readOnlyHint")
     if hint is not True:
-        return hint is False or parsed.is_write, []
-    if _deletes(parsed):
+        return hint is False or parsed.is_write or risk.is_harmful, []
+    if risk.is_harmful:
         return True, [DELETES_UNLIKE_HINT]
     return False, [READ_ONLY_UNLIKE_NAME] if parsed.is_write and parsed.has_verb else []
 
 
 def _get_definition(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tool[name] for name in _DEFINITION if tool.get(name) is not None}
-
-
-def _deletes(parsed: ParsedToolName) -> bool:
-    return parsed.action == "delete"
 
 
 def _get_annotations(tool: Mapping[str, Any]) -> dict[str, Any]:

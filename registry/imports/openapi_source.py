@@ -29,7 +29,7 @@ def _build_op(operation: Operation) -> SourceOp:
     fields = {
         "kind": Op.Kind.WRITE if mapped.is_write else Op.Kind.READ,
         "entity": parsed.entity[:MAX_SEGMENT],
-        "action": parsed.action[:MAX_SEGMENT],
+        "action": mapped.risk.choose_action(parsed)[:MAX_SEGMENT],
         "category": (operation.tags[0] if operation.tags else "")[:40],
         "summary": mapped.summary,
         "description": "" if is_repeated else mapped.description,
@@ -38,7 +38,11 @@ def _build_op(operation: Operation) -> SourceOp:
         "request": mapped.request,
         "examples": [{"args": args} for args in mapped.examples],
     }
-    remarks = [*mapped.remarks, *cleanup.find_remarks([operation.name, mapped.description, mapped.schema])]
+    remarks = [
+        *mapped.remarks,
+        *mapped.risk.remarks,
+        *cleanup.find_remarks([operation.name, mapped.description, mapped.schema]),
+    ]
     return SourceOp(
         operation.name,
         parsed,
@@ -46,7 +50,7 @@ def _build_op(operation: Operation) -> SourceOp:
         {name: value for name, value in fields.items() if value}
         | {"needs_subject": False, "parameters_schema": mapped.schema},
         remarks,
-        confirm=mapped.is_write and mapped.request["method"] == "DELETE",
+        confirm=mapped.risk.asks_first,
     )
 
 

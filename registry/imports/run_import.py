@@ -138,14 +138,12 @@ def _choose_tool_name(op: SourceOp, path: str, group: str, draft: _DraftState) -
 
 
 def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
-    """Return whether an op asks the end user first. One that was imported before stays as it was imported.
+    """Return whether an op asks the end user first: one that did at its last import still does.
 
-    A tool of an MCP server also asks once its server says that it is destructive.
+    Merging keeps the choice of an admin who has cleared it since.
     """
-    if op.name in draft.rows:
-        _, shipped = draft.rows[op.name]
-        return bool(shipped.get("confirm")) or (op.confirm and op.definition is not None)
-    return op.confirm
+    _, shipped = draft.rows.get(op.name, (None, {}))
+    return op.confirm or bool(shipped.get("confirm"))
 
 
 def _add_remarks(op: SourceOp, result: ImportResult) -> None:

@@ -5,6 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
+from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
+
 # Camel-case names that are one word.
 _BRANDS = re.compile(
     r"IoT|iOS|OAuth|GraphQL|(?:Postgre|My|No)SQL|GitHub|GitLab|YouTube|LinkedIn|(?:Java|Type)Script|"
@@ -29,26 +31,29 @@ READ_VERBS = _split_to_set(
     suggest summarize summarise translate validate verify view visualize
     """
 )
-WRITE_VERBS = _split_to_set(
+WRITE_VERBS = (
+    HARMFUL_VERBS
+    | HARMFUL_NOUN_LIKE_VERBS
+    | _split_to_set(
+        """
+    accept activate add adjust allocate allow append apply approve archive assign attach authorise authorize backup ban
+    begin block book build bulk buy call capture change charge clean clone close commit complete compose configure
+    confirm connect control copy create deactivate decline deliver deny deploy disable disconnect dismiss dispatch
+    draft draw duplicate edit email enable end enqueue enroll execute extend finish follow fork format forward generate
+    grant hide import increment initialize insert install invite invoke issue join kick launch leave link lock log
+    login logout make manage mark merge modify monitor move mute notify open optimize order organize paint patch pause
+    pay perform pin place plan play post process provision publish purchase push put react rebase record redeem refresh
+    refund register reject release rename render renew reopen replace reply report request rerun reschedule reserve
+    resize restart restore resume retry revert rotate run save schedule send set share ship sign signup skip snooze
+    split star start stop store stream submit subscribe suspend swap switch sync synchronize tag test toggle track
+    transfer trigger turn unarchive unassign unblock undo unfollow unlink unlock unmute unpin unshare unstar update
+    upgrade upload upsert use watch withdraw write
     """
-    accept activate add adjust allocate allow append apply approve archive assign attach authorise authorize backup
-    ban begin block book build bulk buy call cancel capture change charge clean clear clone close commit complete
-    compose configure confirm connect control copy create deactivate decline delete deliver deny deploy destroy
-    disable disconnect dismiss dispatch draft draw drop duplicate edit email enable end enqueue enroll execute
-    extend finish follow fork format forward generate grant hide import increment initialize insert install invite
-    invoke issue join kick launch leave link lock log login logout make manage mark merge modify monitor move mute
-    notify open optimize order organize paint patch pause pay perform pin place plan play post process provision
-    publish purchase push put react rebase record redeem refresh refund register reject release remove rename render
-    renew reopen replace reply report request rerun reschedule reserve reset resize restart restore resume retry
-    revert revoke rotate run save schedule send set share ship sign signup skip snooze split star start stop store
-    stream submit subscribe suspend swap switch sync synchronize tag terminate test toggle track transfer trigger
-    turn unarchive unassign unblock undo unfollow uninstall unlink unlock unmute unpin unshare unstar unsubscribe
-    update upgrade upload upsert use void watch withdraw write
-    """
+    )
 )
 VERBS = READ_VERBS | WRITE_VERBS
 # Also common nouns: verbs only at the start of a name with further words.
-_NOUN_LIKE_VERBS = _split_to_set(
+_NOUN_LIKE_VERBS = HARMFUL_NOUN_LIKE_VERBS - {"cancel", "clear", "reset"} | _split_to_set(
     """
     book bulk call charge check commit control copy count diff draft draw drop email end estimate export filter
     forecast fork format grant import invite issue join launch leave link list load lock log look make manage mark

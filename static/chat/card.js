@@ -74,7 +74,7 @@ function showQuestion(card, envelope) {
   question.hidden = !envelope;
   if (!envelope) return;
   const waiting = listEnvelopes(envelope).find((each) => each.error?.details?.reason === "confirmation_required");
-  const { text, approve, decline } = describeQuestion(waiting?.error.details.confirmation?.operation ?? {});
+  const { text, approve, decline } = describeQuestion(waiting?.error.details.confirmation ?? {});
   question.querySelector("p").textContent = text;
   const [yes, no] = question.querySelectorAll("button");
   yes.textContent = approve;

@@ -29,11 +29,11 @@ export function dropRepaired(operations) {
 }
 
 /** Return what a call would do and the labels of both buttons. */
-export function describeQuestion(operation) {
+export function describeQuestion({ operation = {}, args_text: args = "" }) {
   const action = operation.action || "run";
   const target = operation.entity_name ? `“${operation.entity_name}”` : space(operation.entity || "it");
   return {
-    text: `This would ${space(action)} the ${describeRow(operation)}.`,
+    text: `This would ${space(action)} the ${describeRow(operation)}.${args && ` ${capitalize(args)}`}`,
     approve: `${capitalize(space(action))} ${target}`,
     decline: action === "delete" ? "Keep it" : `Don’t ${space(action)}`,
   };

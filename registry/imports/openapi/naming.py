@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from registry.imports.op_paths import ParsedToolName, join_segment
-from registry.text import tool_name_words
-from registry.text.tool_name_words import READ_VERBS, VERBS, WRITE_VERBS, split_name, to_singular
+from registry.text.tool_name_words import READ_VERBS, VERBS, split_name, to_singular
 
 
 def _split_to_set(text: str) -> frozenset[str]:
@@ -211,22 +210,3 @@ def _number(parsed: dict[str, ParsedToolName]) -> dict[str, ParsedToolName]:
         if counts[key] > 1:
             parsed[name] = replace(each, qualifier=(*each.qualifier, str(counts[key])))
     return parsed
-
-
-def is_write(method: str, path: str, texts: str) -> bool:
-    """Return whether an operation changes something, by its method and what its path and texts say.
-
-    A read that is taken for a write needs one confirmation more; a write that is taken for a read does harm.
-    """
-    words = split_name(path.rpartition("/")[2].replace(":", " "))
-    opening = tool_name_words.get_first_word(texts)
-    if method in ("GET", "HEAD", "OPTIONS"):
-        return bool(words) and words[0] in _ACTS and (opening in _ACTS or not opening)
-    is_search = method == "POST" and bool(words) and words[0] in _READS
-    return not is_search or opening in WRITE_VERBS or (len(words) > 1 and opening not in READ_VERBS)
-
-
-_READS = _split_to_set("search query list find lookup count validate calculate estimate preview")
-_ACTS = _split_to_set(
-    "logout delete remove create cancel send revoke disable enable reset restart start stop trigger submit approve"
-)

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from registry import request_mapping
-from registry.imports.openapi import bodies, naming, parameters, swagger, texts
+from registry.imports import danger
+from registry.imports.danger import Danger
+from registry.imports.openapi import bodies, parameters, swagger, texts
 from registry.imports.openapi.arguments import Argument, assign_names, build_schema
 from registry.imports.openapi.bodies import BodyPlan
 from registry.imports.openapi.references import Located, References
@@ -31,6 +33,7 @@ class MappedOperation:
     description: str
     notes: str
     is_write: bool
+    risk: Danger
     is_deprecated: bool
     lists: bool
     has_own_summary: bool
@@ -71,6 +74,7 @@ class OperationMapper:
         answer = texts.describe_answer(
             operation, self._references, is_swagger=self._is_swagger, produces=self._produces
         )
+        is_write, risk = danger.judge_operation(method, path, operation_id, description)
         return MappedOperation(
             operation_id=operation_id,
             tags=tuple(tag[:100] for tag in value.get("tags", ()) if isinstance(tag, str))
@@ -79,7 +83,8 @@ class OperationMapper:
             summary=texts.write_summary(value, operation_id or f"{method} {path}"),
             description=description,
             notes=texts.write_notes([each.name for each in listed], answer, is_deprecated=is_deprecated),
-            is_write=naming.is_write(method, path, description),
+            is_write=is_write,
+            risk=risk,
             is_deprecated=is_deprecated,
             lists=texts.answers_list(operation, self._references, is_swagger=self._is_swagger),
             has_own_summary=bool(value.get("summary")),

@@ -17,6 +17,7 @@ REFUSAL: dict[str, Any] = {
             "reason": "confirmation_required",
             "confirmation": {
                 "operation": {"entity": "task", "action": "delete", "entity_name": "Find a venue"},
+                "args_text": "scope: “all”",
             },
         },
     },
@@ -56,7 +57,8 @@ def test_headline_says_what_came_back_or_what_is_asked_for(
 def test_waiting_call_asks_with_buttons_that_name_the_row() -> None:
     card = show_call(build_call(status="confirm", envelope=REFUSAL), is_waiting=True)
 
-    assert card.question == Question("This would delete the task “Find a venue”.", "Delete “Find a venue”", "Keep it")
+    text = "This would delete the task “Find a venue”. Scope: “all”"
+    assert card.question == Question(text, "Delete “Find a venue”", "Keep it")
     assert card.label == "Waits for you"
 
 

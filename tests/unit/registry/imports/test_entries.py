@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from registry.imports import entries, functions, op_paths
+from registry.imports.danger import Danger
 from registry.imports.import_source import SourceOp
 from registry.imports.openai import FunctionDefinition
 
@@ -14,7 +15,7 @@ SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 def entry(name: str, description: str = "", tool_name: str | None = None, **schema: Any) -> dict[str, Any]:
     function = FunctionDefinition(name, description, {})
     reading = op_paths.parse_tool_names([function], "crm")[name]
-    op = SourceOp(name, reading, name, functions.build_fields(function, reading, SCHEMA | schema))
+    op = SourceOp(name, reading, name, functions.build_fields(function, reading, SCHEMA | schema, Danger.NONE))
     return entries.build_op_entry(op, path="crm.a.b", tool_name=tool_name or name)
 
 

@@ -51,7 +51,10 @@ def test_a_tool_becomes_an_op_with_the_digest_that_calls_are_compared_with() -> 
     [
         ("get_note", None, "read", False),  # what the name says
         ("create_note", None, "write", False),
-        ("notes", None, "write", False),  # in doubt
+        ("notes", None, "write", True),  # in doubt
+        ("frobnicate_note", {"destructiveHint": False}, "write", True),
+        ("wipe_everything", {"readOnlyHint": True}, "write", True),
+        ("get_and_delete", None, "write", True),
         ("get_note", {"readOnlyHint": False}, "write", False),  # the server says
         ("create_note", {"readOnlyHint": True}, "read", False),
         ("get_note", {"readOnlyHint": "yes", "destructiveHint": 1}, "read", False),  # no boolean says nothing

@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from registry.catalog import cache, model
 from registry.drafts import bulk_writes
 from registry.files import loader
-from registry.imports import openapi_source, run_import
+from registry.imports import danger, openapi_source, run_import
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from registry.releases import publishing
@@ -142,22 +142,22 @@ def test_new_name_is_said_once() -> None:
 def test_new_delete_asks_the_end_user_first() -> None:
     import_paths({"/pets/{id}": {"get": {}, "put": {}, "delete": {}}, "/pets/{id}/delete": {"post": {}}})
 
-    assert [op.request["method"] for op in Op.objects.filter(confirm=True)] == ["DELETE"]
+    assert sorted(op.request["method"] for op in Op.objects.filter(confirm=True)) == ["DELETE", "POST"]
 
 
-@pytest.mark.parametrize("was_imported_with_it", [True, False])
-def test_later_import_does_not_change_whether_a_delete_asks_first(was_imported_with_it: bool) -> None:
+@pytest.mark.parametrize(("was_imported_with_it", "asks"), [(True, False), (False, True)])
+def test_later_import_keeps_the_choice_of_an_admin(was_imported_with_it: bool, asks: bool) -> None:
     import_paths({"/pets/{id}": {"delete": {"summary": "Delete a pet"}}})
     op = Op.objects.get()
     op.confirm = False
-    if not was_imported_with_it:  # as by the versions that did not set it
+    if not was_imported_with_it:  # by a version that did not know that it is harmful: nobody has chosen yet
         op.shipped = {name: value for name, value in (op.shipped or {}).items() if name != "confirm"}
     op.save()
 
     done = import_paths({"/pets/{id}": {"delete": {"summary": "Give a pet away"}}})
 
     op.refresh_from_db()
-    assert (op.summary, op.confirm) == ("Give a pet away", False)
+    assert (op.summary, op.confirm) == ("Give a pet away", asks)
     assert done.merged.kept_edits == []
 
 
@@ -289,6 +289,7 @@ def test_import_accepts_functions_with_warnings_and_reports_them() -> None:
         "It reads like instructions to the model.",
         "It has control, direction or other invisible characters.",
         "Type names were replaced with those of JSON Schema.",
+        danger.UNKNOWN_VERB,
     }
 
 

@@ -1,7 +1,7 @@
 """Paths of ops say resource and verb, and no two operations get the same."""
 
 from registry.imports import op_paths
-from registry.imports.openapi.naming import NamedRoute, choose_tool_name, is_write, parse_routes
+from registry.imports.openapi.naming import NamedRoute, choose_tool_name, parse_routes
 from tests.support.loops import for_each
 
 
@@ -50,25 +50,6 @@ def test_path_and_method_make_the_name(operation: str, path: str) -> None:
 )
 def test_operations_are_told_apart(operations: tuple[str, ...], paths: list[str]) -> None:
     assert name_all(*operations) == paths
-
-
-@for_each(
-    "method, path, text, writes",
-    [
-        ("GET", "/pets", "", False),
-        ("POST", "/pets", "", True),
-        ("POST", "/pets/search", "Finds pets.", False),
-        ("POST", "/pets/search", "Saves a search.", True),
-        ("POST", "/value_list_items", "Creates an item.", True),
-        ("POST", "/list_items", "Creates an item.", True),
-        ("POST", "/query_templates", "", True),
-        ("POST", "/graphql", "", True),
-        ("GET", "/session/logout", "", True),
-        ("GET", "/deletions", "Lists deletions.", False),
-    ],
-)
-def test_what_acts_is_a_write(method: str, path: str, text: str, writes: bool) -> None:
-    assert is_write(method, path, text) is writes
 
 
 def test_tool_name_is_the_operation_id_in_snake_case() -> None:

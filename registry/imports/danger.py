@@ -1,0 +1,146 @@
+"""How dangerous an imported op is, by its names and the first word of its text, whatever document it comes from.
+
+An op that destroys or ends something asks the end user first, and its events say `delete`. So does a write whose verb
+nobody knows, until an admin has looked at it: who clears *Confirm* on the op has done so, and later imports keep that.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+from registry.imports.op_paths import ParsedToolName
+from registry.request_mapping import READ_METHODS
+from registry.text import harmful_verbs, tool_name_words
+from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS
+from registry.text.tool_name_words import READ_VERBS, VERBS, WRITE_VERBS
+
+DELETE = "delete"  # the action of a harmful op
+_DELETING_ACTIONS = frozenset((DELETE, "delete_all"))
+UNKNOWN_VERB = (
+    "Its name and text begin with no verb that is known, so it asks the end user first. "
+    "If it harms nothing, clear Confirm on the op."
+)
+# Verbs that say that something is done, but not what.
+_SAY_NOTHING = frozenset(("call", "control", "do", "execute", "invoke", "manage", "perform", "process", "run", "use"))
+_TELLING_VERBS = VERBS - _SAY_NOTHING | frozenset(
+    (
+        *("access", "authenticate", "collect", "compress", "decrypt", "display", "encrypt", "increase", "obtain"),
+        *("provide", "recognize", "reduce", "restore", "simulate", "transcribe", "undelete", "unarchive"),
+    )
+)
+
+_PLACEHOLDER = re.compile(r"\{[^{}]*\}")
+_FINDING_SEGMENTS = frozenset(
+    ("search", "query", "list", "find", "lookup", "count", "validate", "calculate", "estimate", "preview")
+)
+# Verbs in a path that are no reads, whatever the method, and harm nothing.
+_ACTING_SEGMENTS = frozenset(
+    (*("logout", "create", "send", "disable", "enable", "restart", "start", "stop"), *("trigger", "submit", "approve"))
+)
+
+
+class Danger(StrEnum):
+    """What running an op may do."""
+
+    NONE = "none"
+    UNKNOWN = "unknown"
+    HARMFUL = "harmful"
+
+    @property
+    def is_harmful(self) -> bool:
+        return self == Danger.HARMFUL
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether the end user is asked before a call."""
+        return self != Danger.NONE
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What the report of the import says."""
+        return [UNKNOWN_VERB] if self == Danger.UNKNOWN else []
+
+    def choose_action(self, parsed: ParsedToolName) -> str:
+        """Return the action in the events of an op."""
+        return DELETE if self.is_harmful and parsed.action not in _DELETING_ACTIONS else parsed.action
+
+
+def judge_function(name: str, parsed: ParsedToolName, summary: str) -> Danger:
+    """Return the danger of a function or a tool."""
+    verb = parsed.verb.split("_")[0]
+    is_known = parsed.has_verb and verb in _TELLING_VERBS
+    return judge_names([name], summary, is_write=parsed.is_write, is_known=is_known)
+
+
+def judge_operation(method: str, path: str, operation_id: str, text: str) -> tuple[bool, Danger]:
+    """Return whether an operation of an HTTP service writes, and its danger. `text` is its description.
+
+    A read that is taken for a write needs one confirmation more; a write that is taken for a read does harm.
+    """
+    segments = [part for part in _PLACEHOLDER.sub("", path.partition("?")[0]).replace(":", "/").split("/") if part]
+    last = segments[-1] if segments else ""
+    if method in READ_METHODS:
+        if _is_harmful_read(operation_id, last, text):
+            return True, Danger.HARMFUL
+        return _acts(last, text), Danger.NONE
+    if method == "DELETE":
+        return True, Danger.HARMFUL
+    names = [operation_id, last, *(part for part in segments if part.lower() in harmful_verbs.HARMFUL_VERBS)]
+    is_write = not _only_searches(method, last, text)
+    is_collection = tool_name_words.to_singular(last.lower()) != last.lower()
+    is_known = method != "POST" or is_collection or path.rstrip("/").endswith("}")  # HTTP says it: update, create
+    danger = judge_names(names, text, is_write=is_write, is_known=is_known)
+    return is_write or danger.is_harmful, danger
+
+
+def _is_harmful_read(operation_id: str, last: str, text: str) -> bool:
+    """Return whether a GET names what it destroys: /items/{id}/delete, but not listDeleteRequests."""
+    opening = tool_name_words.get_first_word(text)
+    words = tool_name_words.split_name(operation_id)
+    if (words[0] if words else opening) in READ_VERBS:
+        return last.lower() in harmful_verbs.HARMFUL_VERBS or bool(_find_harmful_second_verb(words))
+    verbs = (harmful_verbs.find_harmful_verb(name, other_verbs=VERBS) for name in (operation_id, last))
+    return any(verb and not (verb in HARMFUL_NOUN_LIKE_VERBS and opening in READ_VERBS) for verb in verbs)
+
+
+def _find_harmful_second_verb(words: Sequence[str]) -> str:
+    """Return the harmful verb that follows another one, as in get_and_delete."""
+    start = next((index for index, word in enumerate(words) if word in ("and", "or", "then")), len(words))
+    return harmful_verbs.find_harmful_verb("_".join(words[start + 1 :]), other_verbs=VERBS)
+
+
+def _acts(last: str, text: str) -> bool:
+    words, opening = tool_name_words.split_name(last), tool_name_words.get_first_word(text)
+    return bool(words) and words[0] in _ACTING_SEGMENTS and (opening in _ACTING_SEGMENTS or not opening)
+
+
+def _only_searches(method: str, last: str, text: str) -> bool:
+    words, opening = tool_name_words.split_name(last), tool_name_words.get_first_word(text)
+    is_search = method == "POST" and bool(words) and words[0] in _FINDING_SEGMENTS
+    return is_search and opening not in WRITE_VERBS and (len(words) == 1 or opening in READ_VERBS)
+
+
+def judge_names(names: Sequence[str], summary: str, *, is_write: bool, is_known: bool = False) -> Danger:
+    """Return the danger of an op with these names.
+
+    `is_write` says what is known apart from the list of harmful verbs, and `is_known` that something else than the
+    names tells what the op does, such as the HTTP method.
+    """
+    if any(harmful_verbs.find_harmful_verb(name, other_verbs=_TELLING_VERBS) for name in names):
+        return Danger.HARMFUL
+    if not is_write:
+        return Danger.NONE
+    opening = tool_name_words.get_first_word(summary)
+    if opening in harmful_verbs.HARMFUL_VERBS:
+        return Danger.HARMFUL
+    if is_known or any(map(_has_known_verb, names)):
+        return Danger.NONE
+    if opening in harmful_verbs.HARMFUL_NOUN_LIKE_VERBS:
+        return Danger.HARMFUL
+    return Danger.NONE if opening in _TELLING_VERBS else Danger.UNKNOWN
+
+
+def _has_known_verb(name: str) -> bool:
+    words = tool_name_words.split_name(name)
+    index = tool_name_words.find_verb(words, "")
+    return (index is not None and words[index] in _TELLING_VERBS) or harmful_verbs.has_harmless_verb(name)

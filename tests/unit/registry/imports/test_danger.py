@@ -1,0 +1,100 @@
+"""The danger of imported ops: which ask the end user first, and which events say delete."""
+
+from registry.imports import danger, mcp_source, openai, openapi_source
+from registry.imports.danger import Danger, judge_operation
+from registry.imports.functions import read_functions
+from registry.imports.import_source import ImportSource
+from registry.imports.openai import ProviderFormat
+from tests.support.loops import for_each
+from tests.support.mcp_listing import build_tool
+from tests.support.openapi_documents import build_document, parse
+
+READ, WRITE = False, True
+NONE, UNKNOWN, HARMFUL = Danger.NONE, Danger.UNKNOWN, Danger.HARMFUL
+
+
+@for_each(
+    "request, operation_id, text, expected",
+    [
+        ("GET /pets", "", "", (READ, NONE)),
+        ("POST /pets", "", "", (WRITE, NONE)),  # HTTP says that it creates
+        ("POST /pets/{id}", "", "", (WRITE, NONE)),
+        ("PUT /pets/{id}/owner", "petOwner", "An owner", (WRITE, NONE)),
+        ("DELETE /pets/{id}", "", "", (WRITE, HARMFUL)),
+        ("POST /projects_delete", "projects_delete", "A project", (WRITE, HARMFUL)),
+        ("POST /users", "DeleteUser", "A user", (WRITE, HARMFUL)),
+        ("POST /users", "dеlеtе", "A user", (WRITE, HARMFUL)),  # with Cyrillic letters
+        ("POST /users/delete/{id}", "", "", (WRITE, HARMFUL)),
+        ("POST /users:purge", "", "", (WRITE, HARMFUL)),
+        ("POST /users/{id}/run", "", "Deletes a user.", (WRITE, HARMFUL)),
+        ("POST /users/{id}/zap", "", "", (WRITE, UNKNOWN)),
+        ("POST /users/{id}/zap", "", "Zap a user.", (WRITE, UNKNOWN)),
+        ("POST /users/{id}/zap", "", "Send a greeting.", (WRITE, NONE)),
+        ("POST /pet", "addPet", "", (WRITE, NONE)),
+        ("POST /sql", "executeSql", "", (WRITE, UNKNOWN)),
+        ("POST /pets/search", "", "Finds pets.", (READ, NONE)),
+        ("POST /pets/search", "searchTrash", "Finds pets.", (READ, NONE)),
+        ("POST /pets/search", "", "Saves a search.", (WRITE, NONE)),
+        ("POST /value_list_items", "", "Creates an item.", (WRITE, NONE)),
+        ("POST /list_items", "", "Creates an item.", (WRITE, NONE)),
+        ("POST /query_templates", "", "", (WRITE, NONE)),
+        ("POST /graphql", "", "", (WRITE, UNKNOWN)),
+        ("GET /session/logout", "", "", (WRITE, NONE)),
+        ("GET /deletions", "", "Lists deletions.", (READ, NONE)),
+        ("GET /delete-requests", "listDeleteRequests", "", (READ, NONE)),
+        ("GET /users/{id}/deleted", "getDeleted", "", (READ, NONE)),
+        ("GET /trash", "", "Lists what was deleted.", (READ, NONE)),
+        ("GET /cache/purge", "purgeCache", "Purges the cache", (WRITE, HARMFUL)),
+        ("GET /items/{id}/delete", "itemDelete", "An item", (WRITE, HARMFUL)),
+        ("GET /items/{id}/delete", "getItem", "Returns an item", (WRITE, HARMFUL)),
+        ("GET /deleteItem", "deleteItem", "Returns whether it worked", (WRITE, HARMFUL)),
+        ("GET /items/pop", "getAndDelete", "", (WRITE, HARMFUL)),
+    ],
+)
+def test_danger_of_operations(request: str, operation_id: str, text: str, expected: tuple[bool, Danger]) -> None:
+    method, path = request.split(" ")
+
+    assert judge_operation(method, path, operation_id, text) == expected
+
+
+@for_each(
+    "name, description, asks, action",
+    [
+        ("create_task", "Create a task.", False, "create"),
+        ("send_mail", "", False, "send"),
+        ("crear_cliente", "", False, "run"),
+        ("get_task", "", False, "get"),
+        ("get_and_delete", "", True, "delete"),
+        ("erase_all", "", True, "delete"),
+        ("cancel_subscription", "Cancel it.", True, "delete"),
+        ("удалить_проект", "", True, "delete"),
+        ("zap_notes", "Zap notes.", True, "run"),
+        ("zap_notes", "Clears notes.", True, "delete"),
+        ("run_command", "Execute a command.", True, "run"),
+        ("weather", "Get the weather.", False, "get"),
+    ],
+)
+def test_functions_and_tools_of_servers_are_judged_alike(name: str, description: str, asks: bool, action: str) -> None:
+    parsed = openai.collect_functions([{"name": name, "description": description}], ProviderFormat.OPENAI)
+    tool = build_tool(name, description)
+    sources = [read_functions(parsed, "x"), mcp_source.build_source([tool], group="x", needs_subject=False)]
+
+    for source in sources:
+        assert _read_judgement(source) == (asks, action)
+
+
+def test_an_operation_that_deletes_by_its_name_asks_and_its_events_say_so() -> None:
+    document = parse(build_document({"/users": {"post": {"operationId": "DeleteUser", "summary": "A user"}}}))
+
+    assert _read_judgement(openapi_source.build_source(document, whole=document)) == (True, "delete")
+
+
+def test_the_report_says_that_an_unknown_verb_asks() -> None:
+    (op,) = mcp_source.build_source([build_tool("zap_notes", "")], group="x", needs_subject=False).ops
+
+    assert op.remarks == [danger.UNKNOWN_VERB]
+
+
+def _read_judgement(source: ImportSource) -> tuple[bool, str]:
+    (op,) = source.ops
+    return op.confirm, op.fields["action"]
