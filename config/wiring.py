@@ -29,6 +29,7 @@ from gateway.api import metrics
 from gateway.batches import broker, sweep
 from gateway.clients import key_verification
 from gateway.demo import domains
+from gateway.execution import op_guesses
 from gateway.executors import embedded, example
 from gateway.executors.embedded import Handler
 from gateway.jobs import retention, runner, subject_data, write_check
@@ -38,7 +39,7 @@ from gateway.routing import release_routing
 from gateway.sign_in import sign_in_log
 from registry import search
 from registry.catalog import cache, connections, switches
-from registry.imports import drift, import_job, mcp_server
+from registry.imports import drift, import_job, mcp_server, run_import
 from registry.releases import recorded_calls, token_count_job
 from registry.reviews import scheduling
 from registry.search import op_embeddings
@@ -154,6 +155,7 @@ def connect() -> None:
     connections.set_upstream_check(executors.explain_missing)
     recorded_calls.set_replayer(replay.replay_calls)
     mcp_server.set_lister(executors.list_mcp_server)
+    run_import.set_name_resolver(op_guesses.resolve_name)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))
     example.set_handlers(domains.HANDLERS)

@@ -8,7 +8,7 @@ from typing import Any
 from core.suggestions import find_similar, to_snake_case
 from gateway.arguments import foreign_names, name_synonyms, value_synonyms
 from gateway.request_context import is_uuid
-from registry.catalog.model import Catalog, CatalogOp, CatalogView
+from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT
 
@@ -31,7 +31,9 @@ class OpGuess:
 def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, Any]) -> OpGuess | None:
     """Return the op that a made-up name means, such as onto.task.complete. None if that is not certain."""
     words = [word for word in to_snake_case(name[:200]).split("_") if word][:MAX_WORDS]
-    ops = [catalog.ops[path] for path in view.ops]
+    if not words:
+        return None
+    ops = sorted((catalog.ops[path] for path in view.ops), key=lambda op: (op.is_of_service, op.op))
     if written := _find_by_written_path(ops, words):
         return OpGuess(written)
     entities = list(dict.fromkeys(_iter_entities(words, {op.entity for op in ops if op.entity})))
@@ -59,6 +61,15 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
     guess = next(guesses, None)
     is_verb_only = all(value_synonyms.find_action(word) for word in words)
     return guess if guess and (is_verb_only or _shares_noun(guess.op, words)) else None
+
+
+def resolve_name(catalog: Catalog, name: str) -> str:
+    """Return the path of the op that runs, or is proposed, for a name; "" if there is none."""
+    if op := catalog.find_op(name):
+        return op.op
+    view = catalog.view_for(FULL_VISIBILITY)
+    guess = guess_op(catalog, limit_to_asked_group(view, name), name, {})
+    return guess.op.op if guess else ""
 
 
 def limit_to_asked_group(view: CatalogView, name: str) -> CatalogView:
@@ -218,11 +229,14 @@ def _iter_verbs(words: list[str]) -> Iterator[str]:
 
 
 def _find_by_action(ops: list[CatalogOp], verb: str) -> OpGuess | None:
-    """Return the op with the action that a verb names, in its own word before others, and the shortest path."""
+    """Return the op with the action that a verb names, in its own word before others, and the shortest path.
+
+    An op of a connected service is not taken where one of our own means the same.
+    """
     for actions in ([op for op in ops if verb in op.action.split("_")], _list_by_synonym(ops, verb)):
-        matches = sorted(actions, key=lambda op: op.op.count("."))
-        if matches and (len(matches) == 1 or matches[0].op.count(".") < matches[1].op.count(".")):
-            return OpGuess(matches[0])
+        ranked = sorted((((op.is_of_service, op.op.count(".")), op) for op in actions), key=lambda each: each[0])
+        if ranked and (len(ranked) == 1 or ranked[0][0] < ranked[1][0]):
+            return OpGuess(ranked[0][1])
     return None
 
 

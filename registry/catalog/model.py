@@ -18,6 +18,8 @@ from registry.request_mapping import RequestMapping, parse_mapping
 T = TypeVar("T")
 
 MAX_CACHED_VIEWS = 100
+# The connections of the shipped ops, which the gateway runs itself. A test compares them with config.wiring.
+BUILT_IN_CONNECTIONS = frozenset(("workspace", "utilities"))
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,16 @@ class CatalogOp:
     def target(self) -> UpstreamTarget:
         """Where the op runs."""
         return UpstreamTarget(self.connection, self.tool_name, self.upstream_name, bool(self.request))
+
+    @property
+    def is_of_service(self) -> bool:
+        """Whether a connected service runs it. Where a name or a request fits several ops alike, those come last."""
+        return self.connection != "" and self.connection not in BUILT_IN_CONNECTIONS
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether an import put a prefix before its name, because another op has that name or is meant by it."""
+        return bool(self.upstream_name) and self.tool_name.endswith(f"_{self.upstream_name}")
 
     @property
     def group(self) -> str:
@@ -266,8 +278,10 @@ class Catalog:
 def map_names_to_paths(ops: dict[str, CatalogOp], groups: dict[str, str]) -> dict[str, str]:
     """Return {name: path} for every name of an op."""
     # Upstream names were not chosen here, so they lose to groups and other names. If two ops share one, both lose it.
-    upstream = Counter(op.upstream_name for op in ops.values() if op.upstream_name and op.upstream_name not in groups)
-    names = {op.upstream_name: path for path, op in ops.items() if upstream[op.upstream_name] == 1}
+    # One that got a prefix would take calls that are meant for another op.
+    named = {path: op.upstream_name for path, op in ops.items() if op.upstream_name and not op.is_renamed}
+    upstream = Counter(name for name in named.values() if name not in groups)
+    names = {name: path for path, name in named.items() if upstream[name] == 1}
     names |= {alias: path for path, op in ops.items() for alias in op.aliases}
     return names | {op.tool_name: path for path, op in ops.items()} | {path: path for path in ops}
 

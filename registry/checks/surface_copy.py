@@ -10,12 +10,14 @@ from analytics.rollout.flags import Surface
 from registry.catalog import builder
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools
+from registry.search import tokenizer
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind
 
 SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway_surface
 DISCOVER_AGENTS = "discover_agents"  # the discovery tool that lists the agents
 # A test compares these with gateway.contracts.tool_definitions.
 GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
+PRODUCT_TOOLS = GATEWAY_TOOLS | {"search_tools", DISCOVER_AGENTS}  # the names of no op, however they are spelled
 _WORD = re.compile(r"[\w.-]+")
 
 SECTION_REPEATED = CheckRule(
@@ -33,6 +35,12 @@ OFF_SURFACE = CheckRule(
 )
 ENTRY_REPEATED = CheckRule(
     "entry_repeated", "Two agents or pins with the same name.", "Delete one of them.", Severity.BLOCKS
+)
+RESERVED_NAME = CheckRule(
+    "name_reserved",
+    "An op with a name of the gateway's own tools, or one that differs only in case and punctuation.",
+    "Choose another name.",
+    Severity.BLOCKS,
 )
 RESERVED_PATH = CheckRule(
     "path_reserved",
@@ -57,7 +65,10 @@ OVER_BUDGET = CheckRule(
     "A pin whose ops take more tokens as tools than it allows: the last ones are left out.",
     "Pin fewer ops, shorten them, or allow more tokens.",
 )
-RULES = (SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, OPS_UNKNOWN, DISCOVERY_NAME_TAKEN, OVER_BUDGET)
+RULES = (
+    *(SECTION_REPEATED, OFF_SURFACE, ENTRY_REPEATED, RESERVED_PATH, RESERVED_NAME, OPS_UNKNOWN, DISCOVERY_NAME_TAKEN),
+    OVER_BUDGET,
+)
 
 
 def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
@@ -70,6 +81,7 @@ def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[
         for entry in content.get(COPY_KINDS[kind].key, []):
             yield from _find_unknown_ops(kind, entry, paths)
     yield from _find_reserved_paths(content)
+    yield from _find_reserved_names(content)
     yield from _find_taken_discovery_names(content["groups"], names)
 
 
@@ -112,7 +124,11 @@ def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
 def _list_hidden_names(surface: str, ops: list[dict[str, Any]], pins: Iterable[dict[str, Any]]) -> set[str]:
     """Return the names of ops and gateway tools that a model is never shown on a surface."""
     paths = {op["op"] for op in ops}
-    tool_names = {op["op"]: op["tool_name"] for op in ops if op["tool_name"] != op["op"]}
+    tool_names = {
+        op["op"]: op["tool_name"]
+        for op in ops
+        if op["tool_name"] != op["op"] and op["tool_name"] not in PRODUCT_TOOLS  # the op is to blame, not the text
+    }
     pinned_paths = {path for pin in pins if pin["surface"] == surface for path in pin["ops"]}
     hidden_names: dict[str, set[str]] = {
         Surface.GATEWAY: set(tool_names.values()),
@@ -156,6 +172,18 @@ def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
             if path.startswith(AGENT_PREFIX) or (path == AGENTS_PATH and kind == Kind.OP):
                 message = f"{AGENTS_PATH} is where help lists the agents."
                 yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message)
+
+
+def _find_reserved_names(content: dict[str, Any]) -> Iterator[Finding]:
+    for op in content["ops"]:
+        for field, names in (("op", [op["op"]]), ("tool_name", [op["tool_name"]]), ("aliases", op.get("aliases", []))):
+            for name in names:
+                if tokenizer.normalise_name(name) in _RESERVED:
+                    message = f"{name} is a name of the gateway's own tools."
+                    yield RESERVED_NAME.make_finding(op["op"], field, message)
+
+
+_RESERVED = frozenset(map(tokenizer.normalise_name, PRODUCT_TOOLS))
 
 
 def _find_taken_discovery_names(groups: list[dict[str, Any]], names: Collection[str]) -> Iterator[Finding]:

@@ -17,25 +17,36 @@ _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get"
 
 
 def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> dict[str, Any]:
-    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's is kept, too."""
+    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's is kept, too.
+
+    It is a keyword only if it was not free for a tool: what another op is called must not find this one first.
+    """
     entry = {"op": path, "tool_name": tool_name} | op.fields
     if connection:
         entry["connection"] = connection
     if op.name != tool_name:
         entry["upstream_name"] = op.name
-    if op.tool_name != tool_name:
+    if op.tool_name != tool_name and not tool_name.endswith(f"_{op.tool_name}"):  # no prefix: nobody else has that name
         entry["keywords"] = [*entry.get("keywords", []), op.tool_name]
     return entry
 
 
-def choose_tool_name(name: str, group: str, is_free: Callable[[str], bool]) -> str:
-    """Return a free tool name: the upstream's name, else with the group as prefix, else also with a number."""
-    clean_name = _NOT_IN_TOOL_NAMES.sub("_", name).strip("_") or "tool"
-    prefixed = f"{group.replace('.', '_')}_{clean_name}"
+def choose_tool_name(name: str, prefix: str, is_free: Callable[[str], bool], means_other: Callable[[str], bool]) -> str:
+    """Return a free tool name: the upstream's name, else with a prefix, else also with a number.
+
+    `means_other` says whether a name is read as that of another op: it gets the prefix.
+    """
+    clean_name = clean_tool_name(name)
+    prefixed = f"{_NOT_IN_TOOL_NAMES.sub('_', prefix.replace('.', '_'))}_{clean_name}"
     numbered = (f"{prefixed[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
-    return next(
-        candidate for name in chain((clean_name, prefixed), numbered) if is_free(candidate := name[:MAX_TOOL_NAME])
-    )
+    whole = () if means_other(clean_name) else (clean_name,)
+    candidates = (each[:MAX_TOOL_NAME] for each in chain(whole, (prefixed,), numbered))
+    return next(filter(is_free, candidates))
+
+
+def clean_tool_name(name: str) -> str:
+    """Return a name with the characters that a tool name may have."""
+    return _NOT_IN_TOOL_NAMES.sub("_", name).strip("_")[:MAX_TOOL_NAME] or "tool"
 
 
 def build_group_entries(op_entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

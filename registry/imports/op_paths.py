@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from registry.imports.openai import FunctionDefinition
 from registry.models import get_parent_path
+from registry.search import tokenizer
 from registry.text import tool_name_words
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
@@ -56,6 +57,7 @@ class PathTree:
 
     taken: set[str]
     groups: set[str] = field(default_factory=set)
+    others: frozenset[str] = frozenset()  # names of ops outside of the import and of our own tools, normalised
 
     def claim_group(self, path: str) -> str:
         """Return a path that is or can become a group: this one, or with a number appended."""
@@ -74,8 +76,8 @@ class PathTree:
         return free
 
     def is_free(self, path: str) -> bool:
-        """Return whether no op and no group has this name."""
-        return path not in self.taken and path not in self.groups
+        """Return whether no op and no group has this name, however it is spelled by ops outside of the import."""
+        return path not in self.taken and path not in self.groups and tokenizer.normalise_name(path) not in self.others
 
 
 def parse_tool_names(functions: Iterable[FunctionDefinition], group: str) -> dict[str, ParsedToolName]:

@@ -1,6 +1,7 @@
 """Import ops into the draft: give them paths, merge them with admins' edits, and record what happened."""
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -8,14 +9,33 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from registry import checks
+from registry.catalog import builder
+from registry.catalog.model import Catalog
+from registry.checks import surface_copy
 from registry.drafts import merge
 from registry.imports import entries, op_paths
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
-from registry.models import ROOT, Group, Op, OpAlias, get_parent_path, path_validator
+from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
+from registry.search import tokenizer
+from registry.snapshot import snapshot
+from registry.snapshot.copy_kinds import AGENTS_PATH
 from registry.text import cleanup
 
 MAX_GROUP = 60
-RENAMED = "Its name is taken or invalid for a tool. The op has another name; search finds both."
+RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
+PREFIXED = (
+    "Its name is that of another op or of the gateway's own tools, or is read as one. It got a prefix, so that calls "
+    "that are meant for the other go there."
+)
+
+# Returns the path of the op of a catalog that a name is read as, or "". Only the gateway knows how it repairs names.
+NameResolver = Callable[[Catalog, str], str]
+
+
+def set_name_resolver(resolver: NameResolver) -> None:
+    """Set the function that resolves made-up names."""
+    global _resolve_name
+    _resolve_name = resolver
 
 
 class InvalidImportGroup(Exception):
@@ -40,18 +60,24 @@ class _DraftState:
 
     rows: dict[str, tuple[Op, dict[str, Any]]]  # (row, entry of the last import)
     tree: op_paths.PathTree
+    others: Catalog  # the ops outside of this import
 
     @classmethod
     def load(cls, group: str) -> "_DraftState":
-        taken = {name for pair in Op.objects.values_list("op", "tool_name") for name in pair}
-        taken |= set(OpAlias.objects.values_list("name", flat=True))
-        groups = {ROOT, *Group.objects.values_list("path", flat=True)}
+        content = snapshot.snapshot_draft()
+        groups = {ROOT, *(each["path"] for each in content["groups"])}
+        taken = {name for op in content["ops"] for name in checks.list_op_names(op)}
         rows = {
             get_upstream_name(row.shipped): (row, row.shipped)
             for row in merge.iterate_ops_of_source(group)
             if row.shipped
         }
-        return cls(rows, op_paths.PathTree(taken, groups))
+        own = {row.op for row, _ in rows.values()}
+        others = {"groups": content["groups"], "ops": [op for op in content["ops"] if op["op"] not in own]}
+        names = {name for op in others["ops"] for name in checks.list_op_names(op)} | surface_copy.PRODUCT_TOOLS
+        names |= {name for each in content["groups"] if (name := each.get("discovery_name"))}
+        tree = op_paths.PathTree(taken, groups, frozenset(map(tokenizer.normalise_name, names)))
+        return cls(rows, tree, builder.build_catalog("", others))
 
 
 def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
@@ -83,6 +109,8 @@ def check_group(group: str) -> None:
     ancestors = [group]
     while get_parent_path(ancestors[-1]) != ROOT:
         ancestors.append(get_parent_path(ancestors[-1]))
+    if ancestors[-1] == AGENTS_PATH:
+        raise InvalidImportGroup(f"{AGENTS_PATH} is where help lists the agents. Choose another group.")
     names = [*Op.objects.filter(op__in=ancestors).values_list("op", flat=True)]
     names += Op.objects.filter(tool_name__in=ancestors).values_list("tool_name", flat=True)
     names += OpAlias.objects.filter(name__in=ancestors).values_list("name", flat=True)
@@ -112,7 +140,7 @@ def _build_entries(
     op_entries = []
     for op in source.ops:
         path = assigned[op.name]
-        tool_name = _choose_tool_name(op, path, group, draft)
+        tool_name = _choose_tool_name(op, path, connection or group, draft)
         entry = entries.build_op_entry(op, path=path, tool_name=tool_name, connection=connection)
         if _asks_first(op, draft):
             entry["confirm"] = True
@@ -123,16 +151,22 @@ def _build_entries(
         result.upstream_names[path] = op.name
         _add_remarks(op, result)
         if op.name not in draft.rows and tool_name != op.tool_name:
-            result.remarks[RENAMED].append(op.name)
+            is_cleaned = tool_name == entries.clean_tool_name(op.tool_name)
+            result.remarks[RENAMED if is_cleaned else PREFIXED].append(op.name)
     return op_entries
 
 
-def _choose_tool_name(op: SourceOp, path: str, group: str, draft: _DraftState) -> str:
+def _choose_tool_name(op: SourceOp, path: str, prefix: str, draft: _DraftState) -> str:
     if op.name in draft.rows:
         _, shipped = draft.rows[op.name]
         return str(shipped["tool_name"])
     path_tree = draft.tree
-    name = entries.choose_tool_name(op.tool_name, group, lambda name: name == path or path_tree.is_free(name))
+    name = entries.choose_tool_name(
+        op.tool_name,
+        prefix,
+        lambda name: name == path or path_tree.is_free(name),
+        lambda name: bool(_resolve_name(draft.others, name)),
+    )
     path_tree.taken.add(name)
     return name
 
@@ -157,3 +191,6 @@ def _retire_missing(source: ImportSource, draft: _DraftState, result: ImportResu
     missing = [draft.rows[name] for name in sorted(draft.rows) if name not in listed_names]
     result.retired = [row.op for row, _ in missing if row.status == Op.Status.ACTIVE]
     return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in missing]
+
+
+_resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - until it is set

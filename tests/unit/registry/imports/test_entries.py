@@ -69,7 +69,9 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
     ],
 )
 def test_tool_name_is_valid_for_providers(name: str, names_in_use: set[str], expected: str) -> None:
-    assert entries.choose_tool_name(name, "sales.crm", lambda candidate: candidate not in names_in_use) == expected
+    assert (
+        entries.choose_tool_name(name, "sales.crm", lambda each: each not in names_in_use, lambda _: False) == expected
+    )
 
 
 def test_group_summary_names_its_contents() -> None:

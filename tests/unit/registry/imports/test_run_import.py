@@ -134,7 +134,7 @@ def test_new_name_is_said_once() -> None:
 
     first, again = import_functions(GET), import_functions(GET)
 
-    assert dict(first.remarks) == {run_import.RENAMED: ["get_contact"]}
+    assert dict(first.remarks) == {run_import.PREFIXED: ["get_contact"]}
     assert dict(again.remarks) == {}
     assert Op.objects.get(op="crm.contact.get").tool_name == "crm_get_contact"
 

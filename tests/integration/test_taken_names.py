@@ -1,0 +1,83 @@
+"""Names of imported tools take over no calls that are meant for the ops that were there."""
+
+from typing import Any
+
+import pytest
+
+from config import wiring
+from gateway.contracts import tool_definitions
+from gateway.execution import op_guesses
+from registry import search
+from registry.catalog import builder
+from registry.catalog.model import BUILT_IN_CONNECTIONS, FULL_VISIBILITY, Catalog
+from registry.checks import surface_copy
+from registry.files import loader
+from registry.imports import mcp_source, run_import
+from registry.models import Connection, Op
+from registry.search import tokenizer
+from registry.snapshot import snapshot
+from tests.support.mcp_listing import build_tool
+
+pytestmark = pytest.mark.django_db
+
+TAKEN = ("onto_task_list", "OntoTaskList", "add_task", "task_create", "tool_exec", "Tool-Help", "search_tools")
+FREE = ("wire_money", "get_weather_of_moon")
+SUMMARY = "Create a task in a project."
+
+
+@pytest.fixture
+def shipped(db: None) -> None:
+    loader.load_into_draft(loader.read_shipped_catalog())
+    Connection.objects.create(name="todo", kind=Connection.Kind.MCP, base_url="https://todo.example/mcp")
+
+
+def import_tools(*names: str, description: str = "Wire money.") -> run_import.ImportResult:
+    tools = [build_tool(name, description) for name in names]
+    source = mcp_source.build_source(tools, group="todo", needs_subject=False)
+    return run_import.import_ops(source, group="todo", connection="todo")
+
+
+def build_draft_catalog() -> Catalog:
+    return builder.build_catalog("", snapshot.snapshot_draft())
+
+
+def test_a_name_that_means_another_op_gets_the_connection_as_prefix(shipped: None) -> None:
+    done = import_tools(*TAKEN, *FREE)
+
+    tool_names = dict(Op.objects.filter(source="todo").values_list("upstream_name", "tool_name"))
+    assert tool_names == {name: f"todo_{name}" for name in TAKEN} | {"": FREE[1]}
+    assert set(Op.objects.filter(source="todo", upstream_name="").values_list("tool_name", flat=True)) == set(FREE)
+    assert done.remarks[run_import.PREFIXED] == list(TAKEN)
+    catalog = build_draft_catalog()
+    for name in ("onto_task_list", "add_task", "task_create", "onto.task.list"):
+        assert op_guesses.resolve_name(catalog, name).startswith("onto.task."), name
+    assert not list(surface_copy.find_errors(snapshot.snapshot_draft(), names=catalog.names))
+
+
+def test_importing_again_keeps_paths_and_names(shipped: None) -> None:
+    import_tools(*FREE)
+    before = set(Op.objects.filter(source="todo").values_list("op", "tool_name"))
+    Op.objects.filter(op="onto.task.create").update(tool_name=FREE[0].upper())  # taken since then
+
+    import_tools(*FREE, "add_task")
+
+    after = set(Op.objects.filter(source="todo").values_list("op", "tool_name"))
+    assert before < after
+    assert {name for _, name in after - before} == {"todo_add_task"}
+
+
+def test_tools_with_the_same_words_do_not_push_out_the_op_that_was_there(shipped: None) -> None:
+    import_tools("create_task_in_project", "project_task_create", "new_task", description=SUMMARY)
+    catalog = build_draft_catalog()
+
+    found = search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), SUMMARY.rstrip("."), limit=3)
+
+    assert "onto.task.create" in found
+
+
+def test_reserved_names_are_those_of_the_product() -> None:
+    definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
+
+    assert {each["name"] for each in definitions} | {surface_copy.DISCOVER_AGENTS} == surface_copy.PRODUCT_TOOLS
+    assert wiring.EMBEDDED_UPSTREAMS.keys() == BUILT_IN_CONNECTIONS
+    assert tokenizer.normalise_name("Tool-Exec") == tokenizer.normalise_name("tool_exec")
