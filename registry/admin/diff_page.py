@@ -1,7 +1,7 @@
 """Shared parts of the pages of releases: differences, findings, and daily token costs."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page
@@ -32,10 +32,14 @@ class LinkedDifference(NamedTuple):
 
 
 class LinkedFinding(NamedTuple):
-    """A finding, with the URL of the input to correct, or empty if the draft has no such row."""
+    """A finding, with the URL of the input to correct, or empty if the draft has no such row.
+
+    `change` is that of its entry, if the entry differs from the live release: it can be left out.
+    """
 
     finding: Finding
     link: str
+    change: CopyChange | None = None
 
 
 def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryDifference]) -> dict[str, Any]:
@@ -46,12 +50,15 @@ def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryD
     return {"page": page, "differences": linked, "unchanged": (0, 0)}
 
 
-def build_findings_context(all_findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return the context of registry/findings.html."""
+def build_findings_context(all_findings: Sequence[Finding], changes: Iterable[CopyChange] = ()) -> dict[str, Any]:
+    """Return the context of registry/findings.html. `changes` are those that may be left out."""
     shown = all_findings[:MAX_LISTED]
     names = {finding.op for finding in shown}
     links = {name: link for kind in COPY_KINDS for name, link in _iterate_links(kind, names)}
-    linked = [LinkedFinding(finding, _link_to_input(finding, links)) for finding in shown]
+    changes_by_name = {change.name: change for change in changes if change.name in names}
+    linked = [
+        LinkedFinding(finding, _link_to_input(finding, links), changes_by_name.get(finding.op)) for finding in shown
+    ]
     return {"findings": linked, "findings_count": len(all_findings)}
 
 

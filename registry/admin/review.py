@@ -83,7 +83,10 @@ class ReviewMixin(base.ModelAdmin[Release]):
             "reach": impact.measure_reach(timezone.now()) if form else None,
             **review_panel.build_panel_context(request, draft_review, decision, review_form),
             **schedule.build_schedule_context(draft_review),
-            **diff_page.build_findings_context(draft_review.verdict.problems or draft_review.verdict.warnings),
+            **diff_page.build_findings_context(
+                draft_review.verdict.problems or draft_review.verdict.warnings,
+                draft_review.changes if draft_review.verdict.problems and diff_page.can_write_draft(request) else (),
+            ),
             **diff_page.build_diff_context(page, draft_review.build_differences(list(page))),
         }
         # Rendered here, so that the snapshots are freed before objects are collected again.

@@ -39,7 +39,8 @@ def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChang
     live = stored_releases.get_live_release()
     entry = index_entries(stored_releases.load_content(live), kind).get(name) if live else None
     row = draft.get_row(kind, name)
-    if entry is None and row is not None and row.shipped is not None:
+    is_imported = bool(getattr(row, "source", ""))  # comes back only if somebody imports it again
+    if entry is None and row is not None and row.shipped is not None and not is_imported:
         raise NotDiscardable(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")
     return draft.write_entry(kind, name, entry, by=by, at=at, note=NOTE)
 

@@ -395,6 +395,19 @@ def test_removed_op_comes_back(admin_client: Client, published: Release) -> None
     assert open_review(admin_client).context["review"].changes == []
 
 
+def test_an_imported_op_that_blocks_the_draft_is_left_out(admin_client: Client, published: Release) -> None:
+    bad = make_op("onto.task.undo", tool_name="tool_exec", source="crm", shipped={"op": "onto.task.undo"})
+
+    page = admin_client.get(reverse("admin:registry_release_review")).content.decode()
+    assert "tool_exec is a name of the gateway&#x27;s own tools." in page
+    assert "Leave it out" in page
+
+    discard(admin_client, "op", bad.op)
+
+    assert not Op.objects.filter(op=bad.op).exists()
+    assert "cannot be published" not in admin_client.get(reverse("admin:registry_release_review")).content.decode()
+
+
 def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client: Client, published: Release) -> None:
     url = reverse("admin:registry_release_discard")
 
