@@ -1,7 +1,7 @@
 """Import ops into the draft: give them paths, merge them with admins' edits, and record what happened."""
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,8 @@ from django.db import transaction
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog
-from registry.checks import surface_copy
+from registry.checks import similarity, surface_copy
+from registry.checks.similarity import SummaryIndex
 from registry.drafts import merge
 from registry.imports import entries, op_paths
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
@@ -27,6 +28,13 @@ PREFIXED = (
     "Its name is that of another op or of the gateway's own tools, or is read as one. It got a prefix, so that calls "
     "that are meant for the other go there."
 )
+
+HELD_BACK = (
+    "Its summary says nearly the same as that of an op that is here already, so it is held back: retired, until you "
+    "give it a summary of its own and set its status to active."
+)
+SIMILAR = "Its summary says nearly the same as that of an op of another service. Say what is different."
+MIN_COPIED_WORDS = 3  # of a summary that is held back: two words, such as List users, are nobody's
 
 # Returns the path of the op of a catalog that a name is read as, or "". Only the gateway knows how it repairs names.
 NameResolver = Callable[[Catalog, str], str]
@@ -61,6 +69,8 @@ class _DraftState:
     rows: dict[str, tuple[Op, dict[str, Any]]]  # (row, entry of the last import)
     tree: op_paths.PathTree
     others: Catalog  # the ops outside of this import
+    summaries: SummaryIndex  # of the active ones
+    imported: Collection[str]  # the paths of all that was imported
 
     @classmethod
     def load(cls, group: str) -> "_DraftState":
@@ -77,7 +87,9 @@ class _DraftState:
         names = {name for op in others["ops"] for name in checks.list_op_names(op)} | surface_copy.PRODUCT_TOOLS
         names |= {name for each in content["groups"] if (name := each.get("discovery_name"))}
         tree = op_paths.PathTree(taken, groups, frozenset(map(tokenizer.normalise_name, names)))
-        return cls(rows, tree, builder.build_catalog("", others))
+        catalog = builder.build_catalog("", others)
+        summaries = SummaryIndex({path: op.summary for path, op in catalog.ops.items() if op.is_active})
+        return cls(rows, tree, catalog, summaries, checks.get_imported_paths())
 
 
 def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
@@ -147,6 +159,7 @@ def _build_entries(
         if problems := checks.find_op_errors(entry):
             result.refusals.append(Refusal(op.name, " ".join(problem.summary for problem in problems)))
             continue
+        _hold_back_copy(entry, op, draft, result)
         op_entries.append(entry)
         result.upstream_names[path] = op.name
         _add_remarks(op, result)
@@ -178,6 +191,23 @@ def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
     """
     _, shipped = draft.rows.get(op.name, (None, {}))
     return op.confirm or bool(shipped.get("confirm"))
+
+
+def _hold_back_copy(entry: dict[str, Any], op: SourceOp, draft: _DraftState, result: ImportResult) -> None:
+    """Retire a new entry whose summary nearly copies that of an op outside of the import; only report a common one."""
+    _, shipped = draft.rows.get(op.name, (None, {"status": Op.Status.RETIRED}))
+    if shipped.get("status") != Op.Status.RETIRED:
+        return
+    similar = draft.summaries.find_similar(entry["op"], entry["summary"])
+    words = similarity.extract_words(entry["summary"])
+    if (
+        any(path not in draft.imported and not draft.others.ops[path].is_of_service for path in similar)
+        and len(words) >= MIN_COPIED_WORDS
+    ):
+        entry["status"] = Op.Status.RETIRED
+        result.remarks[HELD_BACK].append(op.name)
+    elif similar:
+        result.remarks[SIMILAR].append(op.name)
 
 
 def _add_remarks(op: SourceOp, result: ImportResult) -> None:

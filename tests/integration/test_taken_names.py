@@ -75,6 +75,20 @@ def test_tools_with_the_same_words_do_not_push_out_the_op_that_was_there(shipped
     assert "onto.task.create" in found
 
 
+def test_a_copied_summary_holds_back_its_op_and_the_rest_is_imported(shipped: None) -> None:
+    copied = Op.objects.get(op="onto.task.create").summary
+
+    done = import_tools("wire_it", description=copied)
+
+    held = Op.objects.get(source="todo")
+    assert held.status == Op.Status.RETIRED
+    assert done.remarks[run_import.HELD_BACK] == ["wire_it"]
+    Op.objects.filter(pk=held.pk).update(summary="Wire a sum to the moon", status=Op.Status.ACTIVE)
+    import_tools("wire_it", description=copied)
+    held.refresh_from_db()
+    assert (held.status, held.summary) == (Op.Status.ACTIVE, "Wire a sum to the moon")
+
+
 def test_reserved_names_are_those_of_the_product() -> None:
     definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
 
