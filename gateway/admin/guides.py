@@ -42,6 +42,7 @@ GUIDES = {
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
         "reliability": "crashes, timeouts, retries",
+        "security": "who is trusted with what, what is promised, and how to report a weakness",
         "testing": "the suites, and how to run them",
     },
     "Reference": {

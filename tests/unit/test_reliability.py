@@ -1,10 +1,11 @@
-"""docs/reliability.md names only existing tests."""
+"""docs/reliability.md and docs/security.md name only existing tests."""
 
 import ast
 import re
 
 from tools.databases import ROOT
 
+TEST_PATH = re.compile(r"`(tests/[\w/]+(?:\.py)?)`")
 TEST_NAME = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
@@ -14,6 +15,13 @@ def test_reliability_docs_name_existing_tests() -> None:
 
     assert len(names) > 20
     assert [f"{path}::{name}" for path, name in names if name not in functions[path]] == []
+
+
+def test_security_docs_name_existing_tests() -> None:
+    paths = TEST_PATH.findall((ROOT / "docs/security.md").read_text())
+
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
 def _list_functions(path: str) -> set[str]:
