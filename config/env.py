@@ -243,10 +243,10 @@ def read_ports(name: str, *, default: str) -> list[int]:
     return [int(port) for port in ports]
 
 
-def read_url(name: str, *, example: str, required_for: str = "") -> str:
+def read_url(name: str, *, example: str, required_for: str = "", is_secure: bool = False) -> str:
     """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key.
 
-    `required_for` says what cannot be used without it.
+    `required_for` says what cannot be used without it. With `is_secure`, only https is taken.
     """
     url = _read_text(name)
     if required_for and not url:
@@ -254,6 +254,8 @@ def read_url(name: str, *, example: str, required_for: str = "") -> str:
     parts = split_url(url)
     if url and not (parts and parts.scheme in ("http", "https") and parts.hostname):
         raise InvalidSetting(name, "is not a full URL", f"one that begins with http:// or https://, such as {example}")
+    if url and is_secure and parts and parts.scheme != "https":
+        raise InvalidSetting(name, "is not encrypted", f"one that begins with https://, such as {example}")
     return url
 
 

@@ -56,7 +56,9 @@ INSTALLED_APPS = [
 ]
 
 # Single sign-on (core/sign_in/single_sign_on.py). Its apps take 5 MB of each process, so only who uses it loads them.
-GATEWAY_SSO_ISSUER = env.read_url("GATEWAY_SSO_ISSUER", example="https://login.acme.com").rstrip("/")
+GATEWAY_SSO_ISSUER = env.read_url("GATEWAY_SSO_ISSUER", example="https://login.acme.com", is_secure=PRODUCTION).rstrip(
+    "/"
+)
 GATEWAY_SSO_NAME = env.read_label("GATEWAY_SSO_NAME", default="single sign-on")
 SINGLE_SIGN_ON_APPS = (
     ["allauth.socialaccount", "allauth.socialaccount.providers.openid_connect"] if GATEWAY_SSO_ISSUER else []

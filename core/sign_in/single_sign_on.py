@@ -10,8 +10,9 @@ from typing import Any
 from allauth.account.internal.flows.login import record_authentication
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
-from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.models import SocialAccount, SocialLogin
 from allauth.socialaccount.providers.base import AuthError
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from allauth.socialaccount.providers.openid_connect import views
 from django.conf import settings
 from django.contrib import auth
@@ -20,6 +21,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.template.response import TemplateResponse
 
+from core.sign_in.openid_connect import InvalidAnswer, VerifyingAdapter, VerifyingProvider
 from core.sign_in.second_factor import SINGLE_SIGN_ON
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,10 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth has no type hints
     """Signs in the people that an administrator added, and nobody else."""
 
+    def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> VerifyingProvider:
+        """Return the provider, which has to prove what it says."""
+        return VerifyingProvider(request, app=self.get_app(request, provider=provider, client_id=client_id))
+
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
         """Sign in the person whom the provider names. Raises ImmediateHttpResponse, always."""
         raise ImmediateHttpResponse(_sign_in(request, sociallogin))
@@ -41,7 +47,8 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
         """Show that it did not work. Raises ImmediateHttpResponse. The reason is in the log: it may hold a token."""
         if error == AuthError.CANCELLED:
             raise ImmediateHttpResponse(_refuse(request, "Sign-in was cancelled. Nothing was changed."))
-        log.warning("sign_in.single_sign_on_failed error=%s reason=%s", error, type(exception).__name__)
+        reason = str(exception) if isinstance(exception, InvalidAnswer) else type(exception).__name__
+        log.warning("sign_in.single_sign_on_failed error=%s reason=%s", error, reason)
         raise ImmediateHttpResponse(_refuse(request, "The provider's answer could not be used. Try again."))
 
 
@@ -60,7 +67,7 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
 def finish(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Take the provider's answer."""
     try:
-        response: HttpResponse = views.callback(request, provider_id)
+        response: HttpResponse = OAuth2CallbackView.adapter_view(VerifyingAdapter(request, provider_id))(request)
     except (OSError, KeyError) as error:
         log.warning("sign_in.single_sign_on_failed error=token reason=%s", type(error).__name__)
         return _refuse(
@@ -83,7 +90,13 @@ def _sign_in(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
         log.warning("sign_in.single_sign_on_refused reason=inactive user=%s", user.get_username())
         return _refuse(request, "Your account here is switched off. Ask an Admin.")
     if not sociallogin.is_existing:
-        sociallogin.account.extra_data = {}  # what the provider tells about people is not ours to keep
+        if SocialAccount.objects.filter(user=user).exists():
+            log.warning("sign_in.single_sign_on_refused reason=other_identity user=%s", user.get_username())
+            return _refuse(
+                request,
+                "Your account here is linked to another identity at the provider.",
+                "If that one was replaced, ask an Admin to unlink it under Users.",
+            )
         sociallogin.connect(request, user)
     if request.user.is_authenticated and request.user != user:
         auth.logout(request)

@@ -1,4 +1,4 @@
-"""Ending what a user is signed in with: sessions and second factors."""
+"""Ending what a user is signed in with: sessions, second factors, and the link to a provider."""
 
 import logging
 
@@ -22,4 +22,13 @@ def remove_second_factors(user: User, *, by: str) -> int:
     """Remove the second factors and recovery codes of a user, who lost them. Return how many there were."""
     count: int = Authenticator.objects.filter(user=user).delete()[0]
     log.info("sign_in.second_factors_removed user=%s count=%d by=%s", user.pk, count, by)
+    return count
+
+
+def unlink_identities(user: User, *, by: str) -> int:
+    """Unlink a user from the identities at the provider of single sign-on. Return how many there were."""
+    from allauth.socialaccount.models import SocialAccount  # installed only if GATEWAY_SSO_ISSUER is set
+
+    count: int = SocialAccount.objects.filter(user=user).delete()[0]
+    log.info("sign_in.identities_unlinked user=%s count=%d by=%s", user.pk, count, by)
     return count

@@ -23,7 +23,8 @@ from core.admin import base
 from core.sign_in import user_sessions
 
 admin.site.unregister([Authenticator, EmailAddress, UserSession])  # shown with their users
-if apps.is_installed("allauth.socialaccount"):
+HAS_SINGLE_SIGN_ON = apps.is_installed("allauth.socialaccount")
+if HAS_SINGLE_SIGN_ON:
     import_module("allauth.socialaccount.admin")
     admin.site.unregister(list(apps.get_app_config("socialaccount").get_models()))
 
@@ -37,7 +38,7 @@ KINDS = {
 class SignInMixin(base.ModelAdmin[User]):
     """Adds second factors and sessions to the admin of users."""
 
-    actions = ["end_sessions", "remove_second_factors"]
+    actions = ["end_sessions", "remove_second_factors", *(["unlink_identities"] if HAS_SINGLE_SIGN_ON else [])]
 
     @admin.action(description="Sign out everywhere", permissions=["change"])
     def end_sessions(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -53,6 +54,14 @@ class SignInMixin(base.ModelAdmin[User]):
             if count:
                 _record(request, user, "Removed the second factors")
             self.message_user(request, f"{user} has no second factor any more." if count else f"{user} had none.")
+
+    @admin.action(description="Unlink from single sign-on: the next sign-in links again", permissions=["change"])
+    def unlink_identities(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        for user in queryset:
+            count = user_sessions.unlink_identities(user, by=request.user.get_username())
+            if count:
+                _record(request, user, "Unlinked from single sign-on")
+            self.message_user(request, f"{user} is not linked any more." if count else f"{user} was not linked.")
 
     @admin.display(description="Second factors")
     def second_factors(self, user: User) -> str:

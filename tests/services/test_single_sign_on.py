@@ -11,11 +11,13 @@ from typing import Any
 import httpx2
 import pytest
 from allauth.mfa.models import Authenticator
+from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import AuditEntry
+from tests.support.servers.identity_provider import IdentityProvider, run_identity_provider
 from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port
 from tests.support.servers.stores import Store
 
@@ -199,3 +201,77 @@ def test_a_provider_can_be_trusted_to_have_verified_addresses_and_is_named_when_
             page = browser.get(BEGIN)
         assert page.status_code == 502
         assert "The provider does not answer." in page.text
+
+
+OTHER_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+FORGED: dict[str, Callable[[IdentityProvider], object]] = {
+    "no ID token": lambda it: setattr(it, "has_id_token", False),
+    "a key of somebody else": lambda it: setattr(it, "signing_key", OTHER_KEY),
+    "no signature": lambda it: (setattr(it, "signing_key", None), setattr(it, "algorithm", "none")),
+    "a signature with the client's secret": lambda it: (
+        setattr(it, "signing_key", "secret of the gateway, which is long enough"),
+        setattr(it, "algorithm", "HS256"),
+    ),
+    "another issuer": lambda it: it.claims.update(iss="https://evil.example"),
+    "another client": lambda it: it.claims.update(aud="other"),
+    "issued to another client": lambda it: it.claims.update(aud=["gateway", "other"], azp="other"),
+    "expired": lambda it: it.claims.update(exp=1_700_000_000),
+    "without an end": lambda it: it.claims.update(exp=...),
+    "not valid yet": lambda it: it.claims.update(nbf=4_000_000_000),
+    "no nonce": lambda it: it.claims.update(nonce=...),
+    "the nonce of another browser": lambda it: it.claims.update(nonce="other"),
+    "an empty subject": lambda it: it.person.update(sub=""),
+    "no subject": lambda it: it.person.update(sub=None),
+    "a subject that is a number": lambda it: it.person.update(sub=7),
+    "user info of somebody else": lambda it: it.userinfo.update(sub="666"),
+    **{
+        f"email_verified {said!r}": lambda it, said=said: it.person.update(email_verified=said)
+        for said in ("false", "False", "no", "", 0, 1, "1", ["true"], None)
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def forging_provider() -> Iterator[IdentityProvider]:
+    with run_identity_provider() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+def server_of_forger(serve_several_tests: Serve, forging_provider: IdentityProvider) -> Iterator[tuple[Server, Store]]:
+    with run_gateway(serve_several_tests, forging_provider.url) as running:
+        yield running
+
+
+def test_answers_that_prove_nothing_sign_nobody_in(
+    server_of_forger: tuple[Server, Store], forging_provider: IdentityProvider, django_db_blocker: DjangoDbBlocker
+) -> None:
+    server, store = server_of_forger
+    with django_db_blocker.unblock(), store.connected():
+        ana = add_ana()
+        for name, forge in FORGED.items():
+            forging_provider.reset()
+            forge(forging_provider)
+            with open_browser(server) as browser:
+                page = browser.get(BEGIN, params={"next": "/admin/"})
+                assert page.status_code == 403, name
+                assert "You are not signed in" in page.text, name
+
+        for said in (True, "true"):
+            forging_provider.reset(email_verified=said)
+            with open_browser(server) as browser:
+                assert browser.get(BEGIN, params={"next": "/admin/"}).url.path == "/admin/", said
+
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT uid, user_id, extra_data FROM socialaccount_socialaccount")
+            assert [(uid, user, str(data).strip('"')) for uid, user, data in cursor] == [("7f3a", ana.pk, "{}")]
+
+        # A second identity with the same address is refused until a person unlinks the first one.
+        forging_provider.reset(sub="8a2b")
+        with open_browser(server) as browser:
+            page = browser.get(BEGIN, params={"next": "/admin/"})
+            assert (page.status_code, "linked to another identity" in page.text) == (403, True)
+        with connection.cursor() as cursor:
+            cursor.execute("DELETE FROM socialaccount_socialaccount")
+        with open_browser(server) as browser:
+            assert browser.get(BEGIN, params={"next": "/admin/"}).url.path == "/admin/"

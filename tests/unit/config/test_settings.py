@@ -377,6 +377,19 @@ def test_production_requires_a_variable(name: str) -> None:
         read_settings({key: value for key, value in PRODUCTION.items() if key != name})
 
 
+def test_production_signs_people_in_over_https_only() -> None:
+    issuer = {"GATEWAY_SSO_ISSUER": "http://login.acme.com"}
+
+    with pytest.raises(InvalidSetting) as error:
+        read_settings(PRODUCTION | issuer)
+
+    sentence = (
+        "GATEWAY_SSO_ISSUER is not encrypted; set it to one that begins with https://, such as https://login.acme.com."
+    )
+    assert str(error.value) == sentence
+    assert read_settings(issuer)["GATEWAY_SSO_ISSUER"] == "http://login.acme.com"
+
+
 def test_an_endpoint_of_language_models_requires_a_model() -> None:
     endpoint = {"LLM_BASE_URL": "https://llm.acme.com/v1"}
 
