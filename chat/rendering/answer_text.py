@@ -5,6 +5,10 @@ from typing import Any
 from chat.rendering.markdown import find_last_block, render_markdown
 
 BLANK_LINE = "\n\n"
+# Characters to parse while looking for the end of a block: some for each answer, and then for each character of it. A
+# list with blank lines is one block, and looking through all of it at each of them would take longer and longer.
+FREE_PARSING = 20_000
+PARSING_PER_CHARACTER = 4
 
 
 class AnswerText:
@@ -13,6 +17,7 @@ class AnswerText:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._tail = ""  # what follows the last complete block
+        self._parsed = 0  # characters
         self.length = 0
 
     @property
@@ -31,6 +36,9 @@ class AnswerText:
         self._tail += delta
         if BLANK_LINE not in self._tail or ("\n" not in delta and BLANK_LINE not in self._tail[-len(delta) - 2 :]):
             return {"delta": delta}
+        if self._parsed + len(self._tail) > FREE_PARSING + PARSING_PER_CHARACTER * self.length:
+            return {"delta": delta}  # its end is found a little later
+        self._parsed += len(self._tail)
         at = find_last_block(self._tail)
         return {"delta": delta, "block": self._complete(at)} if at else {"delta": delta}
 

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from chat.rendering.answer_text import AnswerText
 from chat.rendering.markdown import find_last_block, render_markdown
+from tests.support.growth import assert_linear
+from tests.support.loops import for_each
 
 # What somebody may write into a task so that a model repeats it to the next reader.
 HOSTILE = [
@@ -97,3 +99,35 @@ def test_blocks_begin_where_the_parser_sees_them_begin(end: str) -> None:
     first, second = f"One{end}two{end}three{end}four\n\n", "Five"
 
     assert find_last_block(first + second) == len(first)
+
+
+def write_answer(pieces: list[str]) -> list[str]:
+    """Return the HTML of an answer that arrives in these pieces."""
+    answer, html = AnswerText(), []
+    for piece in pieces:
+        if block := answer.add(piece).get("block"):
+            html.append(block["html"])
+    html.append((answer.close_block() or {"block": {"html": ""}})["block"]["html"])
+    return html
+
+
+@for_each(
+    "item",
+    ["- item\n\n", "1. item\n\n   more of it\n\n", "[a]: https://a.test\n\n", "> quote\n>\n> more\n\n", "    code\n\n"],
+)
+def test_rendering_time_is_linear_in_the_number_of_items(item: str) -> None:
+    assert_linear(write_answer, lambda size: [item] * (size // len(item)), size=20_000)
+
+
+def test_a_long_block_with_blank_lines_ends_soon_after_its_end() -> None:
+    items, rest = ["- item\n\n"] * 500, ["A paragraph of words.\n\n"] * 400
+
+    html = write_answer([*items, *rest])
+
+    assert "".join(html) == render_markdown("".join(items)) + render_markdown("".join(rest))
+    assert len(html) > 50
+
+
+def test_a_table_of_many_lines_is_shown_as_it_is() -> None:
+    assert "<table>" in render_markdown("|a|b|\n|-|-|\n" + "|1|2|\n" * 1_000)
+    assert "<pre>" in render_markdown("|a|b|\n|-|-|\n" + "|1|2|\n" * 10_000)
