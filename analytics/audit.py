@@ -4,9 +4,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from django.contrib.auth import get_user_model
+
 from analytics.models import AuditEntry
 
 AuditValues = Mapping[str, Any]  # a row's fields as JSON values
+
+
+def find_user_id(name: str) -> int | None:
+    """Return the id of the account with a name; None for a command, or a name that nobody has."""
+    accounts = get_user_model().objects.filter(username=name)
+    return accounts.values_list("pk", flat=True).first()
 
 
 def record_change(
@@ -34,7 +42,14 @@ def record_change(
     action = AuditEntry.Action.ADDED if before is None else AuditEntry.Action.CHANGED
     action = AuditEntry.Action.REMOVED if after is None else action
     return AuditEntry.objects.create(
-        time=at, by=by, kind=kind, name=name, action=action, changes=changes, note=note[:500]
+        time=at,
+        by=by,
+        by_id=find_user_id(by),
+        kind=kind,
+        name=name,
+        action=action,
+        changes=changes,
+        note=note[:500],
     )
 
 
@@ -50,7 +65,14 @@ def record_action(
 ) -> AuditEntry:
     """Record what somebody did, if no row was added, changed or removed. `changes` is {field: [before, after]}."""
     return AuditEntry.objects.create(
-        time=at, by=by[:150], kind=kind, name=name[:200], action=action, note=note[:500], changes=dict(changes or {})
+        time=at,
+        by=by[:150],
+        by_id=find_user_id(by),
+        kind=kind,
+        name=name[:200],
+        action=action,
+        note=note[:500],
+        changes=dict(changes or {}),
     )
 
 

@@ -83,6 +83,10 @@ class AuditEntry(models.Model):
 
     time = models.DateTimeField()
     by = models.CharField(max_length=150)
+    # No foreign key: the log never blocks a delete.
+    by_id = models.BigIntegerField(
+        null=True, editable=False, help_text="Id of the account. A name can be changed, or given to somebody else."
+    )
     kind = models.CharField(max_length=10, choices=Kind)
     name = models.CharField(max_length=200, help_text="The path or name after the change.")
     action = models.CharField(max_length=10, choices=Action)

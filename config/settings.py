@@ -523,7 +523,8 @@ GATEWAY_DOLLARS_PER_MILLION_TOKENS = env.read_amount("GATEWAY_DOLLARS_PER_MILLIO
 # Percentage points that a release may lose of a hit rate of its eval cases. To lose more, publishing needs a reason.
 GATEWAY_EVAL_MARGIN = env.read_number("GATEWAY_EVAL_MARGIN", default=2, most=100)
 
-# Whether publishing needs a second person: who edited or asked last needs the approval of somebody else.
+# Whether publishing needs a second person: whoever changed an entry since the live release, or asked for the review,
+# needs the approval of somebody else.
 GATEWAY_REVIEW_REQUIRED = env.read_boolean("GATEWAY_REVIEW_REQUIRED", default=False)
 
 # Bearer token that /metrics requires.

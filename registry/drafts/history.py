@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
+from analytics import audit
 from analytics.models import AuditEntry
 from registry.drafts.bulk_writes import BATCH_SIZE
 from registry.models import Op
@@ -16,10 +17,12 @@ def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note
 
     An added entry is recorded without its fields: they can be derived from the current entry and later changes.
     """
+    by_id = audit.find_user_id(by)
     entries = [
         AuditEntry(
             time=at,
             by=by,
+            by_id=by_id,
             kind=change.kind,
             name=change.name,
             action=change.action,
@@ -48,6 +51,16 @@ def list_editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
         if by not in names:
             names.append(by)
     return editors_by_entry
+
+
+def list_edited_by(*, name: str, user_id: int | None, since: datetime | None) -> set[tuple[str, str]]:
+    """Return the entries that one person changed after `since`: {(kind, name)}.
+
+    People are compared by the id of their account. A change without one, as by a command, is compared by its name.
+    """
+    is_theirs = Q(by_id__isnull=True, by=name) | (Q(by_id=user_id) if user_id is not None else Q())
+    entries = AuditEntry.objects.filter(is_theirs, **{"time__gt": since} if since else {})
+    return set(entries.values_list("kind", "name").distinct())
 
 
 def get_last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:

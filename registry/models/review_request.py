@@ -1,9 +1,32 @@
 """Requests for a review of the draft, and what people wrote about it."""
 
+from dataclasses import dataclass
+
 from django.db import models
 from django.db.models import Q
 
+from analytics import audit
+
 MAX_COMMENT_LENGTH = 5_000  # characters
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody by the id of the account. Without one, as of a command, the name tells."""
+
+    name: str
+    user_id: int | None = None
+
+    @classmethod
+    def find(cls, name: str) -> "Person":
+        """Return the person who has a name now."""
+        return cls(name, audit.find_user_id(name))
+
+    def is_same(self, other: "Person") -> bool:
+        """Return whether two are one person: names can be changed."""
+        if self.user_id is None or other.user_id is None:
+            return self.name == other.name
+        return self.user_id == other.user_id
 
 
 class ReviewRequest(models.Model):
@@ -21,10 +44,12 @@ class ReviewRequest(models.Model):
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     is_open = models.BooleanField("open", default=True)
     asked_by = models.CharField(max_length=150)
+    asked_by_id = models.BigIntegerField(null=True, editable=False, help_text="Id of that account.")
     asked_at = models.DateTimeField()
     decided_by = models.CharField(
         "decided by", max_length=150, blank=True, help_text="Who approved it or requested changes."
     )
+    decided_by_id = models.BigIntegerField(null=True, editable=False, help_text="Id of that account.")
     decided_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -42,6 +67,14 @@ class ReviewRequest(models.Model):
 
     def __str__(self) -> str:
         return f"{self.summary}, asked by {self.asked_by}"
+
+    @property
+    def asker(self) -> Person:
+        return Person(self.asked_by, self.asked_by_id)
+
+    @property
+    def decider(self) -> Person:
+        return Person(self.decided_by, self.decided_by_id)
 
     def is_about(self, version: str) -> bool:
         """Return whether its state is about the draft with this version."""

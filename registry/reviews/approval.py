@@ -7,6 +7,7 @@ from django.conf import settings
 
 from registry.drafts import history
 from registry.models import Release, ReviewRequest
+from registry.models.review_request import Person
 from registry.reviews import requests
 from registry.snapshot.diff import CopyChange
 
@@ -27,32 +28,35 @@ class ApprovalMissing(Exception):
 def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Release | None) -> Decision:
     """Return whether `by` may publish the draft with this version and these changes to the live release.
 
-    Whoever edited or asked last needs the approval of somebody else for exactly this draft.
+    Whoever changed one of these entries since the live release, or asked for the review, needs the approval of somebody
+    else for exactly this draft.
     """
     if not settings.GATEWAY_REVIEW_REQUIRED:
         return Decision(True)
-    request = requests.get_open_request()
-    if request is not None and _is_approval(request, version, by):
+    request, person = requests.get_open_request(), Person.find(by)
+    if request is not None and _is_approval(request, version, person):
         return Decision(True)
-    edited = _list_last_edited(changes, live, by)
-    if not edited and (request is None or request.asked_by != by):
+    edited = _list_edited(changes, live, person)
+    if not edited and (request is None or not request.asker.is_same(person)):
         return Decision(True)
-    if request is not None and request.state == ReviewRequest.State.APPROVED and request.decided_by != by:
+    if request is not None and request.state == ReviewRequest.State.APPROVED and not request.decider.is_same(person):
         return Decision(
             False,
             f"{request.decided_by} approved an earlier draft. It has changed since, so ask for a review again.",
         )
-    what = f"You were the last to change {_join_names(edited)}" if edited else "You asked for the review of this draft"
-    step = _suggest_step(request, version, by)
+    what = f"You changed {_join_names(edited)}" if edited else "You asked for the review of this draft"
+    step = _suggest_step(request, version, person)
     return Decision(False, f"{what}, so a second person who may publish has to approve or publish it. {step}")
 
 
-def _suggest_step(request: ReviewRequest | None, version: str, by: str) -> str:
+def _suggest_step(request: ReviewRequest | None, version: str, person: Person) -> str:
     if request is None:
         return "Ask for a review."
     if not request.is_about(version):
         return "The draft has changed since the review was asked for: ask again."
-    return "Your own approval does not count." if request.decided_by == by else "Wait for the result of the review."
+    return (
+        "Your own approval does not count." if request.decider.is_same(person) else "Wait for the result of the review."
+    )
 
 
 def _join_names(names: list[str]) -> str:
@@ -60,12 +64,13 @@ def _join_names(names: list[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
-def _is_approval(request: ReviewRequest, version: str, by: str) -> bool:
+def _is_approval(request: ReviewRequest, version: str, person: Person) -> bool:
     is_approved = request.state == ReviewRequest.State.APPROVED and request.is_about(version)
-    return is_approved and request.decided_by != by
+    return is_approved and not request.decider.is_same(person)
 
 
-def _list_last_edited(changes: Iterable[CopyChange], live: Release | None, by: str) -> list[str]:
-    """Return the names of the changed entries that `by` was the last to change."""
-    editors = history.list_editors(since=live.created_at if live else None)
-    return [change.name for change in changes if (editors.get((change.kind, change.name)) or [""])[0] == by]
+def _list_edited(changes: Iterable[CopyChange], live: Release | None, person: Person) -> list[str]:
+    """Return the names of the changed entries that a person has changed, whoever changed them afterwards."""
+    since = live.created_at if live else None
+    edited = history.list_edited_by(name=person.name, user_id=person.user_id, since=since)
+    return [change.name for change in changes if (change.kind, change.name) in edited]

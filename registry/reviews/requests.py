@@ -7,6 +7,7 @@ from django.db import IntegrityError, transaction
 from analytics import audit
 from analytics.models import AuditEntry
 from registry.models import Release, ReviewComment, ReviewRequest
+from registry.models.review_request import Person
 from registry.reviews import notices
 
 Action, State = ReviewComment.Action, ReviewRequest.State
@@ -42,7 +43,8 @@ def ask_for_review(*, version: str, summary: str, comment: str, by: str, at: dat
             elif request.is_about(version) and request.state == State.APPROVED:
                 raise ReviewRefused(f"{request.decided_by} approved this draft already. Publish it, or comment.")
             request.version, request.summary, request.state = version, summary[:200], State.WAITING
-            request.asked_by, request.asked_at, request.decided_by, request.decided_at = by, at, "", None
+            request.asked_by, request.asked_by_id, request.asked_at = by, audit.find_user_id(by), at
+            request.decided_by, request.decided_by_id, request.decided_at = "", None, None
             request.save()
             _record(request, Action.ASKED, comment, version=version, by=by, at=at)
     except IntegrityError:
@@ -97,9 +99,11 @@ def _decide(
 ) -> ReviewRequest:
     with transaction.atomic():
         request = _lock_open_request()
-        if request.asked_by == by:
+        person = Person.find(by)
+        if request.asker.is_same(person):
             raise ReviewRefused("You asked for this review, so somebody else has to decide. You can comment.")
-        request.version, request.state, request.decided_by, request.decided_at = version, state, by, at
+        request.version, request.state, request.decided_at = version, state, at
+        request.decided_by, request.decided_by_id = by, person.user_id
         request.save()
         _record(request, action, comment, version=version, by=by, at=at)
     return request

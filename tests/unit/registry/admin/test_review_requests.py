@@ -202,7 +202,7 @@ def second_person(settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("second_person")
-def test_last_editor_publishes_only_with_the_approval_of_somebody_else(
+def test_editor_publishes_only_with_the_approval_of_somebody_else(
     published: Release, admin: Client, sign_in: Callable[[str, str], Client]
 ) -> None:
     change_op("By Ada", by="ada")
@@ -214,13 +214,34 @@ def test_last_editor_publishes_only_with_the_approval_of_somebody_else(
     publish(admin)
 
     assert "You cannot publish this draft alone." in alone
-    assert "You were the last to change onto.task.add, so a second person who may publish has to approve" in alone
+    assert "You changed onto.task.add, so a second person who may publish has to approve" in alone
     assert "publish it. Ask for a review." in alone
     assert "a second person who may publish has to approve" in refused
     assert "name=&quot;note&quot;" not in alone
     live = stored_releases.get_live_release()
     assert live is not None
     assert live != published
+
+
+@pytest.mark.usefixtures("second_person")
+def test_who_changed_an_entry_stays_its_editor_when_somebody_corrects_it(published: Release, admin: Client) -> None:
+    change_op("By Ada", by="ada")
+    change_op("By Ada, corrected", by="ed")
+
+    assert "You changed onto.task.add, so" in read_text(publish(admin))
+    assert stored_releases.get_live_release() == published
+
+
+@pytest.mark.usefixtures("second_person")
+def test_another_name_makes_no_other_person(published: Release, admin: Client) -> None:
+    change_op("By Ada", by="ada")
+    take_step(admin, "ask")
+    User.objects.filter(username="ada").update(username="ada2")
+
+    take_step(admin, "approve")
+
+    assert "You changed onto.task.add, so" in read_text(publish(admin))
+    assert stored_releases.get_live_release() == published
 
 
 @pytest.mark.usefixtures("second_person")
