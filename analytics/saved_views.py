@@ -51,6 +51,6 @@ def delete_view(view: SavedView, *, by: str, at: datetime) -> None:
     view.delete()
 
 
-def list_audit_values(view: SavedView) -> dict[str, Any]:
-    """Return what the audit log has of a view."""
-    return {"page": view.page, "query": view.query, "is_shared": view.is_shared}
+def list_audit_values(view: SavedView) -> dict[str, Any] | None:
+    """Return what the audit log has of a view: nothing unless it is shared. A private one is its owner's business."""
+    return {"page": view.page, "query": view.query} if view.is_shared else None

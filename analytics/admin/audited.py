@@ -49,7 +49,7 @@ class AuditedAdmin(AuditHistoryAdmin):
         """Return the name of a row in the audit log."""
         return str(row)
 
-    def get_audit_values(self, row: Any) -> dict[str, Any]:
+    def get_audit_values(self, row: Any) -> dict[str, Any] | None:
         """Return the audited fields of a row as JSON values."""
         raise NotImplementedError
 

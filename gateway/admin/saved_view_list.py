@@ -54,5 +54,5 @@ class SavedViewAdmin(AuditedAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def get_audit_values(self, row: SavedView) -> dict[str, Any]:
+    def get_audit_values(self, row: SavedView) -> dict[str, Any] | None:
         return list_audit_values(row)
