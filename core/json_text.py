@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+_NO_JSON = ("Type is not JSON serializable", "Dict key must be")  # what orjson says of values of other types
 _LONG_NUMBER = re.compile(r"\d{19}")
 _LONG_NUMBER_BYTES = re.compile(rb"\d{19}")
 
@@ -14,13 +15,15 @@ def dump(value: Any, *, indent: bool = False) -> bytes:
     """Return a JSON value as compact UTF-8, or indented by two spaces.
 
     Unlike orjson alone it writes integers of more than 64 bits and more than 254 levels. Half of a surrogate pair is
-    written as its escape. NaN becomes null, as by orjson.
+    written as its escape. Raises TypeError for a value that is no JSON.
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)
-    except orjson.JSONEncodeError:
+    except orjson.JSONEncodeError as error:
+        if str(error).startswith(_NO_JSON):
+            raise
         separators = None if indent else (",", ":")
-        text = json.dumps(value, ensure_ascii=False, separators=separators, indent=2 if indent else None, default=str)
+        text = json.dumps(value, ensure_ascii=False, separators=separators, indent=2 if indent else None)
         return text.encode("utf-8", "backslashreplace")
 
 

@@ -85,8 +85,8 @@ _SEPARATORS = re.compile(r"[\W_]+")
 _HUMP = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
 # Written in one word with what they delete. Not deleted, remover, removable, undelete.
 _JOINED = re.compile(
-    r"(?:delete|remove|destroy|erase|purge|truncate|uninstall)(?!d|rs?$|able|ment)[a-z]{3,}"
-    r"|(?!un)[a-z]{3,}(?:delete|remove|destroy|uninstall)"
+    r"(?:delete|remove|destroy|erase|purge|truncate|uninstall)(?!d|rs?$|able|ment)[a-z]{3,40}"
+    r"|(?!un)[a-z]{3,40}(?:delete|remove|destroy|uninstall)"
 )
 _CONJUNCTIONS = _split_to_set("and or then")
 

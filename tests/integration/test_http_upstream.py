@@ -249,7 +249,7 @@ def test_credentials_in_an_answer_are_removed(api: Api, shop: HttpUpstream, monk
     result = api.exec(READ, {"order_id": "7"})["result"]
 
     assert b"hunter2-token" in shop.requests[0]
-    assert "authorization: ***" in result["you_sent"].lower()
+    assert "authorization: bearer ***" in result["you_sent"].lower()
 
 
 def test_only_connections_reach_this_machine() -> None:

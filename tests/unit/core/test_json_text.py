@@ -33,3 +33,9 @@ def test_large_integers_keep_every_digit() -> None:
 def test_half_a_surrogate_is_written_as_its_escape() -> None:
     assert json_text.dump(["\ud800ü"]) == '["\\ud800ü"]'.encode()
     assert json.loads(json_text.dump(["\ud800"])) == ["\ud800"]
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, [{"a": {1, 2}}]])
+def test_what_is_no_json_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        json_text.dump(value)

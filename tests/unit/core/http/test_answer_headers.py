@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.deadlines import Deadline
 from core.http import Response, parse_parameters, parse_retry_after
 from gateway.contracts.errors import GatewayError
+from gateway.executors.base import ClientSubject
 from gateway.executors.http import answer, sending
 from gateway.executors.http.error_mapping import build_status_error
 from registry.catalog.connections import ConnectionConfig
@@ -23,6 +25,9 @@ NAMES = [
     *("content-type", "content-disposition", "content-encoding", "retry-after", "location", "link", "etag"),
     *("www-authenticate", "set-cookie", "idempotency-key", "idempotent-replayed"),
 ]
+RULES = sending.SendingRules(
+    Deadline.after(milliseconds=1), is_write=True, can_repeat=True, caller=ClientSubject(1, "")
+)
 MAPPING = parse_mapping({"method": "POST", "path": "/orders"})
 HOSTILE = [
     'attachment; filename="' + '"' * 60_000,
@@ -75,7 +80,7 @@ def test_no_header_breaks_a_call(headers: dict[str, str], status: int) -> None:
     response = Response(status, "", headers, b"{}", 0)
 
     assert sending.choose_wait(0, response) >= 0
-    assert isinstance(sending._may_repeat(response, sending.SendingRules(None, True, True)), bool)  # type: ignore[arg-type]
+    assert isinstance(sending._may_repeat(response, RULES), bool)
     for is_write in (True, False):
         error = build_status_error(
             response, ConnectionConfig("shop", "http"), MAPPING, is_write=is_write, has_key=False
