@@ -1,24 +1,20 @@
-"""Extract the text of one page in a separate process: python -E -s -m core.web_text.extractor.
+"""Extract the text of one page in a separate process, with the limits of `core.limited_process`.
 
 `core.web_text.subprocess_reader` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the
-parser busy for minutes, which no thread could be stopped from. Here the operating system limits time and memory. The
-process has an empty environment, and can open no files or sockets once it parses the page. The latter is necessary:
-one of the libraries downloads a list if it does not find its file.
+parser busy for minutes, which no thread could be stopped from. The process can open no files or sockets once it parses
+the page. This is necessary: one of the libraries downloads a list if it does not find its file.
 
 Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
 """
 
 import json
 import multiprocessing
-import resource
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
+from core import limited_process
 from core.web_text import decoding
-
-MEMORY_LIMIT = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
 
 INVISIBLE_TAGS = ("head", "script", "style", "noscript", "template", "svg", "iframe", "object", "select")
 INLINE_TAGS = frozenset(
@@ -32,9 +28,6 @@ INLINE_TAGS = frozenset(
 def main() -> None:
     """Read one request from stdin and write its answer to stdout."""
     request = json.loads(sys.stdin.buffer.readline())
-    seconds = request["seconds"]
-    _set_limit(resource.RLIMIT_CPU, int(seconds) + 2)  # also stops this process if the parent is gone
-    _set_limit(resource.RLIMIT_AS, MEMORY_LIMIT)
     page = decoding.decode(sys.stdin.buffer.read(), request["charset"])
     result = _extract_html(page, request) if request["is_html"] else {"content": page}
     content = decoding.strip_invisible(result.pop("content")).strip()
@@ -67,13 +60,13 @@ def _run_in_child(function: Callable[[], dict[str, Any]], seconds: float) -> dic
     receiver, sender = fork.Pipe(duplex=False)
 
     def run() -> None:
-        _forbid_files()
+        limited_process.forbid_files()
         sender.send_bytes(json.dumps(function()).encode())
 
     child = fork.Process(target=run)
     child.start()
     sender.close()
-    _forbid_files()
+    limited_process.forbid_files()
     try:
         return json.loads(receiver.recv_bytes()) if receiver.poll(seconds) else None
     except EOFError:  # it failed
@@ -132,16 +125,6 @@ def _extract_all_text(page: str) -> dict[str, str]:
         ]
     lines = (" ".join(each.split()) for each in "".join(parts).splitlines())
     return {"title": title, "content": "\n".join(each for each in lines if each)}
-
-
-def _forbid_files() -> None:
-    """Let this process open no more files and sockets."""
-    _set_limit(resource.RLIMIT_NOFILE, 3)
-
-
-def _set_limit(what: int, value: int) -> None:
-    with suppress(ValueError, OSError):  # macOS has no address space limit; the parent still enforces the time limit
-        resource.setrlimit(what, (value, value))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
 """Read a page's text in another process, with limits on its time and memory."""
 
 import json
-import subprocess
-import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
+from core import limited_process
 from core.deadlines import Deadline
+from core.limited_process import ProcessFailed, ProcessTimedOut
 
 MAX_SECONDS = 10.0  # limit for reading one page
 MAIN_PART_SHARE = 0.5  # of that, for finding the main part; what is left must be enough to read all text
-ROOT = Path(__file__).resolve().parent.parent.parent
+MEMORY_LIMIT = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
 
 
 class PageUnreadable(Exception):
@@ -46,11 +45,10 @@ def read_text(page: ExtractionRequest, body: bytes, *, deadline: Deadline) -> Ex
     """Return a page's text. Raises PageUnreadable, or DeadlineExceeded if no time is left."""
     seconds = min(MAX_SECONDS, deadline.get_remaining_ms() / 1000)
     request = json.dumps({**asdict(page), "seconds": seconds, "main_part_seconds": seconds * MAIN_PART_SHARE}).encode()
-    command = [sys.executable, "-E", "-s", "-m", "core.web_text.extractor"]
     try:
-        process = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the page
-            command, input=request + b"\n" + body, capture_output=True, cwd=ROOT, env={}, timeout=seconds, check=True
+        answer = limited_process.run(
+            "core.web_text.extractor", request + b"\n" + body, seconds=seconds, memory=MEMORY_LIMIT
         )
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        raise PageUnreadable from None  # no cause: the process's output may quote the page
-    return ExtractedText(**json.loads(process.stdout))
+    except (ProcessFailed, ProcessTimedOut):
+        raise PageUnreadable from None
+    return ExtractedText(**json.loads(answer))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core import canonical_json
-from registry.imports.op_paths import ParsedToolName
+from registry.imports.parsed_names import ParsedToolName
 
 
 @dataclass(frozen=True, slots=True)

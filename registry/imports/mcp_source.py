@@ -8,7 +8,7 @@ from registry.imports import danger, functions, op_paths, openai, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.imports.mcp_server import digest_tool
-from registry.imports.op_paths import ParsedToolName
+from registry.imports.parsed_names import ParsedToolName
 from registry.imports.openai import FunctionDefinition, ProviderFormat
 from registry.models import Op
 from registry.text import cleanup

@@ -3,7 +3,7 @@
 import json
 
 from registry.imports.import_source import ImportSource, SourceOp
-from registry.imports.op_paths import MAX_SEGMENT
+from registry.imports.parsed_names import MAX_SEGMENT
 from registry.imports.openapi import OpenApiDocument, Operation
 from registry.models import Op
 from registry.text import cleanup

@@ -16,38 +16,35 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
-from core.web_text import extractor, subprocess_reader
+from core import limited_process
+from core.web_text import extractor
 
 
 class WarmExtractor:
-    """Runs the extractor in place of the module subprocess."""
+    """Runs the extractor in place of `core.limited_process.run`."""
 
     def __init__(self) -> None:
         command = [sys.executable, "-m", "tests.support.warm_extractor"]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self.process = subprocess.Popen(command, cwd=subprocess_reader.ROOT, **pipes)
+        self.process = subprocess.Popen(command, cwd=limited_process.ROOT, **pipes)
         self._lock = threading.Lock()
 
-    def run(
-        self, command: list[str], *, input: bytes, timeout: float, **_: Any
-    ) -> "subprocess.CompletedProcess[bytes]":
-        """Read a page as the command would."""
-        assert command[-1] == extractor.__name__
+    def run(self, program: str, request: bytes, *, seconds: float, memory: int) -> bytes:
+        """Read a page as the program would."""
+        assert program == extractor.__name__
         with self._lock:
-            self.process.stdin.write(json.dumps([len(input), timeout]).encode() + b"\n" + input)
+            self.process.stdin.write(json.dumps([len(request), seconds, memory]).encode() + b"\n" + request)
             self.process.stdin.flush()
             length, code = json.loads(self.process.stdout.readline())
             output = self.process.stdout.read(length)
         if code is None:
-            raise subprocess.TimeoutExpired(command, timeout)
+            raise limited_process.ProcessTimedOut
         if code != 0:
-            raise subprocess.CalledProcessError(code, command)
-        return subprocess.CompletedProcess(command, code, output)
+            raise limited_process.ProcessFailed
+        return output
 
     def stop(self) -> None:
         self.process.communicate()
@@ -64,8 +61,7 @@ def started_extractor() -> Iterator[WarmExtractor]:
 @pytest.fixture
 def warm_extractor(started_extractor: WarmExtractor, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read web pages in processes that start at once."""
-    errors = {each.__name__: each for each in (subprocess.CalledProcessError, subprocess.TimeoutExpired)}
-    monkeypatch.setattr(subprocess_reader, "subprocess", SimpleNamespace(run=started_extractor.run, **errors))
+    monkeypatch.setattr(limited_process, "run", started_extractor.run)
 
 
 def _serve() -> None:
@@ -73,12 +69,12 @@ def _serve() -> None:
     import trafilatura  # noqa: F401 - here for all forks
 
     while line := sys.stdin.buffer.readline():
-        length, seconds = json.loads(line)
+        length, seconds, memory = json.loads(line)
         request = sys.stdin.buffer.read(length)
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
-            _answer(request, writer)
+            _answer(request, writer, [int(seconds) + limited_process.START_SECONDS, memory, 0])
         os.close(writer)
         output, is_over = _read(reader, seconds)
         os.close(reader)
@@ -89,9 +85,10 @@ def _serve() -> None:
         sys.stdout.buffer.flush()
 
 
-def _answer(request: bytes, writer: int) -> None:
+def _answer(request: bytes, writer: int, limits: list[int]) -> None:
     code = 1
     try:
+        limited_process.set_limits(*limits)
         sys.stdin, sys.stdout = io.TextIOWrapper(io.BytesIO(request)), io.StringIO()
         extractor.main()
         with os.fdopen(writer, "wb") as file:

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-import subprocess
-import sys
 from typing import Any
 
+from core import limited_process
 from core.deadlines import Deadline
+from core.limited_process import ProcessFailed, ProcessTimedOut
 from gateway.contracts.errors import GatewayError, NotFoundError
 from gateway.demo.domains import example_database, query_process
 from gateway.demo.domains.refusals import build_invalid_arg_error
@@ -14,6 +14,8 @@ from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 MAX_SECONDS = 2.0
 START_SECONDS = 1.0  # for the process to start and to end by itself
+MAX_MEMORY = 256 * 1024 * 1024  # bytes
+MAX_FILE = 64 * 1024 * 1024  # bytes, of each temporary file
 TOO_LARGE = "It needs too much memory. Select fewer rows or shorter values."
 _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
 # What is wrong, by a part of SQLite's message. That message is not shown, because it repeats parts of the query.
@@ -72,19 +74,18 @@ def _run_process(query: str, max_rows: int, deadline: Deadline) -> dict[str, Any
     file = example_database.get_existing_path()
     request = {"file": str(file), "query": query, "max_rows": max_rows, "seconds": seconds}
     try:
-        process = subprocess.run(  # noqa: S603 - our own program; its arguments contain nothing of the call
-            [sys.executable, "-I", query_process.__file__],
-            input=json.dumps(request).encode(),
-            capture_output=True,
-            env={},
-            timeout=seconds + START_SECONDS,
-            check=True,
+        output = limited_process.run(
+            query_process.__file__,
+            json.dumps(request).encode(),
+            seconds=seconds + START_SECONDS,
+            memory=MAX_MEMORY,
+            file_size=MAX_FILE,
         )
-    except subprocess.TimeoutExpired:
+    except ProcessTimedOut:
         raise _build_query_error(_PROBLEMS["interrupted"]) from None
-    except subprocess.CalledProcessError:
+    except ProcessFailed:
         raise _build_query_error(TOO_LARGE) from None
-    answer: dict[str, Any] = json.loads(process.stdout)
+    answer: dict[str, Any] = json.loads(output)
     if "error" in answer:
         problems = (problem for part, problem in _PROBLEMS.items() if part in answer["error"])
         raise _build_query_error(next(problems, "SQLite cannot run it."))

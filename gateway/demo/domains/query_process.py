@@ -1,23 +1,19 @@
 """A program that runs one SELECT on a SQLite file, with limits on rows, time, memory and files.
 
 It is a process of its own, because SQLite may compile a query of a few hundred characters for hours, and nothing but
-the end of its process stops that. It reads a JSON object from its standard input and writes one to its standard output:
+the end of its process stops that. `core.limited_process` starts it and sets the limits. It reads a JSON object from its standard input and writes one to its standard output:
 `{columns, rows, has_more, is_cut}`, or `{error}` with SQLite's message. It imports nothing of the gateway.
 """
 
 import json
-import resource
 import sqlite3
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 MAX_CELL_CHARS = 500
 MAX_ANSWER_CHARS = 20_000
-MAX_MEMORY = 256 * 1024 * 1024  # bytes
-MAX_FILE = 64 * 1024 * 1024  # bytes, of each temporary file
 _STEPS_BETWEEN_CHECKS = 1_000  # of SQLite's virtual machine
 # SQLite's own limits: no value that a function builds is larger, and no pattern takes long to match.
 _LIMITS = {
@@ -36,9 +32,6 @@ _ALLOWED_ACTIONS = frozenset(
 def main() -> None:
     """Answer the request on standard input."""
     request = json.load(sys.stdin)
-    _set_limit(resource.RLIMIT_CPU, int(request["seconds"]) + 2)  # also stops this process if the parent is gone
-    _set_limit(resource.RLIMIT_AS, MAX_MEMORY)
-    _set_limit(resource.RLIMIT_FSIZE, MAX_FILE)
     try:
         answer = run_select(Path(request["file"]), request["query"], request["max_rows"], request["seconds"])
     except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
@@ -85,11 +78,6 @@ def _shorten(value: Any) -> Any:
     if isinstance(value, float) and abs(value) == float("inf"):  # JSON has no infinity
         return str(value)
     return value[:MAX_CELL_CHARS] if isinstance(value, str) else value
-
-
-def _set_limit(what: int, value: int) -> None:
-    with suppress(ValueError, OSError):  # not every system has every limit
-        resource.setrlimit(what, (value, value))
 
 
 if __name__ == "__main__":

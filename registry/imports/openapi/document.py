@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from registry.imports.import_source import Refusal
-from registry.imports.op_paths import ParsedToolName
+from registry.imports.parsed_names import ParsedToolName
 from registry.imports.openapi import naming
 from registry.imports.openapi.naming import NamedRoute
 from registry.imports.openapi.operations import MappedOperation, OperationMapper, RefusedOperation

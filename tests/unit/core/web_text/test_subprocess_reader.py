@@ -1,8 +1,5 @@
-"""The main text of a page is extracted in bounded time, in a process without files, network or environment."""
+"""The main text of a page is extracted in bounded time, in a process of its own."""
 
-import os
-import subprocess
-import sys
 import time
 
 import pytest
@@ -142,42 +139,3 @@ def test_reader_fetches_nothing_that_a_page_refers_to(monkeypatch: pytest.Monkey
         server.stop()
 
     assert server.connections == 0
-
-
-def run_with_limit(limit: str, action: str) -> str:
-    """Run an action in a process under one limit of the extractor, and return its stderr."""
-    program = (
-        "import os, resource, socket; from core.web_text import extractor as e; "
-        f"e._set_limit(resource.{limit}); {action}"
-    )
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, cwd=subprocess_reader.ROOT, capture_output=True, text=True, check=False).stderr
-
-
-@pytest.mark.parametrize("action", ["socket.socket()", "open('/etc/passwd')", "os.listdir('/')"])
-def test_reader_process_cannot_open_files_or_sockets(action: str) -> None:
-    assert "Too many open files" in run_with_limit("RLIMIT_NOFILE, 3", action)
-
-
-def test_reader_process_has_a_memory_limit() -> None:
-    assert (
-        "MemoryError" in run_with_limit("RLIMIT_AS, e.MEMORY_LIMIT", "b'x' * e.MEMORY_LIMIT")
-        or sys.platform == "darwin"
-    )
-
-
-def test_reader_process_has_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    environments: list[dict[str, str]] = []
-    run = subprocess.run
-
-    def spy(*args: object, **options: object) -> object:
-        environments.append(options["env"])
-        return run(*args, **options)
-
-    monkeypatch.setenv("SECRET_KEY", "never passed on")
-    monkeypatch.setattr(subprocess, "run", spy)
-
-    read_page("x", is_html=False)
-
-    assert environments == [{}]
-    assert os.environ["SECRET_KEY"]

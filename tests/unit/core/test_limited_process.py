@@ -1,0 +1,67 @@
+"""A program for untrusted input runs with limits on time, memory and files, and without the environment."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core import limited_process
+from core.limited_process import ProcessFailed, ProcessTimedOut
+
+MEMORY = 256 * 1024 * 1024
+
+
+@pytest.fixture
+def run(tmp_path: Path):
+    """Run these lines as a program, and return what it writes."""
+
+    def run_lines(lines: str, *, seconds: float = 20, **limits: int) -> str:
+        program = tmp_path / "program.py"
+        program.write_text(f"import os, socket, sys\nfrom core import limited_process\n{lines}\n")
+        return limited_process.run(str(program), b"hello", seconds=seconds, memory=MEMORY, **limits).decode()
+
+    return run_lines
+
+
+def test_program_answers_its_request(run) -> None:
+    assert run("print(sys.stdin.read().upper(), end='')") == "HELLO"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "b'x' * (300 * 1024 * 1024)",
+        "limited_process.forbid_files(); socket.socket()",
+        "limited_process.forbid_files(); open('/etc/passwd')",
+        "open(sys.argv[0] + '.txt', 'w', buffering=1).write('x\\n')",
+        "sys.exit(1)",
+    ],
+    ids=["memory", "sockets", "files", "writes", "error"],
+)
+def test_program_ends_at_its_limits(run, lines: str) -> None:
+    with pytest.raises(ProcessFailed):
+        run(lines)
+
+
+def test_program_may_write_files_if_it_is_allowed_to(run) -> None:
+    assert run("print(open(sys.argv[0] + '.txt', 'w').write('x'), end='')", file_size=100) == "1"
+
+
+def test_program_is_stopped_after_its_time(run) -> None:
+    with pytest.raises(ProcessTimedOut):
+        run("while True: pass", seconds=1)
+
+
+def test_program_has_no_environment(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    environments: list[dict[str, str]] = []
+    start = subprocess.run
+
+    def spy(*args: object, **options: object) -> object:
+        environments.append(options["env"])
+        return start(*args, **options)
+
+    monkeypatch.setenv("SECRET_KEY", "never passed on")
+    monkeypatch.setattr(subprocess, "run", spy)
+
+    assert run("print(os.environ.get('SECRET_KEY'), end='')") == "None"
+    assert environments == [{}]
