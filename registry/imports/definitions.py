@@ -47,9 +47,18 @@ def approve_imported(connection: Connection, ops: Sequence[SourceOp], *, at: dat
     _upsert(rows, ("approved_digest", "approved_definition", *_SEEN_COLUMNS))
 
 
-def record_seen(connection: Connection, ops: Sequence[SourceOp], *, at: datetime) -> SeenChanges:
-    """Compare the operations of an upstream with the approved ones, and store what differs and what is new."""
-    known = {row.upstream_name: row for row in connection.definitions.all()}
+def record_seen(
+    connection: Connection, ops: Sequence[SourceOp], *, unread: Collection[str] = (), at: datetime
+) -> SeenChanges:
+    """Compare the operations of an upstream with the approved ones, and store what differs and what is new.
+
+    `unread` are operations, or paths of some, of which nothing is known: they stay as they were.
+    """
+    known = {
+        row.upstream_name: row
+        for row in connection.definitions.all()
+        if row.upstream_name not in unread and row.upstream_name.partition(" ")[2] not in unread
+    }
     changed, new, updated, names = 0, 0, [], set()
     for op in ops:
         names.add(op.name)

@@ -1,6 +1,7 @@
 """Check whether the definitions of an upstream have changed since they were imported.
 
-Documents are fetched again, and MCP servers are asked again.
+Documents are fetched again, and MCP servers are asked again. Other hosts that a document refers to are not: what needs
+their files is not compared.
 """
 
 import logging
@@ -58,7 +59,8 @@ def _compare(connection: Connection, document: ImportableDocument, at: datetime)
     """Compare all that was ever imported, also what the last import did not pick."""
     known = connection.definitions.exclude(approved_digest="").values_list("upstream_name", flat=True)
     source = document.pick(read_selection(connection.import_selection), connection.import_group, keep=known)
-    changes = definitions.record_seen(connection, source.ops, at=at)
+    unread = frozenset(each.name for each in source.refusals if each.is_unread)
+    changes = definitions.record_seen(connection, source.ops, unread=unread, at=at)
     if changes:
         log.warning("connection.changed name=%s changed=%s gone=%s", connection, changes.changed, changes.gone)
 

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from analytics import audit
 from analytics.models import AuditEntry
 from registry.drafts import history
-from registry.imports import definitions, openapi_source, run_import
-from registry.imports.document_source import DocumentFiles, UnreadableDocument
+from registry.imports import definitions, document_parsing, openapi_source, run_import
+from registry.imports.document_source import DocumentFiles
 from registry.imports.import_source import ImportSource
-from registry.imports.openapi import InvalidDocument, OpenApiDocument, parse_document
+from registry.imports.openapi import OpenApiDocument
 from registry.imports.run_import import ImportResult
 from registry.models import Connection
 
@@ -86,10 +86,7 @@ class ReadDocument:
 
 def read_document(files: DocumentFiles) -> ReadDocument:
     """Read a document. Raises UnreadableDocument."""
-    try:
-        return ReadDocument(files, parse_document(files.document, load=files.load, url=files.url))
-    except InvalidDocument as error:
-        raise UnreadableDocument(str(error)) from None
+    return ReadDocument(files, document_parsing.parse_files(files))
 
 
 def read_selection(value: Mapping[str, Any]) -> Selection:

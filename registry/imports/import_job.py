@@ -1,7 +1,7 @@
 """Imports that an admin starts on a page: each reads and imports its document in the background."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from django.utils import timezone
 from core import tokens
 from core.background import run_in_background
 from registry.imports import document_source, import_document, import_report, mcp_import
-from registry.imports.document_source import DocumentFiles, UnreadableDocument
+from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
 from registry.imports.mcp_import import ReadServer
 from registry.imports.run_import import InvalidImportGroup
@@ -33,11 +33,20 @@ class ImportRefused(Exception):
     """An import cannot run like this. The message says what to change."""
 
 
-def start_reading(*, url: str = "", files: Mapping[str, bytes] | None = None, by: str) -> DocumentImport:
-    """Start to read a document, from an address or from uploaded files: {name: content}, the document first."""
+def start_reading(
+    *, url: str = "", files: Mapping[str, bytes] | None = None, hosts: Iterable[str] = (), by: str
+) -> DocumentImport:
+    """Start to read a document, from an address or from uploaded files: {name: content}, the document first.
+
+    `hosts` may be asked for files, too, beside the host of the address.
+    """
     uploaded = _name_uploads(files) if files else None
     row = DocumentImport.objects.create(
-        url=url, document=uploaded.to_archive() if uploaded else b"", progress="Fetching the document", created_by=by
+        url=url,
+        document=uploaded.to_archive() if uploaded else b"",
+        found={"hosts": sorted(hosts)},
+        progress="Fetching the document",
+        created_by=by,
     )
     run_in_background("import", partial(_run, row.pk, _read))
     return row
@@ -110,11 +119,17 @@ def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
 
 
 def _read(row: DocumentImport) -> None:
-    files = _load_files(row)
-    _show_progress(row, "Reading the document")
-    document = import_document.read_document(files)
+    hosts = row.found["hosts"]
+    try:
+        files = _load_files(row, hosts)
+        _show_progress(row, "Reading the document")
+        document = import_document.read_document(files)
+    except HostNotAllowed as error:  # the document itself is there
+        row.found |= {"unasked_hosts": [error.host]}
+        raise
     row.document = files.to_archive()
-    row.found = _describe(document)
+    row.url = files.url[:500] if row.url else ""
+    row.found = _describe(document) | {"hosts": hosts, "unasked": files.unasked, "unasked_hosts": files.unasked_hosts}
     row.state, row.progress = State.READY, ""
 
 
@@ -185,14 +200,14 @@ def _describe_server(server: ReadServer) -> dict[str, Any]:
     }
 
 
-def _load_files(row: DocumentImport) -> DocumentFiles:
+def _load_files(row: DocumentImport, hosts: Collection[str]) -> DocumentFiles:
     if row.document:
         return document_source.read_archive(bytes(row.document))
-    return document_source.fetch_document(row.url)
+    return document_source.fetch_document(row.url, hosts)
 
 
 def _read_stored(row: DocumentImport) -> ImportableDocument:
-    files = document_source.read_archive(bytes(row.document))
+    files = document_source.read_archive(bytes(row.document), row.found.get("hosts", ()), row.found.get("unasked", {}))
     return ReadServer.from_bytes(files.document) if row.is_server else import_document.read_document(files)
 
 

@@ -32,10 +32,14 @@ class SourceOp:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Something in a document that cannot become an op: its name or position, and the reason."""
+    """Something in a document that cannot become an op: its name or position, and the reason.
+
+    `is_unread`: a part of it is at a host that was not asked, so nothing is known about it.
+    """
 
     name: str
     reason: str
+    is_unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from registry.imports import danger, functions, op_paths, openai, schema_repair
 from registry.imports.danger import Danger
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.imports.mcp_server import digest_tool
-from registry.imports.parsed_names import ParsedToolName
 from registry.imports.openai import FunctionDefinition, ProviderFormat
+from registry.imports.parsed_names import ParsedToolName
 from registry.models import Op
 from registry.text import cleanup
 

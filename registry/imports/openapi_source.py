@@ -3,8 +3,8 @@
 import json
 
 from registry.imports.import_source import ImportSource, SourceOp
-from registry.imports.parsed_names import MAX_SEGMENT
 from registry.imports.openapi import OpenApiDocument, Operation
+from registry.imports.parsed_names import MAX_SEGMENT
 from registry.models import Op
 from registry.text import cleanup
 

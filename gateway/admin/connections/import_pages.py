@@ -43,7 +43,10 @@ class ImportPagesMixin(base.ModelAdmin[Connection]):
         form = DocumentForm(request.POST or None, request.FILES or None, initial=initial)
         if request.method == "POST" and form.is_valid():
             row = import_job.start_reading(
-                url=form.cleaned_data["url"], files=form.read_files(), by=request.user.get_username()
+                url=form.cleaned_data["url"],
+                files=form.read_files(),
+                hosts=request.POST.getlist("hosts"),
+                by=request.user.get_username(),
             )
             return redirect("admin:registry_documentimport", row.pk)
         context = {"title": "Import an OpenAPI document", "form": form, "recent": _list_recent()}

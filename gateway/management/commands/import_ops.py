@@ -55,6 +55,13 @@ class Command(BaseCommand):
         parser.add_argument("--tag", action="append", default=[], help="openapi: only operations with this tag")
         parser.add_argument("--method", action="append", default=[], help="openapi: only operations with this method")
         parser.add_argument("--search", default="", help="openapi, mcp: only what has these words in its texts")
+        parser.add_argument(
+            "--allow-host",
+            action="append",
+            default=[],
+            metavar="HOST",
+            help="openapi: another host that the document's files and redirects may be fetched from",
+        )
         parser.add_argument("--map", type=Path, help="write {op path: upstream name} to this JSON file")
         parser.add_argument("--publish", action="store_true", help="publish the whole draft after the import")
 
@@ -147,7 +154,7 @@ def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult,
 def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
     """Import a document. Also return a sentence on what its connection lacks, "" if nothing."""
     run_import.check_group(options["group"])
-    document = import_document.read_document(_read_files(options["source"]))
+    document = import_document.read_document(_read_files(options["source"], options["allow_host"]))
     connection = _get_connection(options, document)
     selection = Selection(options["tag"], options["method"], options["search"])
     if not document.pick(selection).ops:
@@ -159,7 +166,15 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
     )
     asked = import_document.describe_connection(document.content)["auth"]
     missing = missing_settings.describe_missing(connection, needs_credentials=asked != Connection.Auth.NONE)
-    return result, source, missing
+    return result, source, " ".join(filter(None, [_describe_unasked(document.files.unasked_hosts), missing]))
+
+
+def _describe_unasked(hosts: list[str]) -> str:
+    """Return which hosts the document refers to that were not asked, "" if none."""
+    if not hosts:
+        return ""
+    names = ", ".join(map(escape_for_terminal, hosts[:10]))
+    return f"The document refers to files of other hosts, which were not asked: {names}. Allow each with --allow-host."
 
 
 def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
@@ -167,7 +182,7 @@ def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, 
 
     What its connection lacks would have kept it from listing them.
     """
-    if unfit := [name for name in ("base_url", "tag", "method") if options[name]]:
+    if unfit := [name for name in ("base_url", "tag", "method", "allow_host") if options[name]]:
         raise CommandError(f"--{unfit[0].replace('_', '-')} is not for MCP servers. Nothing was imported.")
     run_import.check_group(options["group"])
     connection = _get_server_connection(options)
@@ -212,10 +227,10 @@ def _explain_nothing(source: ImportSource) -> str:
     return " ".join(["None of its tools can be imported.", *reasons] if reasons else ["The server has no tools."])
 
 
-def _read_files(source: str) -> DocumentFiles:
+def _read_files(source: str, hosts: list[str]) -> DocumentFiles:
     if source.startswith(("http://", "https://")):
-        return document_source.fetch_document(source)
-    return document_source.read_path(Path(source))
+        return document_source.fetch_document(source, hosts)
+    return document_source.read_path(Path(source), hosts)
 
 
 def _get_connection(options: dict[str, Any], document: ReadDocument) -> Connection:

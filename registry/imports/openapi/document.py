@@ -7,14 +7,14 @@ from functools import cached_property
 from typing import Any
 
 from registry.imports.import_source import Refusal
-from registry.imports.parsed_names import ParsedToolName
 from registry.imports.openapi import naming
 from registry.imports.openapi.naming import NamedRoute
 from registry.imports.openapi.operations import MappedOperation, OperationMapper, RefusedOperation
 from registry.imports.openapi.parameters import find_idempotency_header, list_parameters
-from registry.imports.openapi.reading import InvalidDocument, read_file
-from registry.imports.openapi.references import DanglingReference, Loader, Located, References
+from registry.imports.openapi.reading import MAX_VALUES, InvalidDocument, ValueBudget
+from registry.imports.openapi.references import DanglingReference, Loader, Located, OtherHost, References
 from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
+from registry.imports.parsed_names import ParsedToolName
 from registry.text import tool_name_words
 from registry.text.tool_name_words import split_name
 
@@ -107,14 +107,18 @@ class _FoundOperation:
         return f"{self.method} {self.path}"
 
 
-def parse_document(raw: bytes, *, load: Loader | None = None, url: str = "") -> OpenApiDocument:
+def parse_document(
+    raw: bytes, *, load: Loader | None = None, url: str = "", most_values: int = MAX_VALUES
+) -> OpenApiDocument:
     """Return what a document holds: OpenAPI 3.0, 3.1 or Swagger 2.0, in JSON or YAML. Raises InvalidDocument.
 
-    `url` is its address, `load` returns the other files that it refers to.
+    `url` is its address, `load` returns the other files that it refers to. All of them may have `most_values` together;
+    with more, DocumentTooLarge is raised.
     """
-    document = read_file(raw)
+    budget = ValueBudget(most_values)
+    document = budget.read_file(raw)
     _check_version(document)
-    references = References(document, url, load)
+    references = References(document, url, load, budget)
     mapper = OperationMapper(document, references, url)
     refusals: list[Refusal] = []
     mapped: dict[str, tuple[_FoundOperation, MappedOperation]] = {}
@@ -125,8 +129,8 @@ def parse_document(raw: bytes, *, load: Loader | None = None, url: str = "") -> 
                 [*found.parameters, Located(found.located.value.get("parameters"), found.located.url)], references
             )
             mapped[found.name] = found, mapper.map(found.method, found.path, found.located, parameters)
-        except (RefusedOperation, DanglingReference) as error:
-            refusals.append(Refusal(found.name, str(error)))
+        except (RefusedOperation, DanglingReference, OtherHost) as error:
+            refusals.append(Refusal(found.name, str(error), is_unread=isinstance(error, OtherHost)))
         except RecursionError:
             refusals.append(Refusal(found.name, "It is nested too deeply."))
         else:
@@ -163,8 +167,8 @@ def _iter_operations(
             continue
         try:
             located = references.follow(item, url)
-        except DanglingReference as error:
-            refusals.append(Refusal(path, str(error)))
+        except (DanglingReference, OtherHost) as error:
+            refusals.append(Refusal(path, str(error), is_unread=isinstance(error, OtherHost)))
             continue
         if not isinstance(located.value, dict):
             continue

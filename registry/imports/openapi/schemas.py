@@ -5,7 +5,7 @@ from typing import Any
 
 from core import json_pointer
 from registry.imports.openapi.keywords import clean_keyword, merge_unions
-from registry.imports.openapi.references import DanglingReference, References
+from registry.imports.openapi.references import DanglingReference, OtherHost, References
 
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
 MAX_BUNDLED = 400  # subschemas that an op's definitions may have together
@@ -27,6 +27,7 @@ class SchemaConverter:
         self._definitions: dict[str, Schema] = {}
         self._uses: dict[str, set[str]] = {}  # name of a definition -> those it refers to
         self._sizes: dict[str, int] = {}  # name of a definition -> its subschemas
+        self._unread: dict[str, OtherHost] = {}  # name of a definition -> why it could not be read
 
     def convert(self, schema: Any, url: str, uses: set[str]) -> Schema:
         """Return the schema in 2020-12. The names of the definitions that it refers to are added to `uses`."""
@@ -35,11 +36,14 @@ class SchemaConverter:
     def bundle(self, schema: Schema, uses: set[str]) -> tuple[Schema, bool]:
         """Return a schema with its definitions under $defs, and whether the far ones were cut to any value.
 
-        A definition that many others refer to can lead to thousands: the nearest ones are whole.
+        A definition that many others refer to can lead to thousands: the nearest ones are whole. Raises OtherHost if
+        one of them is in a file that was not fetched.
         """
         included: dict[str, Schema] = {}
         level, size, is_cut = set(uses), 0, False
         while level:
+            for name in level & self._unread.keys():
+                raise self._unread[name]
             size += sum(self._sizes.get(name, 1) for name in level)
             if is_cut := size > MAX_BUNDLED and bool(included):
                 included |= {name: _cut(self._definitions[name]) for name in level}
@@ -116,7 +120,10 @@ class SchemaConverter:
         target = self._references.resolve(ref, url)
         name = self._names[address] = self._choose_name(address)
         self._definitions[name], self._uses[name] = {}, set()  # for references back to it
-        self._definitions[name], self._sizes[name] = self._convert(target.value, target.url, self._uses[name], 0)
+        try:
+            self._definitions[name], self._sizes[name] = self._convert(target.value, target.url, self._uses[name], 0)
+        except OtherHost as error:  # for the operations that need it: others may refer to definitions around it
+            self._unread[name] = error
         return name
 
     def _choose_name(self, address: str) -> str:

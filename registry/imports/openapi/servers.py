@@ -6,7 +6,7 @@ from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
 from registry.imports.openapi import swagger
-from registry.imports.openapi.references import DanglingReference, References
+from registry.imports.openapi.references import DanglingReference, OtherHost, References
 
 AuthKind = Literal["none", "bearer", "basic", "api_key", "oauth2_client_credentials", "oauth2_authorization_code"]
 
@@ -52,7 +52,7 @@ def find_security(document: Mapping[str, Any], references: References, url: str)
     for name, scheme in schemes.items() if isinstance(schemes, dict) else ():
         try:
             value = references.follow(scheme, url).value
-        except DanglingReference:
+        except (DanglingReference, OtherHost):
             continue
         if isinstance(value, dict) and (found := _read_scheme(value, "swagger" in document)):
             known[name] = found

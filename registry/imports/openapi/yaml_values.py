@@ -12,14 +12,13 @@ from typing import Any
 import yaml
 
 MAX_DEPTH = 200
-MAX_VALUES = 5_000_000  # with every alias expanded
 
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INTEGER = re.compile(r"[-+]?[0-9]{1,300}")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,4300}")  # as many digits as Python reads; more are text
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MERGE_KEY = "<<"
 _TAG = "tag:yaml.org,2002:"
@@ -27,7 +26,11 @@ _RESOLVED_TAGS = frozenset(_TAG + name for name in ("int", "float", "bool", "nul
 
 
 class UnsafeYaml(Exception):
-    """The text is nested too deeply, or grows too much when its aliases are expanded. The message says so."""
+    """The text is nested too deeply, or an alias or a key in it cannot be read. The message says so."""
+
+
+class TooManyValues(Exception):
+    """There are more values than may be read, counted with every alias expanded."""
 
 
 @dataclass(slots=True)
@@ -38,12 +41,13 @@ class _Container:
     anchor: str | None = None
     key: str | None = None
     size: int = 1
+    most: int = 0  # values that it may have
     merged: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, value: Any, size: int) -> None:
         self.size += size
-        if self.size > MAX_VALUES:
-            raise UnsafeYaml(f"The file has more than {MAX_VALUES:,} values with its aliases expanded. Send less.")
+        if self.size > self.most:
+            raise TooManyValues
         if isinstance(self.value, list):
             self.value.append(value)
         elif self.key is None:
@@ -62,9 +66,12 @@ class _Container:
                 self.value = {**other, **self.value}
 
 
-def parse_yaml(text: str) -> Any:
-    """Return the first document of a YAML text as a JSON value. Raises UnsafeYaml, yaml.YAMLError or ValueError."""
-    root = _Container([])
+def parse_yaml(text: str, *, most: int) -> Any:
+    """Return the first document of a YAML text as a JSON value.
+
+    Raises UnsafeYaml, TooManyValues, yaml.YAMLError or ValueError.
+    """
+    root = _Container([], most=most)
     stack = [root]
     anchors: dict[str, tuple[Any, int]] = {}
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
@@ -74,7 +81,8 @@ def parse_yaml(text: str) -> Any:
         elif isinstance(event, yaml.CollectionStartEvent):
             if len(stack) > MAX_DEPTH:
                 raise UnsafeYaml(f"The file is nested more than {MAX_DEPTH} levels deep. Use fewer levels.")
-            stack.append(_Container([] if isinstance(event, yaml.SequenceStartEvent) else {}, event.anchor))
+            value: Any = [] if isinstance(event, yaml.SequenceStartEvent) else {}
+            stack.append(_Container(value, event.anchor, most=most))
         elif isinstance(event, yaml.CollectionEndEvent):
             done = stack.pop()
             done.merge_objects()

@@ -120,7 +120,7 @@ paths:
         (
             b"a: &a [x]\nb: &b [*a,*a]\n"
             + b"".join(b"%c: &%c [%s]\n" % (c, c, b",".join([b"*%c" % (c - 1)] * 20)) for c in b"cdefgh"),
-            "with its aliases expanded",
+            "The document has more than 5,000,000 values",
         ),
         (b"a: " + b"[" * 50_000, "The file is nested more than 200 levels deep."),
     ],

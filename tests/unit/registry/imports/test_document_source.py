@@ -1,0 +1,177 @@
+"""A document and its files are read from hosts that somebody allowed, within one budget."""
+
+import json
+from typing import Any
+
+import pytest
+
+from registry.imports import document_parsing, document_source, import_document
+from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
+from registry.imports.import_document import ReadDocument
+from tests.support.http_servers import Server
+from tests.support.http_upstream import build_json
+from tests.support.loops import for_each
+from tests.support.openapi_documents import build_document
+
+LIMIT = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
+OTHER = {"limit": LIMIT, "pet": {"type": "object", "properties": {"name": {"type": "string"}}}}
+
+
+def build_body(ref: str) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": {"$ref": ref}}}}}
+
+
+class TwoHosts:
+    """A server with a document, and another one with a file that it refers to."""
+
+    def __init__(self) -> None:
+        self.other = Server(lambda _: build_json(OTHER))
+        self.own = Server(self._answer)
+        self.other_host = self.other.url("").removeprefix("http://").rstrip("/")
+
+    @property
+    def document(self) -> dict[str, Any]:
+        ref = self.other.url("/common.json")
+        return build_document(
+            {
+                "/pets": {
+                    "get": {"parameters": [{"$ref": f"{ref}#/limit"}]},
+                    "post": build_body("#/components/schemas/A"),
+                },
+                "/toys": {"get": {"summary": "List toys"}, "post": build_body("#/components/schemas/B")},
+            },
+            components={
+                "schemas": {
+                    "A": {"properties": {"b": {"$ref": "#/components/schemas/B"}}},
+                    "B": {"properties": {"a": {"$ref": "#/components/schemas/A"}, "pet": {"$ref": f"{ref}#/pet"}}},
+                }
+            },
+        )
+
+    def read(self, *hosts: str, path: str = "/openapi.json") -> ReadDocument:
+        return import_document.read_document(document_source.fetch_document(self.own.url(path), hosts))
+
+    def _answer(self, request: bytes) -> bytes:
+        if request.startswith(b"GET /moved"):
+            return b"HTTP/1.1 302 Found\r\nlocation: %s\r\ncontent-length: 0\r\n\r\n" % self.other.url("/x").encode()
+        return build_json(self.document)
+
+
+@pytest.fixture
+def two_hosts():
+    servers = TwoHosts()
+    yield servers
+    servers.own.stop()
+    servers.other.stop()
+
+
+def list_names(document: ReadDocument) -> list[str]:
+    return [each.name for each in document.content.operations]
+
+
+def test_another_host_is_not_asked_and_what_needs_it_is_refused(two_hosts: TwoHosts) -> None:
+    document = two_hosts.read()
+
+    assert list_names(document) == ["GET /toys"]
+    assert [each.name for each in document.content.refusals] == ["GET /pets", "POST /pets", "POST /toys"]
+    for refusal in document.content.refusals:
+        assert refusal.is_unread
+        assert f"another host, {two_hosts.other_host}, which was not asked" in refusal.reason
+    assert document.files.unasked_hosts == [two_hosts.other_host]
+    assert two_hosts.other.requests == []
+
+
+def test_another_host_is_asked_once_it_is_allowed(two_hosts: TwoHosts) -> None:
+    document = two_hosts.read(two_hosts.other_host)
+
+    assert list_names(document) == ["GET /pets", "POST /pets", "GET /toys", "POST /toys"]
+    assert (document.content.refusals, document.files.unasked_hosts) == ((), [])
+    assert len(two_hosts.other.requests) == 1
+    assert document.compute_digest() == two_hosts.read().compute_digest()  # the daily check compares without it
+
+
+def test_a_stored_document_is_read_again_as_it_was(two_hosts: TwoHosts) -> None:
+    files = two_hosts.read().files
+
+    again = document_source.read_archive(files.to_archive(), files.hosts, files.unasked)
+
+    assert list_names(import_document.read_document(again)) == ["GET /toys"]
+
+
+def test_a_redirect_to_another_host_is_not_followed_unless_it_is_allowed(two_hosts: TwoHosts) -> None:
+    with pytest.raises(HostNotAllowed, match=two_hosts.other_host):
+        two_hosts.read(path="/moved")
+    assert two_hosts.other.requests == []
+
+    files = document_source.fetch_document(two_hosts.own.url("/moved"), [two_hosts.other_host])
+    assert (files.url, json.loads(files.document)) == (two_hosts.other.url("/x"), OTHER)
+
+
+@for_each(
+    "url, host",
+    [
+        ("https://a.example/x", "a.example"),
+        ("https://A.example.:443/x", "a.example"),
+        ("http://a.example:80", "a.example"),
+        ("http://a.example:443", "a.example:443"),
+        ("https://user@a.example:8443/x", "a.example:8443"),
+        ("https://a.example:x/", ""),
+        ("file:///srv/a.json", ""),
+    ],
+)
+def test_host_of_an_address(url: str, host: str) -> None:
+    assert document_source.get_host(url) == host
+
+
+def test_all_files_share_one_budget_of_bytes(two_hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_source, "MAX_BYTES", len(json.dumps(two_hosts.document)) + 10)
+
+    document = two_hosts.read(two_hosts.other_host)
+
+    assert "GET /pets" not in list_names(document)
+
+
+def build_large(size: int) -> DocumentFiles:
+    text = {"description": "word " * 200}
+    document = build_document({f"/a{number}": {"get": text} for number in range(size // 1_100)})
+    return DocumentFiles("file:///x", {"file:///x": json.dumps(document).encode()})
+
+
+def test_a_large_document_is_parsed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = build_large(1_200_000)
+    assert files.size > document_parsing.MAX_BYTES_HERE
+    apart = import_document.read_document(files)
+
+    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", files.size)
+    assert import_document.read_document(files).content == apart.content
+
+
+def test_a_document_with_many_values_is_parsed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = DocumentFiles("file:///x", {"file:///x": b"openapi: 3.1.0\npaths: {/a: {get: {}}}\nx: [1, 2, 3]"})
+    monkeypatch.setattr(document_parsing, "MAX_VALUES_HERE", 5)
+
+    assert list_names(import_document.read_document(files)) == ["GET /a"]
+
+
+@for_each(
+    "name, value, problem",
+    [
+        ("MAX_MEMORY", 20_000_000, "The document needs too much memory to be read. Send a part of it."),
+        ("MAX_SECONDS", 0.01, "The document and its files were not read within"),
+    ],
+)
+def test_the_process_has_limits(name: str, value: float, problem: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+        patch.setattr(document_source if name == "MAX_SECONDS" else document_parsing, name, value)
+        with pytest.raises(UnreadableDocument) as error:
+            import_document.read_document(build_large(20_000))
+
+    assert problem in str(error.value)
+
+
+def test_another_file_is_loaded_for_the_process(two_hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+
+    assert len(list_names(two_hosts.read(two_hosts.other_host))) == 4
+    assert [each.name for each in two_hosts.read().content.refusals] == ["GET /pets", "POST /pets", "POST /toys"]
