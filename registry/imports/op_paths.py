@@ -29,8 +29,15 @@ class PathTree:
     others: frozenset[str] = frozenset()  # names of ops outside of the import and of our own tools, normalised
 
     def claim_group(self, path: str) -> str:
-        """Return a path that is or can become a group: this one, or with a number appended."""
-        return _add_number(path, lambda path: path in self.groups or path not in self.taken)
+        """Return a path that is or can become a group: this one, or with a number appended.
+
+        The groups above it become groups, too, so none of them may be an op.
+        """
+        parent, _, name = path.rpartition(".")
+        if parent and parent not in self.groups:
+            parent = self.claim_group(parent)
+        whole = f"{parent}.{name}" if parent else name
+        return _add_number(whole, lambda path: path in self.groups or path not in self.taken)
 
     def claim_op_path(self, *candidates: str) -> str:
         """Take and return a free path for an op: the first free one, or the last with a number appended."""

@@ -164,3 +164,7 @@ def test_any_names_get_valid_unique_paths(names: list[str], used_paths: set[str]
     for path in [*paths.values(), *children(paths)]:
         path_validator(path)
         assert len(path) <= 200
+
+
+def test_a_group_above_does_not_take_the_path_of_an_op() -> None:
+    assert assign("A/0/0", used_paths={"crm.a"})["A/0/0"].startswith("crm.a_2.")
