@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+from urllib.parse import unquote
 
 import jsonschema_rs
 
@@ -214,9 +215,16 @@ def _find_path_problems(mapping: RequestMapping) -> list[str]:
     problems += [
         f"The path has no {{{name}}}. Add it, or remove the parameter." for name in sorted(in_path - placeholders)
     ]
-    if any(segment in (".", "..") for segment in mapping.path.split("/")):
+    if has_dot_segment(mapping.path):
         problems.append("The path has a segment of one or two dots. Write the path that it means.")
     return problems
+
+
+def has_dot_segment(path: str) -> bool:
+    """Return whether a server may read a segment as one or two dots, encoded or behind a backslash, too."""
+    while (decoded := unquote(path)) != path:
+        path = decoded
+    return any(segment in (".", "..") for segment in path.replace("\\", "/").split("/"))
 
 
 def _find_parameter_problems(mapping: RequestMapping) -> list[str]:

@@ -46,6 +46,9 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
         ({"path": "/pets"}, "The path has no {petId}. Add it, or remove the parameter."),
         ({"path": "/pets/{petId}/{x}"}, "The path has {x}, but no parameter with this name."),
         ({"path": "/../{petId}"}, "The path has a segment of one or two dots."),
+        ({"path": "/%2e%2E/{petId}"}, "The path has a segment of one or two dots."),
+        ({"path": "/%252e./{petId}"}, "The path has a segment of one or two dots."),
+        ({"path": "/a\\\\..\\\\{petId}"}, "The path has a segment of one or two dots."),
         (
             {"parameters": [{**PET_ID, "style": "form"}]},
             "petId cannot have the style form.",
