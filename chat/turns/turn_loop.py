@@ -23,6 +23,7 @@ from core.llm import StreamedCall, StreamedCompletion
 MAX_ROUNDS = 8
 MAX_REPAIR_ROUNDS = 4  # besides those
 MAX_CALLS = 40
+MAX_TEXT_LENGTH = 100_000  # characters of all answers of the model
 READS_A_SECOND = 1_250  # of all models' streams in this process: each takes as long as ten events
 MAX_PAUSE_SECONDS = 0.2
 MAX_SAME_CALLS = 2  # with the same arguments
@@ -62,7 +63,11 @@ class TurnLoop:
         rounds, repaired, seen = list[ModelRound](), set[repair.RepairKey](), list[tuple[str, str]]()
         repair_rounds, was_nudged = 0, False
         while True:
-            is_last = len(rounds) - repair_rounds >= MAX_ROUNDS or len(seen) >= MAX_CALLS
+            is_last = (
+                len(rounds) - repair_rounds >= MAX_ROUNDS
+                or len(seen) >= MAX_CALLS
+                or self.get_text_length() >= MAX_TEXT_LENGTH
+            )
             answer = self._ask(rounds, is_last=is_last, nudge=was_nudged)
             if not answer.tool_calls or is_last:
                 if answer.text.strip() or was_nudged:

@@ -14,6 +14,10 @@ from core.llm.tiers import Model
 from core.llm.usage import Usage, read_usage
 
 MAX_CALLS = 128  # in one answer
+MAX_LENGTH = (
+    100_000  # characters of texts and calls; what an endpoint that ignores the limit of tokens sends is cut off
+)
+MAX_LINE = 1_000_000  # bytes
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
@@ -46,6 +50,7 @@ class StreamParser:
         self._rest = b""
         self._texts: list[str] = []
         self._calls: dict[Any, list[str]] = {}  # id, name and arguments by index
+        self._length = 0
         self._finish_reason = ""
         self._usage: Mapping[str, Any] = {}
 
@@ -57,6 +62,8 @@ class StreamParser:
     def feed(self, data: bytes) -> None:
         """Read the next bytes. Raises LlmMalformed, LlmRefused or LlmUnavailable."""
         *lines, self._rest = (self._rest + data).split(b"\n")
+        if len(self._rest) > MAX_LINE:
+            raise LlmMalformed("a line of the stream is too long")
         for line in lines:
             if not line.startswith(b"data:"):
                 continue  # a blank line, a comment that keeps the connection open, or another field
@@ -65,6 +72,9 @@ class StreamParser:
                 self.is_done = True
                 return
             self._read_chunk(payload)
+            if self._length >= MAX_LENGTH:
+                self._finish_reason, self.is_done = "length", True
+                return
 
     def finish(self) -> StreamedCompletion:
         """Return the answer. Raises LlmUnavailable if it is incomplete: no reason to end has arrived."""
@@ -93,7 +103,8 @@ class StreamParser:
 
     def _read_delta(self, delta: Mapping[str, Any]) -> None:
         self.has_started = True
-        if text := _read_text(delta.get("content")):
+        if text := _read_text(delta.get("content"))[: MAX_LENGTH - self._length]:
+            self._length += len(text)
             self._texts.append(text)
             self._on_text(text)
         for call in delta.get("tool_calls") or ():
@@ -109,8 +120,12 @@ class StreamParser:
             raise LlmMalformed("the answer has too many calls")
         function = call.get("function") or {}
         parts[0] = parts[0] or _read_text(call.get("id"))
-        parts[1] += _read_text(function.get("name"))
-        parts[2] += _read_text(function.get("arguments"))
+        name, arguments = _read_text(function.get("name")), _read_text(function.get("arguments"))
+        self._length += len(name) + len(arguments)
+        if self._length > MAX_LENGTH:
+            return  # the answer is cut off, so its last call is not run
+        parts[1] += name
+        parts[2] += arguments
 
 
 def _read_text(value: Any) -> str:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from chat.rendering.answer_text import AnswerText
 from chat.rendering.markdown import find_last_block, render_markdown
 from tests.support.growth import assert_linear
-from tests.support.loops import for_each
 
 # What somebody may write into a task so that a model repeats it to the next reader.
 HOSTILE = [
@@ -101,31 +100,33 @@ def test_blocks_begin_where_the_parser_sees_them_begin(end: str) -> None:
     assert find_last_block(first + second) == len(first)
 
 
-def write_answer(pieces: list[str]) -> list[str]:
-    """Return the HTML of an answer that arrives in these pieces."""
-    answer, html = AnswerText(), []
-    for piece in pieces:
-        if block := answer.add(piece).get("block"):
-            html.append(block["html"])
-    html.append((answer.close_block() or {"block": {"html": ""}})["block"]["html"])
-    return html
-
-
-@for_each(
-    "item",
-    ["- item\n\n", "1. item\n\n   more of it\n\n", "[a]: https://a.test\n\n", "> quote\n>\n> more\n\n", "    code\n\n"],
+@pytest.mark.parametrize(
+    ("start", "line"),
+    [
+        ("", "- item\n\n"),
+        ("Tasks:\n\n", "1. item\n\n   more\n\n"),
+        ("", "> quoted\n>\n"),
+        ("Here:\n\n| a | b |\n|---|---|\n", "| x | y |\n"),
+        ("```\n", "code\n\n"),
+        ("", "A paragraph.\n\n"),
+        ("", "- "),
+    ],
 )
-def test_rendering_time_is_linear_in_the_number_of_items(item: str) -> None:
-    assert_linear(write_answer, lambda size: [item] * (size // len(item)), size=20_000)
+def test_an_answer_is_rendered_in_linear_time(start: str, line: str) -> None:
+    def stream(pieces: list[str]) -> None:
+        answer = AnswerText()
+        for piece in pieces:
+            answer.add(piece)
+        answer.close_block()
+
+    assert_linear(stream, lambda count: [start, *[line] * count], size=3_000)
 
 
-def test_a_long_block_with_blank_lines_ends_soon_after_its_end() -> None:
-    items, rest = ["- item\n\n"] * 500, ["A paragraph of words.\n\n"] * 400
+def test_a_block_is_complete_as_soon_as_the_next_one_begins() -> None:
+    answer = AnswerText()
+    events = [answer.add(piece) for _ in range(200) for piece in ("Some words of a paragraph.", "\n\n", "N")]
 
-    html = write_answer([*items, *rest])
-
-    assert "".join(html) == render_markdown("".join(items)) + render_markdown("".join(rest))
-    assert len(html) > 50
+    assert all("block" in event for event in events[5::3])
 
 
 def test_a_table_of_many_lines_is_shown_as_it_is() -> None:

@@ -18,7 +18,7 @@ from core import metrics
 from core.deadlines import Deadline
 from core.http import Abort
 from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, retries
-from core.llm.stream_parser import StreamedCall, StreamParser
+from core.llm.stream_parser import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
 from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
 from tests.support.http_servers import build_response
 
@@ -236,3 +236,32 @@ def test_abort_ends_a_pause(llm: FakeLlm) -> None:
     with pytest.raises(LlmAborted):
         ask(abort=abort, pause=wait)
     assert time.monotonic() - started < 30
+
+
+@pytest.mark.parametrize(
+    "delta",
+    [
+        {"content": "a" * 70_000},
+        {"tool_calls": [{"index": 0, "id": "1", "function": {"name": "tool_help", "arguments": "a" * 70_000}}]},
+    ],
+)
+def test_an_answer_of_any_length_is_cut_off_at_a_limit(delta: dict[str, Any]) -> None:
+    texts: list[str] = []
+    parser = StreamParser(llms.get_endpoint(Tier.MAIN).model, texts.append)
+    chunk = b"data: " + orjson.dumps({"choices": [{"delta": delta}]}) + b"\n"
+    parser.feed(chunk)
+    assert not parser.is_done
+    parser.feed(chunk)
+
+    answer = parser.finish()
+    size = len(answer.text) + sum(len(call.name + call.arguments) for call in answer.tool_calls)
+    assert (parser.is_done, answer.is_cut_off) == (True, True)
+    assert 0 < size <= MAX_LENGTH
+    assert answer.text == "".join(texts)
+
+
+def test_a_line_without_end_is_no_answer() -> None:
+    parser = StreamParser(llms.get_endpoint(Tier.MAIN).model, lambda _: None)
+
+    with pytest.raises(LlmMalformed):
+        parser.feed(b"data: " + b"a" * MAX_LINE)
