@@ -15,7 +15,7 @@ from registry.imports.openapi.reading import MAX_VALUES, InvalidDocument, ValueB
 from registry.imports.openapi.references import DanglingReference, Loader, Located, OtherHost, References
 from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
 from registry.imports.parsed_names import ParsedToolName
-from registry.text import tool_name_words
+from registry.text import cleanup, tool_name_words
 from registry.text.tool_name_words import split_name
 
 MAX_KEYWORDS = 12
@@ -139,7 +139,7 @@ def parse_document(
         raise InvalidDocument("The document has no operations. Send one with paths.")
     info = document.get("info") if isinstance(document.get("info"), dict) else {}
     return OpenApiDocument(
-        title=str(info.get("title") or "")[:200],
+        title=cleanup.strip_hidden_characters(str(info.get("title") or "")[:1000]).strip()[:200],
         version=str(info.get("version") or "")[:60],
         base_url=find_base_url(document, url),
         security=find_security(document, references, url),
@@ -188,6 +188,8 @@ def _find_problem(found: _FoundOperation) -> str:
         return "It is not an object."
     if found.method in ("TRACE", "QUERY"):
         return f"The gateway does not send {found.method} requests."
+    if "\ufffd" in found.path:
+        return "Its path has a character that is no text."
     return "Its name is longer than 500 characters." if len(found.name) > 500 else ""
 
 

@@ -38,7 +38,8 @@ def write_description(operation: dict[str, Any]) -> str:
 def write_summary(operation: dict[str, Any], name: str) -> str:
     """Return one line of at most 12 words."""
     summary = operation.get("summary")
-    text = summary if isinstance(summary, str) and summary.strip() else operation.get("description")
+    has_summary = isinstance(summary, str) and cleanup.strip_hidden_characters(summary).strip()
+    text = summary if has_summary else operation.get("description")
     return cleanup.write_summary(text if isinstance(text, str) else "", name)
 
 

@@ -32,10 +32,11 @@ class TwoHosts:
     @property
     def document(self) -> dict[str, Any]:
         ref = self.other.url("/common.json")
+        limit = {"$ref": f"{ref}#/limit"}
         return build_document(
             {
                 "/pets": {
-                    "get": {"parameters": [{"$ref": f"{ref}#/limit"}]},
+                    "get": {"parameters": [limit]},
                     "post": build_body("#/components/schemas/A"),
                 },
                 "/toys": {"get": {"summary": "List toys"}, "post": build_body("#/components/schemas/B")},

@@ -289,3 +289,24 @@ def test_no_operation_is_lost_and_each_can_be_sent(paths: dict[str, Any]) -> Non
 
 def test_unknown_responses_do_not_matter() -> None:
     assert map_operation({"responses": OK | {"default": None}}).mapped.notes == ""
+
+
+def test_titles_of_invisible_characters_are_empty() -> None:
+    operation = {"summary": "\u3164\ufeff", "description": "List the pets."}
+    document = parse(build_document({"/x": {"get": operation}}, info={"title": "\u3164\u115f", "version": "1"}))
+
+    assert document.title == ""
+    assert document.operations[0].mapped.summary == "List the pets"
+
+
+def test_odd_numbers_indexes_and_halves_of_characters_fail_no_import() -> None:
+    raw = (
+        b'{"openapi": "3.1.0", "info": {"title": "a\\ud800"}, "paths": {"/a": {"get": {"parameters": ['
+        b'{"name": "n", "in": "query", "schema": {"type": "integer", "maximum": %s}}]}}, '
+        b'"/b": {"get": {"parameters": [{"$ref": "#/list/%s"}]}}, "/c\\ud800": {"get": {}}}, "list": [1]}'
+    ) % (b"9" * 400, b"9" * 5_000)
+
+    document = parse_document(raw)
+
+    assert [each.name for each in document.refusals] == ["GET /b", "GET /c\ufffd"]
+    assert document.title == "a\ufffd"
