@@ -77,6 +77,7 @@ class GatewayClient:
             "content-type": "application/json",
             "accept": "application/json",
             "gateway-subject": credentials.subject,
+            "gateway-confirm": "ask",  # the chat asks its users, whatever the client of a service's key says
         }
         optional = {
             "gateway-session": session,

@@ -87,7 +87,9 @@ class VerifyingProvider(OpenIDConnectProvider):  # type: ignore[misc]  # allauth
         """Send the browser to the provider, with a nonce that the ID token must repeat."""
         nonce = secrets.token_urlsafe(24)
         request.session[NONCES] = [*request.session.get(NONCES, ())[-MAX_OPEN + 1 :], nonce]
-        auth_params = {**(kwargs.pop("auth_params", None) or self.get_auth_params()), "nonce": nonce}
+        # The parameters of the link are left out: they would be those of whoever made it.
+        kwargs = {name: each for name, each in kwargs.items() if name not in ("auth_params", "scope")}
+        auth_params = self.get_auth_params() | {"nonce": nonce}
         response: HttpResponse = super().redirect(request, *args, auth_params=auth_params, **kwargs)
         return response
 

@@ -2,6 +2,7 @@
 
 The first call returns what would happen and a token. The chat service sends the token back in a header, which a model
 cannot write. A token is valid once, for one op with one set of args, one client and one subject, for five minutes.
+A service that asks its users whatever its client's setting is sends `Gateway-Confirm: ask` with its calls.
 """
 
 import secrets
@@ -17,6 +18,7 @@ from gateway.contracts.errors import ConflictError
 from gateway.executors.base import UpstreamCall
 from gateway.models import UsedConfirmation
 from gateway.request_context import Caller
+from registry.catalog.model import CatalogOp
 from registry.text import cleanup
 
 MAX_AGE = 300  # seconds
@@ -25,10 +27,21 @@ MAX_ARGS_TEXT = 400  # characters of a question's args
 MAX_VALUE_TEXT = 80
 MAX_NAME_TEXT = 40
 MAX_LISTED = 3  # items of a list
+ASK = "ask"  # instead of a token
 
 
 class TokenUsed(Exception):
     """Another call has used the token. Roll back, and answer with `build_used_error`."""
+
+
+def is_needed(caller: Caller, op: CatalogOp) -> bool:
+    """Whether the end user must agree to a call of this op: by the setting of the client or the header of the call."""
+    return op.confirm and (caller.key.confirms or bool(caller.confirmation))
+
+
+def has_token(caller: Caller) -> bool:
+    """Whether the call carries a token, valid or not."""
+    return caller.confirmation not in ("", ASK)
 
 
 def issue_token(caller: Caller, work: UpstreamCall) -> str:
@@ -38,7 +51,7 @@ def issue_token(caller: Caller, work: UpstreamCall) -> str:
 
 def is_confirmed(caller: Caller, work: UpstreamCall) -> bool:
     """Whether the call carries a valid token for exactly this op, args, client and subject, used or not."""
-    if not caller.confirmation:
+    if not has_token(caller):
         return False
     try:
         payload: str = signing.loads(caller.confirmation, salt=SALT, max_age=MAX_AGE)
@@ -76,7 +89,7 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     effect = f" It would {work.op.action} the {about}." if about else ""
     args_text = describe_args(work.args, operation)
-    token_hint = "The token is for another call or expired. " if caller.confirmation else ""
+    token_hint = "The token is for another call or expired. " if has_token(caller) else ""
     return ConflictError(
         f"{token_hint}{work.op.op} needs the end user's agreement; nothing was done.{effect} "
         "Ask them, then repeat the call with the token in Gateway-Confirm.",

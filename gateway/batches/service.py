@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from core import safe_traceback
 from core.deadlines import Deadline
+from gateway.access.confirmation import has_token
 from gateway.batches import broker, confirmation, responses, runner, scheduling, store
 from gateway.clients import rate_limit
 from gateway.contracts.envelopes import Trace
@@ -52,7 +53,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     batch, is_new = store.create_batch(plan, caller, catalog, trace_id=trace.id, runs_for=runs_for)
     trace.release = batch.release
     runs = len(plan.entries) if is_new else 0
-    if not is_new and caller.confirmation:
+    if not is_new and has_token(caller):
         runs = confirmation.reopen_entries(batch, caller, runs_for=runs_for)
     rate_limit.charge_calls(caller.key, max(0, runs - 1))
     if runs and (in_background or batch.mode == Batch.Mode.PARALLEL):

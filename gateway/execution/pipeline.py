@@ -239,7 +239,7 @@ def _limit_read(work: UpstreamCall, executor: Executor) -> AbstractContextManage
 
 def _require_confirmation(call: ExecCall, work: UpstreamCall, executor: Executor) -> None:
     """Raise ConflictError if the end user must agree first. It holds the result of a dry run and the token."""
-    if not (work.op.confirm and call.caller.key.confirms) or call.dry_run:
+    if not confirmation.is_needed(call.caller, work.op) or call.dry_run:
         return
     call.is_confirmed = confirmation.is_confirmed(call.caller, work)
     if not call.is_confirmed:

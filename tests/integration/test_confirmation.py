@@ -55,6 +55,14 @@ def test_token_is_valid_for_the_same_call_in_another_spelling(confirming_api: Ap
     assert confirming_api.post("exec", body, Gateway_Confirm=token).json()["ok"] is True
 
 
+def test_a_service_can_ask_to_be_asked_whatever_its_client_says(live_catalog: model.Catalog, api: Api) -> None:
+    confirmation = request_confirmation(api, Gateway_Confirm="ask")
+    assert task_exists()
+
+    assert api.post("exec", DELETE, Gateway_Confirm=confirmation["token"]).json()["ok"] is True
+    assert not task_exists()
+
+
 def test_token_is_valid_for_one_row_only(confirming_api: Api) -> None:
     token = request_confirmation(confirming_api)["token"]
     other = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}

@@ -90,7 +90,8 @@ def _get_status(key: int | tuple[int, str]) -> int:
 
 def build_confirm_header(note: str = "") -> OpenApiParameter:
     """Return the header with which a call is confirmed. `note` is added to its description."""
-    description = f"The token of a confirmation_required error, after the end user has agreed. {note}".rstrip()
+    text = "The token of a confirmation_required error, after the end user has agreed"
+    description = f"{text}; `ask` to be asked for one in any case. {note}".rstrip()
     return OpenApiParameter("Gateway-Confirm", OpenApiTypes.STR, OpenApiParameter.HEADER, description=description)
 
 
