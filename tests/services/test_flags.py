@@ -37,7 +37,7 @@ def test_exposures_are_written_when_the_server_stops_at_once(server: Server) -> 
 
 
 def test_openfeature_client_gets_the_variant_of_a_cohort(shared_server: Server) -> None:
-    headers = {"Authorization": f"Bearer {make_key()}"}
+    headers = {"Authorization": f"Bearer {make_key(subject='')}"}
     api.set_provider(OFREPProvider(base_url=shared_server.url, headers_factory=lambda: headers))
     client = api.get_client()
     ana = EvaluationContext("ana", {"environment": "dev"})
