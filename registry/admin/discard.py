@@ -39,8 +39,6 @@ class DiscardMixin(base.ModelAdmin[Release]):
         except (discard.NotDiscardable, draft.DraftRefused) as error:
             self.message_user(request, f"Not discarded. {error}", messages.ERROR)
         else:
-            message = (
-                f"{name} is as in the live release again. The audit log has what you discarded and can revert this."
-            )
+            message = f"Discarded the change of {name}. The audit log has it and can revert this."
             self.message_user(request, message, messages.SUCCESS)
         return redirect("admin:registry_release_review")

@@ -88,7 +88,7 @@ def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monke
     for _ in range(2):
         store(api)
 
-    with pytest.raises(PermissionDeniedError, match="The first one expires in 1440 minutes") as refused:
+    with pytest.raises(PermissionDeniedError, match="The first expires at 2") as refused:
         store(api)
 
     assert (refused.value.status, refused.value.reason) == (429, "file_quota")

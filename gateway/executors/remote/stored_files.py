@@ -73,10 +73,11 @@ def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> Permission
     used = files.aggregate(count=Count("*"), size=Sum("size", default=0), first=Min("expires_at"))
     if used["count"] < MAX_FILES and used["size"] + size <= MAX_TOTAL_BYTES:
         return None
-    seconds = ceil((used["first"] - at).total_seconds()) if used["first"] else settings.GATEWAY_FILE_HOURS * 3600
+    expires = used["first"] or at + timedelta(hours=settings.GATEWAY_FILE_HOURS)
+    seconds = ceil((expires - at).total_seconds())
     return PermissionDeniedError(
-        f"At most {MAX_FILES} files and {MAX_TOTAL_BYTES // 1_000_000} MB are stored for one user. The first one "
-        f"expires in {ceil(seconds / 60)} minutes; call again then.",
+        f"At most {MAX_FILES} files and {MAX_TOTAL_BYTES // 1_000_000} MB are stored for one user. The first "
+        f"expires at {expires:%Y-%m-%d %H:%M} UTC; call again then.",
         status=429,
         reason="file_quota",
         help_path=work.op.op,

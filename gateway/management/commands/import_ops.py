@@ -170,11 +170,11 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
 
 
 def _describe_unasked(hosts: list[str]) -> str:
-    """Return which hosts the document refers to that were not asked, "" if none."""
+    """Return which hosts the document refers to whose files were not read, "" if none."""
     if not hosts:
         return ""
     names = ", ".join(map(escape_for_terminal, hosts[:10]))
-    return f"The document refers to files of other hosts, which were not asked: {names}. Allow each with --allow-host."
+    return f"The document refers to files on other hosts, which were not read: {names}. Allow each with --allow-host."
 
 
 def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
