@@ -30,6 +30,7 @@ ALLOWED_HOSTS = env.read_hosts("ALLOWED_HOSTS", default="" if PRODUCTION else "l
 CSRF_TRUSTED_ORIGINS = env.read_origins("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
+    "console",
     "gateway",
     "chat",
     "registry",
@@ -45,7 +46,7 @@ INSTALLED_APPS = [
     "allauth.mfa",
     "allauth.usersessions",
     "oauth2_provider",  # its endpoints exist only if GATEWAY_OAUTH is on
-    "axes",  # before the last app with models, after which the roles get their permissions (gateway/apps.py)
+    "axes",  # before the last app with models, after which the roles get their permissions (console/apps.py)
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
@@ -78,7 +79,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "core.sign_in.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "gateway.sign_in.refusals.RefusalMiddleware",
+    "console.access.refusals.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -305,7 +306,7 @@ AXES_FAILURE_LIMIT = 1  # the handler counts the limits that are reached
 AXES_COOLOFF_TIME = timedelta(minutes=15)
 AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # else somebody could lock an account for ever
 AXES_RESET_ON_SUCCESS = True
-AXES_ENABLE_ADMIN = False  # gateway/admin/failed_sign_ins.py has the list
+AXES_ENABLE_ADMIN = False  # console/access/failed_sign_ins.py has the list
 AXES_VERBOSE = False
 SILENCED_SYSTEM_CHECKS = [
     "axes.W002",  # it asks for AxesMiddleware; RefusalMiddleware takes its place
@@ -410,7 +411,7 @@ UNFOLD = {
         "core.admin.base.save_script",
     ],
     "COLORS": {"primary": {"500": "oklch(70% .19 304)"}},  # on dark backgrounds unfold's default is too dark
-    "DASHBOARD_CALLBACK": "gateway.admin.home.page.context",
+    "DASHBOARD_CALLBACK": "console.home.page.context",
     "ACCOUNT": {
         "navigation": [
             {"title": "Change password", "link": reverse_lazy("admin:password_change")},
@@ -418,7 +419,7 @@ UNFOLD = {
             {"title": "Sessions", "link": reverse_lazy("usersessions_list")},
         ]
     },
-    "SIDEBAR": {"navigation": "config.sidebar.sections", "show_search": True, "command_search": True},
+    "SIDEBAR": {"navigation": "console.sidebar.sections", "show_search": True, "command_search": True},
 }
 
 WHITENOISE_USE_FINDERS = not PRODUCTION

@@ -21,7 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("api/docs", DocsView.as_view(), name="docs"),
     path("connect/callback", callback_page, name="connect_callback"),
     path("connect/<str:name>", begin_page, name="connect"),
-    path("account/", include("gateway.sign_in.urls")),
+    path("account/", include("console.access.sign_in_urls")),
     path("admin/", admin.site.urls),
     path("healthz", AliveView.as_view(), name="healthz"),
     path("readyz", ReadyView.as_view(), name="readyz"),
@@ -35,6 +35,6 @@ if settings.CHAT_URL:  # without it, a proxy sends /chat/ to the chat's process
     urlpatterns.append(path("chat/", RedirectView.as_view(url=settings.CHAT_URL), name="chat"))
 
 handler400 = "gateway.api.error_pages.bad_request"
-handler403 = "gateway.api.error_pages.forbidden"
-handler404 = "gateway.api.error_pages.not_found"
+handler403 = "console.error_pages.forbidden"
+handler404 = "console.error_pages.not_found"
 handler500 = "gateway.api.error_pages.server_error"

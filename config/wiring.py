@@ -15,16 +15,17 @@ from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
 from chat.conversations import subject_rows as chat_subject_rows
 from chat.models import Profile as ChatProfile
+from console.access import sign_in_log, users
+from console.copy import add_op, try_op
+from console.home import checklist
+from console.reports import report_page, saved_views
+from console.reports.report_list import REPORTS
+from console.rollout import who_gets_this
+from console.system import guides
 from core import poller
 from core.admin import index_page, site
 from core.admin.site import AdminPage
 from gateway import builtin_ops, executors, replay
-from gateway.admin import guides, try_op, users
-from gateway.admin.connections import op_by_hand
-from gateway.admin.home import checklist
-from gateway.admin.reports import report_page, saved_views
-from gateway.admin.reports.report_list import REPORTS
-from gateway.admin.rollout import flag_explainer
 from gateway.api import metrics
 from gateway.batches import broker, sweep
 from gateway.clients import key_verification
@@ -36,7 +37,6 @@ from gateway.jobs import retention, runner, subject_data, write_check
 from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
 from gateway.routing import release_routing
-from gateway.sign_in import sign_in_log
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_server, run_import
@@ -119,13 +119,13 @@ UPSTREAM_LOOKUPS = {
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (
     AdminPage("password_change", "password_change/", users.change_own_password),
-    AdminPage("op_new", "registry/op/new/", op_by_hand.page),
+    AdminPage("op_new", "registry/op/new/", add_op.page),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
     AdminPage(index_page.SYSTEM_PAGE, "system/", index_page.page),
     AdminPage(index_page.GUIDES_PAGE, "guides/", index_page.page),
     AdminPage("guide", "guides/<path:name>/", guides.page),
-    AdminPage("rollout_who", "rollout/who/", flag_explainer.page),
+    AdminPage("rollout_who", "rollout/who/", who_gets_this.page),
     AdminPage("saved_view_save", "saved-views/save/", saved_views.save),
     AdminPage("saved_view_delete", "saved-views/delete/", saved_views.delete),
     *(AdminPage(report.url_name, report.path, partial(report_page.page, report=report)) for report in REPORTS),

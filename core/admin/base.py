@@ -159,29 +159,29 @@ class ReasonForm(ActionForm):  # type: ignore[misc]  # unfold has no type hints
 
 def stylesheet(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's stylesheet."""
-    return static("admin_ui/admin.css")
+    return static("console/admin.css")
 
 
 def accessibility_script(_: HttpRequest) -> str:
     """Return the URL of our fixes of unfold's accessibility."""
-    return static("admin_ui/accessibility.js")
+    return static("console/accessibility.js")
 
 
 def alpine_script(_: HttpRequest) -> str:
     """Return the URL of what unfold's pages need without evaluating code."""
-    return static("admin_ui/alpine.js")
+    return static("console/alpine.js")
 
 
 def save_script(_: HttpRequest) -> str:
     """Return the URL of the script that saves a form with Ctrl+S."""
-    return static("admin_ui/save_shortcut.js")
+    return static("console/save_shortcut.js")
 
 
 def go_to_script(_: HttpRequest) -> str:
     """Return the URL of our additions to unfold's "Go to"."""
-    return static("admin_ui/go_to.js")
+    return static("console/go_to.js")
 
 
 def icon(_: HttpRequest) -> str:
     """Return the URL of the site's icon."""
-    return static("admin_ui/icon.svg")
+    return static("console/icon.svg")

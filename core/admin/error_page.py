@@ -20,7 +20,7 @@ def render_error_page(request: HttpRequest, *, title: str, message: str, status:
     user = getattr(request, "user", None)
     is_staff = user is not None and user.is_active and user.is_staff
     is_in_admin = is_staff and request.path.startswith(reverse("admin:index"))
-    template = "admin_ui/error.html" if is_in_admin else "admin_ui/plain_error.html"
+    template = "console/error.html" if is_in_admin else "console/plain_error.html"
     context = (admin.site.each_context(request) if is_in_admin else {}) | {"title": title, "message": message}
     response = render(request, template, context, status=status)
     if not is_in_admin:

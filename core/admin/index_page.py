@@ -15,4 +15,4 @@ def page(request: HttpRequest) -> HttpResponse:
     entry = context.get("breadcrumb_entry")
     if entry is None or "lists" not in entry:
         raise PermissionDenied
-    return TemplateResponse(request, "admin_ui/index_page.html", context | {"title": entry["title"], "entry": entry})
+    return TemplateResponse(request, "console/index_page.html", context | {"title": entry["title"], "entry": entry})

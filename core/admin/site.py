@@ -88,7 +88,7 @@ class Site(AdminSite):
         matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)] if search_text else []
         results = go_to.sort_results(chain.from_iterable(matches), search_text)
         context = {"results": results, "search_text": search_text}
-        return TemplateResponse(request, "admin_ui/go_to_results.html", context)
+        return TemplateResponse(request, "console/go_to_results.html", context)
 
     def _find_pages(self, request: HttpRequest, search_text: str) -> Iterator[GoToResult]:
         for section in self.each_context(request)["sidebar_navigation"]:

@@ -1,6 +1,6 @@
 """Lines over days, as data for Chart.js, which unfold ships, and as a table of the same values.
 
-`static/admin_ui/line_chart.js` draws them and the template `admin_ui/line_chart.html` shows both.
+`static/console/line_chart.js` draws them and the template `console/line_chart.html` shows both.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,14 +1,12 @@
-"""Errors outside of every view: in the form of the API, or as a page for a person in a browser."""
+"""Errors outside of every view, in the form of the API. console/error_pages.py has the pages for people."""
 
 import sys
 
 from django.http import HttpRequest, HttpResponse
 
-from core.admin import error_page
 from core.database_errors import is_schema_missing, is_unavailable
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from gateway import request_context
-from gateway.admin.forbidden import describe_refusal
 from gateway.api.base import render_envelope
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
@@ -25,9 +23,6 @@ from gateway.contracts.errors import (
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 404 response for an unknown URL."""
-    if error_page.is_browser(request):
-        message = "This page does not exist, or what it showed was deleted."
-        return error_page.render_error_page(request, title="Page not found", message=message, status=404)
     return _render_error(
         request, NotFoundError("There is no endpoint at this address. See /api/v1/help.", reason="unknown_address")
     )
@@ -58,11 +53,7 @@ def https_required(request: HttpRequest) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """Return the 403 response for requests that Django forbids before any view, and for admin pages of other roles."""
-    if error_page.is_browser(request):
-        is_signed_in = hasattr(request, "user") and request.user.is_authenticated
-        message = describe_refusal(request) if is_signed_in else "Sign in to the admin to open this page."
-        return error_page.render_error_page(request, title="Not allowed", message=message, status=403)
+    """Return the 403 response for requests that Django forbids before any view."""
     return _render_error(request, PermissionDeniedError("The request is not allowed."))
 
 

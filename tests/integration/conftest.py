@@ -22,7 +22,8 @@ from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
-from config import celery, sidebar
+from config import celery
+from console import sidebar
 from gateway.batches import broker
 from gateway.jobs import runner
 from gateway.models import (

@@ -10,8 +10,8 @@ from django.contrib.staticfiles import finders
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
-from config import sidebar
-from gateway.admin import guides
+from console import sidebar
+from console.system import guides
 
 BASE = "/admin/guides/"
 

@@ -15,7 +15,7 @@ from django.test import RequestFactory
 from django.urls import reverse
 
 from analytics.models import Cohort, Flag
-from config import sidebar
+from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
 from tests.support.admin_models import MODELS, get_admin_url
@@ -28,7 +28,7 @@ STEP = re.compile(r'<(?:a|span) class="ui-breadcrumb(?:-section)?"[^>]*>(.*?)</(
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
 def test_number_columns_are_right_aligned(model: type[Model]) -> None:
-    css = (Path(settings.BASE_DIR) / "static" / "admin_ui" / "admin.css").read_text()
+    css = (Path(settings.BASE_DIR) / "static" / "console" / "admin.css").read_text()
     css_classes = {
         kind: set(re.findall(rf"\.{kind}-(\w+)", css.partition("/* --- tables")[0])) for kind in ("field", "column")
     }

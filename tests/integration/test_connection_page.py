@@ -16,11 +16,12 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import AuditEntry
-from gateway.admin.connections import connection_page, connection_test, figures, shown_fields, upstream_changes
+from config.management.commands.docs import _build_errors_page
+from console.connections import connection_test, figures, shown_fields, upstream_changes
+from console.connections import connections as connection_pages
 from gateway.credentials import connection_secrets
 from gateway.executors.remote import transport_errors
 from gateway.executors.upstream_errors import API_ERRORS
-from gateway.management.commands.docs import _build_errors_page
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -180,7 +181,7 @@ def test_page_offers_the_secrets_that_the_authentication_uses(
 
 
 def test_page_says_what_each_choice_shows() -> None:
-    fields = {name for _, options in connection_page.NEW_FIELDSETS for name in flatten(options["fields"])}
+    fields = {name for _, options in connection_pages.NEW_FIELDSETS for name in flatten(options["fields"])}
     shown = {name for needed in shown_fields.NEEDED_FIELDS.values() for names in needed.values() for name in names}
 
     assert shown == fields

@@ -9,9 +9,9 @@ import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.admin.events import ERROR_CODES
 from analytics.events import problems
 from analytics.models import OperationEvent
+from console.activity.events import ERROR_CODES
 from gateway.contracts.errors import ErrorCode
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

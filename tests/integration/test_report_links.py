@@ -18,12 +18,13 @@ from analytics import reports
 from analytics.events import event_log
 from analytics.events.event_filters import DEFERRED_REASONS, CountedAs
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
-from analytics.reports import row_links, totals
+from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from analytics.turns.turn_filters import TurnWith
-from gateway.admin.reports.report_list import REPORTS
-from gateway.admin.reports.tables import ReportCell, ReportTable
+from console.reports import row_links
+from console.reports.report_list import REPORTS
+from console.reports.tables import ReportCell, ReportTable
 from gateway.demo import activity
 
 pytestmark = pytest.mark.both_databases
@@ -238,7 +239,7 @@ def test_home_links_to_the_rows_of_its_figures(
     activity_events: None, count_rows: CountRows, admin_client: HttpClient, live_catalog: Any
 ) -> None:
     parts = {part["template"]: part["content"] for part in admin_client.get(reverse("admin:index")).context["parts"]}
-    failing = parts["gateway/home/failing.html"]["failing"]
+    failing = parts["console/home/failing.html"]["failing"]
 
     assert failing
     for each in failing:

@@ -23,7 +23,7 @@ from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSe
 from analytics.reports.report_filter import FILTER_FIELDS
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
-from gateway.admin.reports.report_list import REPORTS
+from console.reports.report_list import REPORTS
 from gateway.demo import activity
 from registry.models import Op, Release
 from tests.support.api import Api

@@ -22,9 +22,9 @@ from django.test import Client as HttpClient
 from django.test import RequestFactory
 from django.urls import reverse
 
-from gateway import roles
+from console.access import roles
+from console.access.roles import Role
 from gateway.models import ApiKey, BatchEntry, IdempotencyRecord
-from gateway.roles import Role
 from tests.support.admin_models import MODELS, PROJECT_APPS, get_admin_url
 from tests.support.api import Api
 from tests.support.hostile_pages import dump_rows
@@ -144,7 +144,7 @@ def test_actions_are_offered_to_the_expected_roles(
 
 
 def is_of_session(name: str) -> bool:
-    """Whether a page is about the session itself (gateway/sign_in/urls.py)."""
+    """Whether a page is about the session itself (console/access/sign_in_urls.py)."""
     return name.startswith(("account_", "mfa_", "usersessions_"))
 
 

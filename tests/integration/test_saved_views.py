@@ -10,9 +10,9 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics import saved_views
 from analytics.models import AuditEntry, OperationEvent, SavedView
-from analytics.saved_views import MAX_NAME_LENGTH, MAX_VIEWS
+from console.reports import stored_views
+from console.reports.stored_views import MAX_NAME_LENGTH, MAX_VIEWS
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -196,7 +196,7 @@ def test_number_of_views_is_limited(pia: HttpClient) -> None:
     owner = User.objects.get(username="pia")
     at = datetime.now(UTC)
     for number in range(MAX_VIEWS):
-        saved_views.save_view(name=f"n{number}", page="report_ops", query="", owner=owner, is_shared=False, at=at)
+        stored_views.save_view(name=f"n{number}", page="report_ops", query="", owner=owner, is_shared=False, at=at)
 
     assert "which is the limit. Delete one first." in save(pia).content.decode()
     assert "Saved the view" in save(pia, name="n1").content.decode()

@@ -9,7 +9,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics.models import OperationEvent, ToolSelection, Turn
-from gateway.admin import turn_trace
+from console.activity import turn_trace
 from registry.models import Release
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

@@ -18,7 +18,7 @@ from django.db import connection as database
 from django.test import Client as HttpClient
 from django.utils import timezone
 
-from gateway.admin.connections.secrets import ConnectionSecretForm, describe_secrets
+from console.connections.secrets import ConnectionSecretForm, describe_secrets
 from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError, UpstreamUnreachableError
 from gateway.credentials import client_credentials, connection_secrets, grant_storage
 from gateway.credentials.token_endpoint import TokenResponse

@@ -13,7 +13,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
-from gateway.roles import Role
+from console.access.roles import Role
 from tests.support import playwright_loop
 
 PASSWORD = "a password of the tests"

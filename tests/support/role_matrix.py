@@ -6,9 +6,9 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from analytics.admin import KIND_PERMISSIONS
 from analytics.models import AuditEntry
-from gateway.roles import Role
+from console.access.audit_log import KIND_PERMISSIONS
+from console.access.roles import Role
 from registry.models import Connection, DocumentImport
 from tests.support.admin_models import MODELS, get_admin_url
 
@@ -125,7 +125,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     **{f"registry_release_{name}": ("AEPU", "AEPU") for name in ("compare", "read")},  # read-only
     **{f"registry_release_{name}": ("A", "A") for name in ("make_live", "withdraw")},
     "registry_release_restore": ("AE", "AE"),
-    "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/registry/admin/test_review.py
+    "registry_release_discard": ("", ""),  # needs the name of an entry; tests/unit/console/releases/test_review.py
     "registry_release_cancel_schedule": ("", "A"),
     "registry_release_discard_all": ("AE", "AE"),
     "registry_change_revert": ("AE", "AE"),
@@ -146,7 +146,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "analytics_cohort_add_impact": ("", "AP"),
     "analytics_flag_add_impact": ("", ""),  # flags are declared in the code
     **{f"saved_view_{name}": ("", "") for name in ("save", "delete")},  # need a page or a view; test_saved_views.py
-    "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/gateway/admin/rollout/test_ramp.py
+    "analytics_cohort_step": ("", ""),  # needs a step; tests/unit/console/rollout/test_ramp.py
     "rollout_who": ("AEPU", "AEPU"),  # read-only
     "home_checklist_hide": ("", "A"),
     "system": ("AEPU", "AEPU"),  # shows each user what they may see

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from gateway.admin.connections import missing_settings
+from gateway.credentials import missing_settings
 from registry.drafts import history
 from registry.imports import (
     document_source,

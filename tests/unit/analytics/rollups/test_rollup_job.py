@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from analytics.events import event_filters
 from analytics.models import OpDaily, OperationEvent, Rollup
 from analytics.rollups import op_daily, rollup_job
+from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
-from gateway.management.commands.docs import _build_errors_page
 from tests.support.analytics_rows import WriteEvent
 from tests.support.cpu_budget import examples
 from tools.databases import ROOT

@@ -63,7 +63,7 @@ def test_description_names_lines_and_their_span() -> None:
 def test_page_shows_names_as_text() -> None:
     markers = {0: [ChartMarker("<u>", "</script><u>")]}
 
-    page = render_to_string("admin_ui/line_chart.html", {"chart": build_chart([1, 2], markers=markers)})
+    page = render_to_string("console/line_chart.html", {"chart": build_chart([1, 2], markers=markers)})
 
     for tag in ("<b>", "<i>", "<u>", "<calls>"):
         assert tag not in page
@@ -71,7 +71,7 @@ def test_page_shows_names_as_text() -> None:
 
 
 def test_chart_without_values_says_so() -> None:
-    page = render_to_string("admin_ui/line_chart.html", {"chart": build_chart([None, None])})
+    page = render_to_string("console/line_chart.html", {"chart": build_chart([None, None])})
 
     assert "No data in this period." in page
     assert "<canvas" not in page

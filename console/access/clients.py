@@ -1,0 +1,114 @@
+"""Admin pages for clients and API keys. A key is shown once, on the page that answers its creation.
+
+Not in a message: messages travel in a cookie or are stored in the session.
+"""
+
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.utils import timezone
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from analytics.models import AuditEntry
+from console.audited import AuditedAdmin
+from gateway.clients import api_keys
+from gateway.models import ApiKey, Client, Scope, all_scopes
+
+AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")
+ROTATION_OVERLAP = timedelta(hours=24)
+
+
+@admin.register(Client)
+class ClientAdmin(AuditedAdmin):
+    audit_kind = AuditEntry.Kind.CLIENT
+    empty = "A client is a service that calls for end users. Add a client, then add a key for it."
+    list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
+    search_fields = ["name"]
+    go_to_order = 4
+    line_lists = {"op_patterns": 200}
+
+    def get_audit_values(self, row: Client) -> dict[str, Any]:
+        return {name: getattr(row, name) for name in AUDITED_CLIENT_FIELDS}
+
+
+@admin.register(ApiKey)
+class ApiKeyAdmin(AuditedAdmin):
+    audit_kind = AuditEntry.Kind.API_KEY
+    empty = "Nobody can call the API yet. Add a key for a client; the key is shown once, right after you save."
+    list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
+    list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]
+    list_select_related = ["client"]
+    search_fields = ["prefix", "name", "client__name", "subject"]
+    readonly_fields = ["prefix", "created_at", "created_by", "revoked_at", "rotated_from", "last_used_at"]
+    actions = ["rotate", "revoke"]
+
+    def get_fields(self, request: HttpRequest, obj: ApiKey | None = None) -> Any:
+        """Return what can be entered, and for a key that exists also what happened to it."""
+        entered = ["client", "name", "scopes", "subject", "rate", "expires_at"]
+        return entered if obj is None else [*entered, *self.readonly_fields]
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Show the scopes as checkboxes: there are only a few."""
+        if db_field.name == "scopes":
+            widget = UnfoldAdminCheckboxSelectMultipleWidget()
+            return forms.MultipleChoiceField(choices=Scope.choices, widget=widget, initial=all_scopes)
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: ApiKey, form: Any, change: bool) -> None:
+        if change:
+            super().save_model(request, obj, form, change)
+            return
+        # This service records the key in the audit log, and save_related nothing, because nothing changes after it.
+        api_key, plaintext = api_keys.issue(
+            client=obj.client,
+            by=str(request.user),
+            name=obj.name,
+            subject=obj.subject,
+            scopes=obj.scopes,
+            rate=obj.rate,
+            expires_at=obj.expires_at,
+        )
+        obj.pk, obj.prefix = api_key.pk, api_key.prefix
+        obj.plaintext = plaintext  # type: ignore[attr-defined]  # for response_add, and stored nowhere
+        vars(request)["audited_before"] = self.get_audit_values(api_key)
+
+    def get_audit_name(self, row: ApiKey) -> str:
+        return api_keys.get_audit_name(row)
+
+    def get_audit_values(self, row: ApiKey) -> dict[str, Any]:
+        return api_keys.get_audit_values(row)
+
+    def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
+        """Show the new key, whichever button saved it."""
+        return self._show_keys(request, [(obj, obj.plaintext)])  # type: ignore[attr-defined]
+
+    @admin.action(description="Rotate: create new keys; old keys work for 24 more hours", permissions=["rotate"])
+    def rotate(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponse | None:
+        new_keys = []
+        for key in queryset.filter(revoked_at=None).select_related("client"):
+            try:
+                by, at = str(request.user), timezone.now()
+                new_keys.append(api_keys.rotate(key, by=by, at=at, overlap=ROTATION_OVERLAP))
+            except api_keys.SubjectNotAllowed as error:
+                self.message_user(request, f"{key} is bound to {key.subject}: {error}", messages.ERROR)
+        return self._show_keys(request, new_keys) if new_keys else None
+
+    @admin.action(description="Revoke: keys stop working within 2 seconds", permissions=["change"])
+    def revoke(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> None:
+        for key in queryset.filter(revoked_at=None):
+            api_keys.revoke(key, by=str(request.user), at=timezone.now())
+            self.message_user(request, f"Revoked {key}.")
+
+    def has_rotate_permission(self, request: HttpRequest) -> bool:
+        """Require both permissions: rotating shows a new key, like adding one, and changes the old key's expiry."""
+        return self.has_add_permission(request) and self.has_change_permission(request)
+
+    def _show_keys(self, request: HttpRequest, keys: list[tuple[ApiKey, str]]) -> HttpResponse:
+        title = "New API key" if len(keys) == 1 else "New API keys"
+        context = {**admin.site.each_context(request), "title": title, "keys": keys, "opts": ApiKey._meta}
+        return TemplateResponse(request, "console/access/new_keys.html", context)

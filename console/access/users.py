@@ -1,0 +1,160 @@
+"""Admin pages for Django's users and groups; groups are called roles here."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group, User
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
+from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
+
+from analytics import audit
+from analytics.models import AuditEntry
+from console.access.roles import Role
+from console.access.user_sign_in import SignInMixin
+from console.audited import AuditedAdmin
+
+AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),)
+
+# Django's own texts speak of what a status "designates".
+LABELS = {"is_staff": "May sign in here", "is_superuser": "May do everything"}
+HELP_TEXTS = {
+    "username": "At most 150 letters, digits and @ . + - _",
+    "email": "Single sign-on finds people by it, and messages about reviews go there. No two people may share one.",
+    "is_active": "Clear this when somebody leaves: they can no longer sign in, and the history keeps their name.",
+    "is_staff": "What they see here depends on their roles.",
+    "is_superuser": "Whatever the roles say. Meant for the people who set the gateway up.",
+    "user_permissions": "Permissions in addition to those of the roles. Roles alone are easier to review.",
+}
+
+admin.site.unregister([User, Group])  # Django registers them when its admin is imported
+# Not "group" as in Django, because ops have groups.
+Group._meta.verbose_name, Group._meta.verbose_name_plural = "role", "roles"
+
+
+class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no types for it
+    """Asks for a name, and for a password unless single sign-on replaces it: Django's words for that are hard."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["usable_password"]
+        field.label = "Signs in with"
+        field.choices = [("true", "A password"), ("false", "Single sign-on only")]
+        field.help_text = "Without a password they can sign in only where single sign-on is set up."
+
+
+@admin.register(User)
+class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
+    audit_kind = AuditEntry.Kind.USER
+    empty = "Add the people who work here and give each a role."
+    form = UserChangeForm
+    add_form = AddUserForm
+    add_form_template = None  # Django has one that says that more can be set later
+    change_password_form = AdminPasswordChangeForm
+    filter_horizontal = ["user_permissions"]
+    fieldsets = (
+        *(UserAdmin.fieldsets or ()),
+        ("Sign-in", {"fields": ("second_factors", "sessions")}),
+    )
+    readonly_fields = ("second_factors", "sessions")
+    list_display = ["username", "roles", "last_sign_in", "may_sign_in", "email"]
+    list_filter = ["groups", "is_staff", "is_superuser", "is_active"]
+    add_fieldsets = [
+        *UserAdmin.add_fieldsets,
+        (None, {"fields": ["email"]}),
+        ("Roles", {"fields": ["groups"], "description": "Whoever has a role may sign in here."}),
+    ]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
+        return super().get_queryset(request).prefetch_related("groups")
+
+    @admin.display(description="Roles")
+    def roles(self, user: User) -> str:
+        names = ["Everything"] if user.is_superuser else sorted(group.name for group in user.groups.all())
+        return ", ".join(names) or "–"
+
+    @admin.display(description="Last sign-in", ordering="last_login")
+    def last_sign_in(self, user: User) -> Any:
+        return user.last_login or "never"
+
+    @admin.display(description="May sign in", boolean=True, ordering="is_staff")
+    def may_sign_in(self, user: User) -> bool:
+        return user.is_active and user.is_staff
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        """Let a new user with a role sign in: the role would be of no use otherwise."""
+        if not change and form.cleaned_data.get("groups"):
+            obj.is_staff = True
+        super().save_model(request, obj, form, change)
+
+    def get_form(self, request: HttpRequest, obj: User | None = None, change: bool = False, **kwargs: Any) -> Any:
+        """Return the form, with labels and help texts in our words."""
+        return super().get_form(request, obj, change=change, labels=LABELS, help_texts=HELP_TEXTS, **kwargs)
+
+    def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Show roles as checkboxes: there are only a few."""
+        if db_field.name == "groups":
+            kwargs |= {"widget": UnfoldAdminCheckboxSelectMultipleWidget(), "label": "Roles"}
+            kwargs["help_text"] = "A user may do what any of the chosen roles allows."
+        return super().formfield_for_manytomany(db_field, request, **kwargs)
+
+    def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
+        with _record_new_password(request, user_id=unquote(id)):
+            return super().user_change_password(request, id, form_url)
+
+    def get_audit_values(self, row: User) -> dict[str, Any]:
+        """Return the audited fields of a user. The password is not among them."""
+        fields: dict[str, Any] = {name: getattr(row, name) for name in AUDITED_USER_FIELDS}
+        roles = sorted(row.groups.values_list("name", flat=True))
+        return fields | {"roles": roles, "permissions": _list_permissions(row.user_permissions)}
+
+
+def change_own_password(request: HttpRequest) -> HttpResponse:
+    """Show Django's page with which users change their own password, and record that they did."""
+    with _record_new_password(request, user_id=str(request.user.pk)):
+        response: HttpResponse = admin.site.password_change(request)
+    return response
+
+
+@contextmanager
+def _record_new_password(request: HttpRequest, *, user_id: str) -> Iterator[None]:
+    """Record in the audit log if the block changes a user's password."""
+    users = User.objects.filter(pk=user_id) if user_id.isdecimal() else User.objects.none()
+    before = users.first()
+    yield
+    after = users.first()
+    if before and after and before.password != after.password:
+        note, kind, action = "Set a new password", AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
+        audit.record_action(kind, after.username, action, by=str(request.user), at=timezone.now(), note=note)
+
+
+def _list_permissions(permissions: Any) -> list[str]:
+    return sorted(f"{app}.{name}" for app, name in permissions.values_list("content_type__app_label", "codename"))
+
+
+@admin.register(Group)
+class RoleAdmin(GroupAdmin, AuditedAdmin):
+    """Groups. The built-in roles are read-only, because every `migrate` resets their permissions."""
+
+    audit_kind = AuditEntry.Kind.ROLE
+
+    empty = "Run manage.py migrate to create the roles."
+
+    def has_change_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return super().has_change_permission(request, obj) and not _is_builtin_role(obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Group | None = None) -> bool:
+        return super().has_delete_permission(request, obj) and not _is_builtin_role(obj)
+
+    def get_audit_values(self, row: Group) -> dict[str, Any]:
+        return {"name": row.name, "permissions": _list_permissions(row.permissions)}
+
+
+def _is_builtin_role(group: Group | None) -> bool:
+    return group is not None and group.name in list(Role)

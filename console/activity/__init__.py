@@ -1,0 +1,1 @@
+"""Pages of what happened: events, turns, tool selections."""

@@ -1,0 +1,150 @@
+"""The admin page of operation events, from the table of event fields."""
+
+from collections import defaultdict
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+
+from analytics.events import problems
+from analytics.events.event_fields import EVENT_FIELDS, EventSection
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
+from analytics.events.models import OperationEvent
+from console.log_lists import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from core.templatetags.admin_format import breakable, indented
+
+# Columns of events by whose value other pages link to the list.
+SCOPE_FIELDS = ("surface", "release", "model", "cohort")
+TURN_FIELDS = ("client", "session", "turn", "subject")
+PROBLEM_PARAMETER = "problem"
+ERROR_CODES = ("VALIDATION_ERROR", "PERMISSION_DENIED", "NOT_FOUND", "CONFLICT", "INTERNAL")
+
+
+class CountedAsFilter(ConditionFilter):
+    """Filter for the events that reports count as calls, failed calls and so on."""
+
+    title, parameter_name = "what reports count", COUNTED_AS_PARAMETER
+    choices_by_value = {each.value: (str(each.label), EVENT_CONDITIONS[each]) for each in CountedAs}
+
+
+class CodeFilter(KnownValuesFilter):
+    title, parameter_name, values = "code", "code__exact", ERROR_CODES
+
+
+class KindFilter(KnownValuesFilter):
+    title, parameter_name, values = "kind", "kind__exact", ("read", "write")
+
+
+class ProblemFilter(admin.SimpleListFilter):
+    """Filter for the failed events with one problem. The causes above the list link to it."""
+
+    title, parameter_name = "problem", PROBLEM_PARAMETER
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        if not (value := self.value()):
+            return []
+        problem = problems.parse_key(value)
+        return [(value, problem.text if problem else value)]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if not self.value():
+            return queryset
+        problem = problems.parse_key(self.value() or "")
+        if problem is None:
+            raise IncorrectLookupParameters
+        return queryset.filter(problem.condition)
+
+
+def _list_page_lines(section: EventSection) -> list[str | list[str] | tuple[str, ...] | tuple[()]]:
+    """Return the lines of a section of an event's page, each with the fields that stand side by side."""
+    lines: defaultdict[int, list[str]] = defaultdict(list)
+    for field in EVENT_FIELDS:
+        for place in field.places:
+            if place.section == section:
+                lines[place.line].append(place.display or field.name)
+    return [tuple(names) for _line, names in sorted(lines.items())]
+
+
+class OperationEventAdmin(LogAdmin):
+    """Operation events. This, turns and tool selections are registered in `gateway`, whose pages they link to."""
+
+    empty = "Create a client and an API key for it. Its calls appear here within a second."
+    list_display = [field.list_display or field.name for field in EVENT_FIELDS if field.in_list or field.list_display]
+    list_filter = [
+        *(TIME_FILTER, ProblemFilter, CountedAsFilter),
+        *("type", "ok", CodeFilter, KindFilter, "dry_run", CohortFilter),
+    ]
+    link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
+    link_lookups += ["tool_name__gt"]
+    search_fields = ["op", "trace_id", "session", "subject"]
+    fieldsets = [(section, {"fields": _list_page_lines(section)}) for section in EventSection]
+    readonly_fields = [place.display for field in EVENT_FIELDS for place in field.places if place.display]
+    compressed_fields = False  # labels above the fields, since several share a line
+
+    def get_form(
+        self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any
+    ) -> type[forms.ModelForm[Any]]:
+        descriptions = {
+            place.display or field.name: field.description for field in EVENT_FIELDS for place in field.places
+        }
+        return super().get_form(request, obj, change, help_texts=descriptions, **kwargs)
+
+    @admin.display(description="problem")
+    def problem(self, event: OperationEvent) -> str:
+        """Show what went wrong in a few words. The link to the event's page has all of it."""
+        return breakable(problems.describe_problem(event))
+
+    @admin.display(description="latency", ordering="latency_ms")
+    def show_latency(self, event: OperationEvent) -> str:
+        """Show the duration with a decimal only below 10 ms."""
+        return f"{event.latency_ms:,.0f} ms" if event.latency_ms >= 10 else f"{event.latency_ms:.1f} ms"
+
+    # Words instead of Django's green and red icons, since neither value is good or bad.
+    @admin.display(description="dry run")
+    def show_dry_run(self, event: OperationEvent) -> str:
+        return "yes" if event.dry_run else "no"
+
+    @admin.display(description="replayed")
+    def show_replayed(self, event: OperationEvent) -> str:
+        return "yes" if event.replayed else "no"
+
+    @admin.display(description="unchanged")
+    def show_unchanged(self, event: OperationEvent) -> str:
+        return "yes" if event.unchanged else "no"
+
+    @admin.display(description="changed IDs")
+    def show_changed_ids(self, event: OperationEvent) -> str:
+        return ", ".join(event.changed_ids or ())
+
+    @admin.display(description="progress")
+    def show_progress(self, event: OperationEvent) -> str:
+        return " of ".join(f"{value:g}" for value in (event.progress or {}).values())
+
+    @admin.display(description="args")
+    def args(self, event: OperationEvent) -> str:
+        return _render_content(event, "args")
+
+    @admin.display(description="field errors")
+    def show_field_errors(self, event: OperationEvent) -> str:
+        """Show the pointer and the code of each field error. Values are never stored."""
+        errors = ((pointer or "the args", code) for pointer, code in event.field_errors)
+        return format_html_join("", "<div><code>{}</code> {}</div>", errors)
+
+    @admin.display(description="result")
+    def result(self, event: OperationEvent) -> str:
+        return _render_content(event, "result")
+
+
+def _render_content(event: OperationEvent, part: str) -> str:
+    """Return an event's stored args or result as HTML, or why they are not stored."""
+    if event.content is None:
+        return "Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."
+    if "too_large" in event.content:
+        return f"Not stored: args and result have {event.content['too_large']:,} bytes."
+    if part not in event.content:
+        return "–"
+    return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))

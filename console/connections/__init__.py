@@ -1,0 +1,1 @@
+"""Pages of connected services: settings, secrets, imports, figures."""

@@ -1,0 +1,202 @@
+"""The admin of connections: settings, how calls go, and what changed upstream."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.contrib.admin.options import IS_POPUP_VAR
+from django.core.exceptions import PermissionDenied
+from django.forms import Script
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.urls import URLPattern, path, reverse
+from django.utils import timezone
+from django.utils.html import format_html
+
+from analytics.models import AuditEntry
+from console.access.switches import SwitchableMixin
+from console.audited import AuditedAdmin
+from console.connections import figures, shown_fields, upstream_changes
+from console.connections.audit_values import read_audit_values
+from console.connections.connection_test import run_test
+from console.connections.import_pages import ImportPagesMixin
+from console.connections.secrets import ConnectionSecretInline, describe_secrets
+from gateway.executors.remote import circuit_breaker
+from registry.catalog import switches
+from registry.imports import definitions, drift
+from registry.models import Connection, Switch
+
+ALWAYS_PINNED = (
+    "A tool whose definition changes is neither shown nor run until somebody approves the change. "
+    "New tools of the server are listed here, and never imported by themselves."
+)
+_AUTHENTICATION = (
+    "Authentication",
+    {"fields": ["auth", ("key_in", "key_name"), "username", ("token_url", "authorize_url"), ("client_id", "scopes")]},
+)
+_END_USERS = ("End users", {"fields": [("subject_as", "subject_header")]})
+_MCP_END_USERS = ("End users", {"fields": [("subject_as", "subject_header"), "shares_sessions"]})
+
+# By kind, the settings of a connection. Connections of other kinds have none.
+FIELDSETS: dict[str, list[Any]] = {
+    Connection.Kind.HTTP: [
+        ("Service", {"fields": ["base_url", "headers"]}),
+        _AUTHENTICATION,
+        _END_USERS,
+        ("Limits", {"fields": [("max_in_flight", "max_response_kb"), "idempotency_header"]}),
+        ("Changes upstream", {"fields": [("document_url", "check_every"), "is_pinned"]}),
+    ],
+    Connection.Kind.MCP: [
+        ("Server", {"fields": ["transport", "command", "base_url", "headers"]}),
+        _AUTHENTICATION,
+        _MCP_END_USERS,
+        ("Limits", {"fields": [("max_in_flight", "max_response_kb")]}),
+        ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
+    ],
+}
+# A new connection may become one of either kind.
+NEW_FIELDSETS: list[Any] = [
+    ("Service", {"fields": ["transport", "command", "base_url", "headers"]}),
+    *(_MCP_END_USERS if each is _END_USERS else each for each in FIELDSETS[Connection.Kind.HTTP][1:]),
+]
+
+
+@admin.register(Connection)
+class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
+    empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
+    audit_kind = AuditEntry.Kind.CONNECTION
+    switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
+    list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
+    list_before_template = "console/connections/list_links.html"
+    change_form_before_template = "console/connections/state.html"
+    change_form_outer_after_template = "console/connections/after_form.html"
+    ordering = ["name"]
+    search_fields = ["name", "base_url"]
+    go_to_order = 3
+
+    class Media:
+        js = [Script("console/connection.js", defer=True)]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("<int:pk>/changes/", view(self.changes_view), name="registry_connection_changes"),
+            path("<int:pk>/test/", view(self.test_view), name="registry_connection_test"),
+            path("<int:pk>/check/", view(self.check_view), name="registry_connection_check"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
+        """Return the settings of the connection's kind; for a new one, those of all kinds."""
+        identity = (None, {"fields": ["name", "kind"]})
+        return [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
+
+    def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        field = super().formfield_for_choice_field(db_field, request, **kwargs)
+        if field is not None:
+            field.widget.attrs |= shown_fields.build_attributes(db_field.name)
+        return field
+
+    def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
+        """Return the secrets, for a saved connection that sends requests: they are bound to its address."""
+        return [ConnectionSecretInline] if obj is not None and obj.is_remote and not obj.is_program else []
+
+    def explain_off(self, row: Connection) -> str:
+        reason = switches.get_switches().connections.get(row.name)
+        return f"{row.name} is switched off: {reason}" if reason else ""
+
+    @admin.display(description="Ops")
+    def op_count(self, row: Any) -> int:
+        return int(row.op_total)
+
+    @admin.display(description="State")
+    def state(self, row: Any) -> str:
+        if row.check_error:
+            return format_html('<span class="ui-tag ui-tag--removed" title="{}">{}</span>', row.check_error, "unread")
+        return format_html('<span class="ui-tag">{} changed</span>', row.changed) if row.changed else ""
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return upstream_changes.annotate_counts(super().get_queryset(request))
+
+    def get_audit_values(self, row: Connection) -> dict[str, Any]:
+        return read_audit_values(row)
+
+    def save_model(self, request: HttpRequest, obj: Connection, form: Any, change: bool) -> None:
+        """Save a connection. A new name changes the entries of its ops, so mark them as updated."""
+        super().save_model(request, obj, form, change)
+        if "name" in form.changed_data:
+            obj.ops.update(updated_at=timezone.now())
+
+    def response_add(self, request: HttpRequest, obj: Connection, post_url_continue: str | None = None) -> HttpResponse:
+        """Go to the new connection's page if it needs secrets: they can be entered once it is saved."""
+        missing = [secret.label for secret in describe_secrets(obj) if not secret.is_usable]
+        if not missing or IS_POPUP_VAR in request.POST:
+            return super().response_add(request, obj, post_url_continue)
+        message = f"The connection {obj} was added. Enter its secrets now: {', '.join(missing)}."
+        self.message_user(request, message, messages.WARNING)
+        return redirect(f"{reverse('admin:registry_connection_change', args=[obj.pk])}#secrets-group")
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        row: Connection | None = kwargs.get("obj")
+        if row is not None and row.pk is not None:
+            context |= {
+                "connection": row,
+                "figures": figures.get_figures(row, at=timezone.now()),
+                "changed": definitions.list_changed(row),
+                "new": definitions.list_new(row),
+                "secrets": describe_secrets(row),
+                "circuit": circuit_breaker.get_state(row.name),
+                "may_import": self.has_import_permission(request),
+                "may_switch": self.has_switch_permission(request),
+            }
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Run one of the connection's reads, or ask its MCP server for its tools, and say how it went. Only POST."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST":
+            ok, message = run_test(connection, request)
+            self.message_user(request, message, messages.SUCCESS if ok else messages.ERROR)
+        return redirect("admin:registry_connection_change", pk)
+
+    def check_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Check the upstream for changes now. Only POST."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST" and (connection.document_url or connection.is_watched):
+            error = drift.check_connection(connection.pk)
+            count, new = len(definitions.list_changed(connection)), len(definitions.list_new(connection))
+            found = f"{count} changed." if count else "Nothing has changed since the import."
+            found += f" {new} new." if new else ""
+            self.message_user(request, error or found, messages.ERROR if error else messages.SUCCESS)
+        return redirect("admin:registry_connection_change", pk)
+
+    def changes_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show what changed upstream, definition by definition. A POST approves the chosen ones."""
+        connection = self._get_changeable(request, pk)
+        if request.method == "POST":
+            names, shown = request.POST.getlist("name"), request.POST.getlist("seen")
+            if again := upstream_changes.find_changed_again(connection, names, shown):
+                message = f"{', '.join(again)} changed again meanwhile. Nothing was approved: see what it says now."
+                self.message_user(request, message, messages.WARNING)
+                return redirect("admin:registry_connection_changes", pk)
+            report = upstream_changes.approve(connection, names, by=request.user.get_username(), at=timezone.now())
+            if report is None:
+                self.message_user(request, "Choose what to approve.", messages.WARNING)
+                return redirect("admin:registry_connection_changes", pk)
+            self.message_user(request, f"Approved, and merged into the draft: {report}", messages.SUCCESS)
+            return redirect("admin:registry_release_review")
+        return self._render(
+            request,
+            "console/connections/changes.html",
+            {
+                "title": f"Changes of {connection}",
+                "connection": connection,
+                "changes": upstream_changes.describe(connection),
+            },
+        )
+
+    def _get_changeable(self, request: HttpRequest, pk: int) -> Connection:
+        if not self.has_import_permission(request):
+            raise PermissionDenied
+        return get_object_or_404(Connection, pk=pk)

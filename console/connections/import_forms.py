@@ -1,0 +1,281 @@
+"""Forms of the pages that import a document or the tools of an MCP server."""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from unfold.widgets import (
+    UnfoldAdminCheckboxSelectMultipleWidget,
+    UnfoldAdminSelectWidget,
+    UnfoldAdminTextareaWidget,
+    UnfoldAdminTextInputWidget,
+    UnfoldAdminURLInputWidget,
+    UnfoldBooleanWidget,
+)
+
+from console.forms import MultipleFileField, MultipleFileInput
+from registry.imports import import_document, mcp_import, run_import
+from registry.imports.document_source import MAX_BYTES, UnreadableDocument
+from registry.imports.import_document import Selection
+from registry.imports.run_import import InvalidImportGroup
+from registry.models import Connection, DocumentImport, name_validator
+
+NEW = ""  # the choice of a new connection
+UNTAGGED = "without a tag"
+
+
+class DocumentForm(forms.Form):
+    """Where the document is: an address, files or text."""
+
+    url = forms.URLField(
+        label="Address",
+        required=False,
+        max_length=500,
+        assume_scheme="https",
+        widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://api.example.com/openapi.json"}),
+        help_text="Best: its changes can be found later.",
+    )
+    uploads = MultipleFileField(
+        label="Or files",
+        required=False,
+        widget=MultipleFileInput(attrs={"accept": ".json,.yaml,.yml"}),
+        help_text="JSON or YAML. With several files, choose the document itself first.",
+    )
+    text = forms.CharField(
+        label="Or text",
+        required=False,
+        strip=False,
+        widget=UnfoldAdminTextareaWidget(attrs={"class": "ui-code", "rows": 8, "spellcheck": "false"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse anything but one of the three."""
+        cleaned = super().clean() or {}
+        cleaned["uploads"] = [file for file in cleaned.get("uploads") or () if file]
+        given = [name for name in ("url", "uploads", "text") if cleaned.get(name)]
+        if len(given) != 1 and not self.errors:
+            raise forms.ValidationError("Send an address, files or text: one of the three.")
+        if sum(file.size for file in cleaned["uploads"]) > MAX_BYTES:
+            self.add_error(
+                "uploads",
+                f"The files have more than {MAX_BYTES // 1_000_000} MB. Import them with manage.py import_ops.",
+            )
+        return cleaned
+
+    def read_files(self) -> dict[str, bytes]:
+        """Return the uploaded files, or the text as one: {name: content}; empty for an address."""
+        if text := self.cleaned_data.get("text"):
+            return {"document": text.encode()}
+        return {file.name: file.read() for file in self.cleaned_data["uploads"]}
+
+
+class ServerForm(forms.Form):
+    """Where the MCP server is: an address, a program of this machine, or a connection with its credentials."""
+
+    connection = forms.ModelChoiceField(
+        Connection.objects.filter(kind=Connection.Kind.MCP).order_by("name"),
+        to_field_name="name",
+        required=False,
+        empty_label="A new connection",
+        widget=UnfoldAdminSelectWidget,
+        help_text="Its credentials are used. For a new server that needs some, add its connection first.",
+    )
+    url = forms.URLField(
+        label="Or address",
+        required=False,
+        max_length=500,
+        assume_scheme="https",
+        widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://mcp.example.com/mcp"}),
+        help_text="Of its endpoint for MCP. A path that ends with /sse means a server from before 2025.",
+    )
+    program = forms.ChoiceField(
+        label="Or program",
+        required=False,
+        widget=UnfoldAdminSelectWidget,
+        help_text="Of this machine, from the setting GATEWAY_MCP_COMMANDS.",
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        names = sorted(settings.GATEWAY_MCP_COMMANDS)
+        self.fields["program"].choices = [("", "None"), *((name, name) for name in names)]  # type: ignore[attr-defined]  # a ChoiceField
+        if not names:
+            del self.fields["program"]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse anything but one of the three, and add `server`: the connection to it, not saved if it is new."""
+        cleaned = super().clean() or {}
+        connection, url, program = (cleaned.get(name) for name in ("connection", "url", "program"))
+        if self.errors:
+            return cleaned
+        if sum(map(bool, (connection, url, program))) != 1:
+            raise forms.ValidationError("Choose a connection, or send an address or a program: one of the three.")
+        try:
+            address = url or f"{mcp_import.PROGRAM_PREFIX}{program}"
+            cleaned["server"] = connection or mcp_import.build_connection(address)
+        except UnreadableDocument as error:
+            self.add_error("url", str(error))
+        return cleaned
+
+
+class GroupFormMixin(forms.Form):
+    """Asks for the group of the ops, and for a name if they run through a new connection."""
+
+    def clean_group(self) -> str:
+        """Refuse a group that ops cannot be imported into."""
+        group: str = self.cleaned_data["group"]
+        try:
+            run_import.check_group(group)
+        except InvalidImportGroup as error:
+            raise forms.ValidationError(str(error)) from None
+        return group
+
+    def clean_name_of_new(self, cleaned: dict[str, Any]) -> None:
+        """Fill in the name of a new connection, and refuse that of another one."""
+        cleaned["name"] = cleaned.get("name") or cleaned["group"].replace(".", "_")
+        if Connection.objects.filter(name=cleaned["name"]).exists():
+            self.add_error("name", f"There is a connection {cleaned['name']}. Choose it above, or another name.")
+
+
+class PickToolsForm(GroupFormMixin):
+    """Which tools of an MCP server become ops, and in which group."""
+
+    search = forms.CharField(
+        label="Words",
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Only tools whose name, title or description has all of these words. Empty: all of them.",
+    )
+    group = forms.CharField(
+        max_length=run_import.MAX_GROUP,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "notes"}),
+        help_text="Where the ops go: notes gives notes.page.list. Lower-case words, joined by dots.",
+    )
+    name = forms.CharField(
+        label="Name of the new connection",
+        required=False,
+        max_length=60,
+        validators=[name_validator],
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Empty: as the group.",
+    )
+
+    def __init__(self, *args: Any, row: DocumentImport, **kwargs: Any) -> None:
+        connection = row.connection
+        if connection is not None and connection.import_group:
+            selection = import_document.read_selection(connection.import_selection)
+            kwargs["initial"] = {"search": selection.search, "group": connection.import_group}
+        elif connection is not None:
+            kwargs["initial"] = {"group": connection.name.lower().replace("-", "_")}
+        super().__init__(*args, **kwargs)
+        if connection is not None:
+            del self.fields["name"]
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a new connection with the name of another one."""
+        cleaned = super().clean() or {}
+        if "name" in self.fields and "group" in cleaned:
+            self.clean_name_of_new(cleaned)
+        return cleaned
+
+    def read_selection(self) -> Selection:
+        """Return which tools were picked."""
+        return Selection(search=self.cleaned_data["search"])
+
+    def get_connection(self, row: DocumentImport) -> Connection:
+        """Return the connection for the ops, which is not saved if it is new."""
+        return row.connection or Connection(**row.found["connection"], name=self.cleaned_data["name"])
+
+
+class PickForm(GroupFormMixin):
+    """Which operations become ops, in which group, and through which connection they run."""
+
+    tags = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
+    )
+    methods = forms.MultipleChoiceField(
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
+    )
+    search = forms.CharField(
+        label="Words",
+        required=False,
+        max_length=200,
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Only operations whose path or texts have all of these words.",
+    )
+    include_deprecated = forms.BooleanField(
+        label="Deprecated ones, too", required=False, initial=True, widget=UnfoldBooleanWidget
+    )
+    group = forms.CharField(
+        max_length=run_import.MAX_GROUP,
+        widget=UnfoldAdminTextInputWidget(attrs={"placeholder": "crm"}),
+        help_text="Where the ops go: crm gives crm.contact.list. Lower-case words, joined by dots.",
+    )
+    connection = forms.ChoiceField(label="Run through", required=False, widget=UnfoldAdminSelectWidget)
+    name = forms.CharField(
+        label="Name of the new connection",
+        required=False,
+        max_length=60,
+        validators=[name_validator],
+        widget=UnfoldAdminTextInputWidget,
+        help_text="Empty: as the group.",
+    )
+    base_url = forms.URLField(
+        label="Base URL of the new connection",
+        required=False,
+        max_length=500,
+        assume_scheme="https",
+        widget=UnfoldAdminURLInputWidget,
+    )
+
+    def __init__(self, *args: Any, row: DocumentImport, **kwargs: Any) -> None:
+        kwargs.setdefault("initial", {})
+        kwargs["initial"] = _build_initial(row) | kwargs["initial"]
+        super().__init__(*args, **kwargs)
+        connections = Connection.objects.filter(kind=Connection.Kind.HTTP).values_list("name", flat=True)
+        self._set_choices("tags", [(tag, f"{tag or UNTAGGED} ({count:,})") for tag, count in row.found["tags"]])
+        self._set_choices("methods", [(method, f"{method} ({count:,})") for method, count in row.found["methods"]])
+        self._set_choices("connection", [(NEW, "A new connection"), *((name, name) for name in connections)])
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse a new connection without an address, or with the name of another one."""
+        cleaned = super().clean() or {}
+        if cleaned.get("connection") == NEW and "group" in cleaned:
+            if not cleaned.get("base_url") and "base_url" not in self.errors:
+                self.add_error("base_url", "Send where the service is, such as https://api.example.com/v1.")
+            self.clean_name_of_new(cleaned)
+        return cleaned
+
+    def read_selection(self) -> Selection:
+        """Return which operations were picked."""
+        data = self.cleaned_data
+        return Selection(data["tags"], data["methods"], data["search"], data["include_deprecated"])
+
+    def get_connection(self, row: DocumentImport) -> Connection:
+        """Return the connection for the ops, which is not saved if it is new."""
+        data = self.cleaned_data
+        if data["connection"] != NEW:
+            return Connection.objects.get(name=data["connection"])
+        own = {"name": data["name"], "kind": Connection.Kind.HTTP, "base_url": data["base_url"]}
+        return Connection(**row.found["connection"] | own)
+
+    def _set_choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        self.fields[name].choices = choices  # type: ignore[attr-defined]  # a ChoiceField
+
+
+def _build_initial(row: DocumentImport) -> dict[str, Any]:
+    """Return what the form starts with: what was picked last time, if the document was imported before."""
+    earlier = Connection.objects.filter(document_url=row.url).exclude(import_group="").first() if row.url else None
+    base_url = {"base_url": row.found["connection"]["base_url"]}
+    if earlier is None:
+        return base_url
+    selection = import_document.read_selection(earlier.import_selection)
+    return base_url | {
+        "tags": selection.tags,
+        "methods": selection.methods,
+        "search": selection.search,
+        "include_deprecated": selection.include_deprecated,
+        "group": earlier.import_group,
+        "connection": earlier.name,
+    }

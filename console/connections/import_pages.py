@@ -1,0 +1,113 @@
+"""The pages that import a document or an MCP server: choose it, see what it has, pick, read the report."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
+
+from console import diff_view
+from console.connections.import_forms import DocumentForm, PickForm, PickToolsForm, ServerForm
+from core.admin import base
+from registry.imports import import_job
+from registry.imports.import_job import ImportRefused
+from registry.imports.mcp_import import PROGRAM_PREFIX
+from registry.models import Connection, DocumentImport
+
+RECENT = 10
+
+
+class ImportPagesMixin(base.ModelAdmin[Connection]):
+    """Adds the import pages to the admin of connections."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view
+        own = [
+            path("import/", view(self.choose_view), name="registry_connection_import"),
+            path("import/mcp/", view(self.choose_server_view), name="registry_connection_import_server"),
+            path("import/<int:pk>/", view(self.import_view), name="registry_documentimport"),
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_import_permission(self, request: HttpRequest) -> bool:
+        """Return whether the user may import: it writes the draft and sets up a connection."""
+        return diff_view.can_write_draft(request) and self.has_add_permission(request)
+
+    def choose_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the form for a document, and the latest imports. A POST starts to read the document."""
+        self._require_permission(request)
+        initial = {"url": request.GET.get("url", "")}
+        form = DocumentForm(request.POST or None, request.FILES or None, initial=initial)
+        if request.method == "POST" and form.is_valid():
+            row = import_job.start_reading(
+                url=form.cleaned_data["url"],
+                files=form.read_files(),
+                hosts=request.POST.getlist("hosts"),
+                by=request.user.get_username(),
+            )
+            return redirect("admin:registry_documentimport", row.pk)
+        context = {"title": "Import an OpenAPI document", "form": form, "recent": _list_recent()}
+        return self._render(request, "console/connections/choose_document.html", context)
+
+    def choose_server_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the form for an MCP server, and the latest imports. A POST starts to ask the server for its tools."""
+        self._require_permission(request)
+        initial = {name: request.GET.get(name, "") for name in ("connection", "url", "program")}
+        form = ServerForm(request.POST if request.method == "POST" else None, initial=initial)
+        if request.method == "POST" and form.is_valid():
+            row = import_job.start_reading_server(form.cleaned_data["server"], by=request.user.get_username())
+            return redirect("admin:registry_documentimport", row.pk)
+        context = {"title": "Import an MCP server", "form": form, "recent": _list_recent()}
+        return self._render(request, "console/connections/choose_server.html", context)
+
+    def import_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Show an import: its progress, what to pick, or its report. A POST starts to import what was picked."""
+        self._require_permission(request)
+        row = get_object_or_404(DocumentImport.objects.select_related("connection"), pk=pk)
+        context: dict[str, Any] = {"title": f"Import of {row.found.get('title') or row}", "row": row}
+        if row.state == DocumentImport.State.READY:
+            form = (PickToolsForm if row.is_server else PickForm)(request.POST or None, row=row)
+            if request.method == "POST" and form.is_valid() and _start(row, form):
+                return redirect("admin:registry_documentimport", row.pk)
+            context["form"] = form
+        context |= {"again": _build_again_url(row), "new_connection": urlencode(row.found.get("connection", {}))}
+        context["is_working"] = row.state in (DocumentImport.State.READING, DocumentImport.State.IMPORTING)
+        return self._render(request, "console/connections/document_import.html", context)
+
+    def _require_permission(self, request: HttpRequest) -> None:
+        if not self.has_import_permission(request):
+            raise PermissionDenied
+
+    def _render(self, request: HttpRequest, template: str, context: dict[str, Any]) -> HttpResponse:
+        return TemplateResponse(request, template, self.admin_site.each_context(request) | context)
+
+
+def _start(row: DocumentImport, form: PickForm | PickToolsForm) -> bool:
+    """Start the import. Return False, with an error in the form, if it cannot run like this."""
+    group, connection = form.cleaned_data["group"], form.get_connection(row)
+    try:
+        import_job.start_importing(row, form.read_selection(), group=group, connection=connection)
+    except ImportRefused as error:
+        form.add_error(None, str(error))
+        return False
+    return True
+
+
+def _build_again_url(row: DocumentImport) -> str:
+    """Return the address of the form that starts an import of the same upstream, filled in."""
+    if not row.is_server:
+        return f"{reverse('admin:registry_connection_import')}?{urlencode({'url': row.url})}"
+    if row.connection is not None:
+        query = {"connection": row.connection.name}
+    elif row.url.startswith(PROGRAM_PREFIX):
+        query = {"program": row.url.removeprefix(PROGRAM_PREFIX)}
+    else:
+        query = {"url": row.url}
+    return f"{reverse('admin:registry_connection_import_server')}?{urlencode(query)}"
+
+
+def _list_recent() -> list[DocumentImport]:
+    return list(DocumentImport.objects.defer("document", "found", "report").select_related("connection")[:RECENT])

@@ -1,0 +1,1 @@
+"""Pages of eval cases and of their results."""

@@ -1,0 +1,85 @@
+"""The admin's home page: what needs attention today, with what a person's role works on first."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+
+from console.access.roles import Role
+from console.home import access, checklist, copy, failing, rollout
+from registry.models import Switch
+from registry.snapshot.copy_kinds import COPY_KINDS
+
+MAX_SWITCHES = 20
+
+
+class HomePart(NamedTuple):
+    """A part of the page: its name, which is that of its template; permissions, all required; what builds its content.
+
+    A part without content is left out.
+    """
+
+    name: str
+    permissions: list[str]
+    build: Callable[[HttpRequest], dict[str, Any]]
+
+    @property
+    def template(self) -> str:
+        """The path of its template."""
+        return f"console/home/{self.name}.html"
+
+
+def _build_switches(_: HttpRequest) -> dict[str, Any]:
+    return {"off": list(Switch.objects.off()[:MAX_SWITCHES])}
+
+
+SEE_COPY = [f"registry.view_{each.model._meta.model_name}" for each in COPY_KINDS.values()]
+
+PARTS = {
+    part.name: part
+    for part in (
+        HomePart("checklist", checklist.PERMISSIONS, checklist.build_checklist),
+        HomePart("unpublished", SEE_COPY, copy.build_unpublished),
+        HomePart("live", ["registry.view_release"], copy.build_live_release),
+        HomePart("failing", ["analytics.view_opdaily", "analytics.view_operationevent"], failing.build_failing_ops),
+        HomePart(
+            "misses",
+            ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"],
+            failing.build_misses,
+        ),
+        HomePart(
+            "rollout", ["analytics.view_cohort", "analytics.view_opdaily", "analytics.view_turn"], rollout.build_rollout
+        ),
+        HomePart("switches", ["registry.view_switch"], _build_switches),
+        HomePart(
+            "access",
+            ["analytics.view_auditentry", "auth.view_user", "gateway.view_apikey", "axes.view_accessattempt"],
+            access.build_access,
+        ),
+    )
+}
+
+# The order of the parts. Whoever has several roles gets that of the first one here.
+ORDERS = {
+    Role.ADMIN: ["checklist", "unpublished", "live", "failing", "misses", "rollout", "switches", "access"],
+    Role.EDITOR: ["unpublished", "live", "failing", "misses", "switches", "rollout"],
+    Role.PRODUCT_MANAGER: ["rollout", "live", "unpublished", "failing", "misses", "switches"],
+    Role.AUDITOR: ["access", "live", "unpublished", "switches", "rollout", "failing", "misses"],
+}
+
+
+def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
+    """Return the page's context with its parts as `parts`, without those that the user may not see."""
+    parts = [
+        {"template": part.template, "content": content}
+        for part in (PARTS[name] for name in _get_order(request))
+        if request.user.has_perms(part.permissions) and (content := part.build(request))
+    ]
+    may_publish = request.user.has_perm("registry.add_release")
+    return page | {"title": "What needs me today", "parts": parts, "may_publish": may_publish}
+
+
+def _get_order(request: HttpRequest) -> list[str]:
+    names = set(request.user.groups.values_list("name", flat=True))
+    roles = (role for role in ORDERS if role.value in names)
+    return ORDERS[next(roles, Role.ADMIN)]

@@ -1,0 +1,138 @@
+"""The cohorts on the home page, and the surfaces that they are on."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+from django.template.defaultfilters import pluralize
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics import guardrails
+from analytics.models import Cohort
+from analytics.reports import totals
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.rollout.flags import Surface
+from console.home.links import NamedLink
+from console.reports.verdicts.sentences import VerdictBox
+from console.rollout import cohort_facts
+from console.rollout.variants import name_variants
+from registry.models import Agent, Group, Pin
+
+MAX_COHORTS = 20
+SHOW_STOPS = timedelta(days=7)
+MAX_VERDICTS = 5
+TONE_ORDER = ("bad", "warning", "good", "neutral")  # what needs somebody first
+
+
+class SurfaceSummary(NamedTuple):
+    """A surface that a cohort is on, and the copy that makes it up."""
+
+    surface: str
+    copy: list[NamedLink]
+
+
+class CohortSummary(NamedTuple):
+    """A cohort with its page, variant and share of users, and the totals of its calls and turns."""
+
+    name: str
+    link: str
+    variant: str
+    share: str
+    totals: Totals
+
+
+def build_rollout(request: HttpRequest) -> dict[str, Any]:
+    """Return totals of the cohorts that are on, of others with recent calls, and of users in no cohort.
+
+    And which cohorts were stopped automatically, and the verdict on each cohort that is on and has users.
+    """
+    scope = ReportFilter(timezone.now(), days=cohort_facts.DAYS)
+    totals_by_cohort = totals.sum_by_value(scope, "cohort")
+    cohorts_by_name = {cohort.name: cohort for cohort in Cohort.objects.select_related("flag")}
+    active_names = [cohort.name for cohort in cohorts_by_name.values() if cohort.is_on and cohort.flag.is_on][
+        :MAX_COHORTS
+    ]
+    names = [
+        *active_names,
+        *[name for name in totals_by_cohort if name not in (*active_names, NO_COHORT)][:MAX_COHORTS],
+    ]
+    variants = {cohorts_by_name[name].variant for name in active_names}
+    variant_names = name_variants(variants)
+    cohorts = [
+        _summarize_cohort(name, cohorts_by_name.get(name), variant_names, totals_by_cohort.get(name, Totals()))
+        for name in names
+    ]
+    remainder = (
+        [CohortSummary("no cohort", "", "defaults", "everyone else", totals_by_cohort.get(NO_COHORT, Totals()))]
+        if cohorts
+        else []
+    )
+    surfaces = [SurfaceSummary(surface, list(_list_copy(surface))) for surface in Surface if surface in variants]
+    stopped = [
+        VerdictBox(
+            f"{each.cohort} was stopped automatically on {each.time:%-d %b, %H:%M} UTC. {each.reason}",
+            "bad",
+            _link_cohort(each.cohort),
+        )
+        for each in guardrails.list_stops(cohorts_by_name.values())
+        if each.time >= scope.at - SHOW_STOPS
+    ]
+    verdicts = sorted(
+        (
+            _describe_verdict(cohorts_by_name[name], scope, totals_by_cohort)
+            for name in active_names
+            if name in totals_by_cohort
+        ),
+        key=lambda box: TONE_ORDER.index(box.tone),
+    )
+    return {
+        "cohorts": cohorts + remainder,
+        "verdicts": [*stopped, *verdicts[:MAX_VERDICTS]],
+        "days": cohort_facts.DAYS,
+        "surfaces": surfaces,
+        "may_add": request.user.has_perm("analytics.add_cohort"),
+    }
+
+
+def _describe_verdict(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> VerdictBox:
+    box = cohort_facts.describe_decision(cohort, cohort_facts.judge_cohort(cohort, scope, sums))
+    return replace(box, links=_link_cohort(cohort))
+
+
+def _link_cohort(cohort: Cohort) -> list[tuple[str, str]]:
+    return [(f"Open {cohort.name}", reverse("admin:analytics_cohort_change", args=[cohort.pk]))]
+
+
+def _list_copy(surface: Surface) -> Iterable[NamedLink]:
+    """Yield the rows of the draft that make up a surface, besides ops and prompt sections, as counts with links."""
+    if surface in (Surface.HYBRID, Surface.DISCOVERY):
+        pins = Pin.objects.filter(surface=surface).count()
+        url = f"{reverse('admin:registry_pin_changelist')}?surface__exact={surface}"
+        yield NamedLink(f"{pins} pin{pluralize(pins)}", url)
+    if surface == Surface.DISCOVERY:
+        domains = Group.objects.exclude(discovery_name="").count()
+        url = f"{reverse('admin:registry_group_changelist')}?discovery_name__isempty=0"
+        yield NamedLink(f"{domains} discovery name{pluralize(domains)}", url)
+        agents = Agent.objects.filter(status=Agent.Status.ACTIVE).count()
+        yield NamedLink(f"{agents} agent{pluralize(agents)}", reverse("admin:registry_agent_changelist"))
+
+
+def _summarize_cohort(
+    name: str, cohort: Cohort | None, variant_names: Mapping[str, str], cohort_totals: Totals
+) -> CohortSummary:
+    if cohort is None:
+        return CohortSummary(name, "", "removed", "–", cohort_totals)
+    link = reverse("admin:analytics_cohort_change", args=[cohort.pk])
+    if not (cohort.is_on and cohort.flag.is_on) or cohort.variant not in variant_names:
+        return CohortSummary(name, link, "off", "–", cohort_totals)
+    return CohortSummary(name, link, variant_names[cohort.variant], _describe_share(cohort), cohort_totals)
+
+
+def _describe_share(cohort: Cohort) -> str:
+    """Return how many users are in a cohort: "5% and 12 listed"."""
+    parts = [f"{float(cohort.percentage):g}%"] if cohort.percentage or not cohort.listed else []
+    return " and ".join([*parts, *([f"{len(cohort.listed):,} listed"] if cohort.listed else [])])

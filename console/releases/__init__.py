@@ -1,0 +1,1 @@
+"""Pages of releases: review, publish, history, differences."""

@@ -1,0 +1,261 @@
+"""Actions on a release: make live, withdraw, restore. Each has a page that shows its effect and asks to confirm."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
+from django.utils import timezone
+
+from analytics.rollout import impact
+from console import diff_view
+from console.forms import MakeLiveForm, NameForm, RestoreForm, WithdrawForm
+from console.releases import discard_all
+from core.admin import base
+from registry.drafts import draft
+from registry.models import Release
+from registry.releases import help_diff, lifecycle, restore, stored_releases
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import CopyChange
+
+
+class ReleaseActionEffect(NamedTuple):
+    """What an action changes: the content before and after, and the changes between them."""
+
+    before: dict[str, Any]
+    after: dict[str, Any]
+    changes: list[CopyChange]
+
+
+class ReleaseAction:
+    """An action on a release that the user confirms on its own page."""
+
+    name: str
+    link_label: str  # label of the link to its page
+    title: str
+    lead: str
+    button: str
+    permission: str
+    form: type[forms.Form]
+    is_permanent = False
+    changes_live = False  # whether its page says which users it reaches
+
+    @property
+    def url_path(self) -> str:
+        """The last part of the URL of its page."""
+        return self.name.replace("_", "-")
+
+    def explain_refusal(self, release: Release) -> str:
+        """Return why the action is not possible, or an empty string."""
+        return ""
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        """Return what the action would change, or None if that cannot be shown. Raises restore.OpNotInRelease."""
+        return None
+
+    def get_initial(self, release: Release) -> dict[str, Any]:
+        """Return what the form begins with."""
+        return {}
+
+    def get_taken_back(self, release: Release) -> Release | None:
+        """Return the release that the action takes from users, whose changes the draft may still have."""
+        return None
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        """Run the action and return a success message. Raises the errors of its service."""
+        raise NotImplementedError
+
+
+class MakeLiveAction(ReleaseAction):
+    name, link_label = "make_live", "Make live"
+    title, button = "Make release {} live", "Make live for everyone"
+    lead = "This release replaces the live release within two seconds. The draft does not change."
+    changes_live = True
+    permission = "publish"
+    form = MakeLiveForm
+
+    def explain_refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"{release.withdrawn_by} withdrew it: {release.withdrawn_reason}"
+        return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        live = stored_releases.get_live_release()
+        return (
+            _build_effect(stored_releases.load_content(live), stored_releases.load_content(release)) if live else None
+        )
+
+    def get_taken_back(self, release: Release) -> Release | None:
+        return stored_releases.get_live_release()
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        lifecycle.activate_release(version=release.version, note=data["note"], by=by, at=at)
+        return f"Release {release.short_name} is live."
+
+
+class WithdrawAction(ReleaseAction):
+    name, link_label = "withdraw", "Withdraw"
+    title, button = "Withdraw release {}", "Withdraw permanently"
+    lead = (
+        "This release will not be served again, even to clients pinned to it, and can never be live again."
+        " You can still view, compare and restore it."
+    )
+    permission = "publish"
+    form = WithdrawForm
+    is_permanent = True
+
+    def explain_refusal(self, release: Release) -> str:
+        if release.withdrawn_at is not None:
+            return f"{release.withdrawn_by} withdrew it already: {release.withdrawn_reason}"
+        is_live = release.activations.filter(is_live=True).exists()
+        return "This release is live. Make another release live first." if is_live else ""
+
+    def get_taken_back(self, release: Release) -> Release | None:
+        return release
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        lifecycle.withdraw_release(version=release.version, reason=data["reason"], by=by, at=at)
+        return f"Release {release.short_name} is withdrawn and no longer served."
+
+
+class RestoreAction(ReleaseAction):
+    name, link_label = "restore", "Restore into the draft"
+    title, button = "Restore release {} into the draft", "Restore into the draft"
+    lead = "This changes the draft only. The live release stays until you publish. The history keeps the current draft."
+    permission = "restore"
+    form = RestoreForm
+
+    def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
+        draft_content = snapshot.snapshot_draft()
+        if not op:
+            return _build_effect(draft_content, stored_releases.load_content(release))
+        op_snapshot = restore.build_op_snapshot(release, op)
+        return ReleaseActionEffect(
+            draft_content,
+            op_snapshot,
+            [each for each in diff.diff_snapshots(draft_content, op_snapshot) if each.action != "removed"],
+        )
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        if op:
+            restore.restore_op(release, op, by=by, at=at, seen=data["seen"])
+            return f"Restored {op} from release {release.short_name} into the draft. Publish it to make it live."
+        restored_changes = restore.restore_release(release, by=by, at=at, seen=data["seen"])
+        counts = diff_view.format_change_counts(restored_changes)
+        return f"Restored release {release.short_name} into the draft: {counts}. Publish it to make it live."
+
+
+class NameAction(ReleaseAction):
+    name, link_label = "name", "Name and labels"
+    title, button = "Name release {}", "Save"
+    lead = "Name and labels are for people. They change nothing that models read, and are in the audit log."
+    permission = "publish"
+    form = NameForm
+
+    def get_initial(self, release: Release) -> dict[str, Any]:
+        return {"name": release.name, "labels": release.labels}
+
+    def run_action(self, release: Release, op: str, data: Mapping[str, Any], *, by: str, at: datetime) -> str:
+        lifecycle.name_release(release, name=data["name"], labels=data["labels"], by=by, at=at)
+        return f"Release {release} is now called {release.short_name}."
+
+
+RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
+
+REFUSAL_ERRORS = (
+    *(lifecycle.AlreadyLive, lifecycle.AlreadyWithdrawn, lifecycle.ReleaseStillLive),
+    *(draft.NothingToChange, draft.DraftRefused, draft.DraftChanged),
+)
+
+
+class ReleaseActionsMixin(base.ModelAdmin[Release]):
+    """Adds the page of each action to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = [
+            path(
+                f"<str:version>/{action.url_path}/",
+                self.admin_site.admin_view(self.action_view),
+                {"action": action},
+                name=f"registry_release_{action.name}",
+            )
+            for action in RELEASE_ACTIONS
+        ]
+        return [*own, *super().get_urls()]
+
+    def has_publish_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("registry.add_release")
+
+    def has_restore_permission(self, request: HttpRequest) -> bool:
+        return diff_view.can_write_draft(request)
+
+    def can_run(self, request: HttpRequest, action: ReleaseAction) -> bool:
+        """Return whether the user may run the action."""
+        return bool(getattr(self, f"has_{action.permission}_permission")(request))
+
+    def action_view(self, request: HttpRequest, version: str, action: ReleaseAction) -> HttpResponse:
+        """Show what an action would change; on POST run it."""
+        if not (self.has_view_permission(request) and self.can_run(request, action)):
+            raise PermissionDenied
+        release, op = diff_view.get_release_or_404(version), request.GET.get("op", "")
+        form = action.form(request.POST or None, initial=action.get_initial(release))
+        if request.method == "POST" and form.is_valid():
+            taken_back = action.get_taken_back(release)
+            if self._run_action(request, action, release, op, form):
+                question = discard_all.get_question_url(request, taken_back, was_live=action.changes_live)
+                return redirect(question or "admin:registry_release_changelist")
+        refusal = action.explain_refusal(release)
+        context = {
+            "title": action.title.format(release.short_name),
+            "release": release,
+            "op": op,
+            "action": action,
+            "form": form,
+        }
+        context |= {"reach": impact.measure_reach(timezone.now()) if action.changes_live else None}
+        context |= {"refusal": refusal} | ({} if refusal else _build_effect_context(request, action, release, op))
+        return TemplateResponse(
+            request, "console/releases/release_action.html", self.admin_site.each_context(request) | context
+        )
+
+    def _run_action(
+        self, request: HttpRequest, action: ReleaseAction, release: Release, op: str, form: forms.Form
+    ) -> bool:
+        try:
+            message = action.run_action(release, op, form.cleaned_data, by=str(request.user), at=timezone.now())
+        except REFUSAL_ERRORS as error:
+            form.add_error(None, str(error))
+            return False
+        except restore.OpNotInRelease as error:
+            raise Http404(str(error)) from None
+        self.message_user(request, message, messages.SUCCESS)
+        return True
+
+
+def _build_effect(before: dict[str, Any], after: dict[str, Any]) -> ReleaseActionEffect:
+    return ReleaseActionEffect(before, after, diff.diff_snapshots(before, after))
+
+
+def _build_effect_context(request: HttpRequest, action: ReleaseAction, release: Release, op: str) -> dict[str, Any]:
+    try:
+        effect = action.compute_effect(release, op)
+    except restore.OpNotInRelease as error:
+        raise Http404(str(error)) from None
+    if effect is None:
+        return {}
+    page = Paginator(effect.changes, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
+    page_differences = help_diff.build_differences(list(page), effect.before, effect.after)
+    seen = snapshot.compute_version(effect.before)
+    return {
+        "effect": effect._replace(before={}, after={}),  # as on the review page: a context is a reference cycle
+        "change_counts": diff_view.format_change_counts(effect.changes),
+        "seen": seen,
+        **diff_view.build_diff_context(page, page_differences),
+    }

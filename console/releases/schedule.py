@@ -1,0 +1,109 @@
+"""Publish at a time: the part of the review page that schedules it, and the list of what was scheduled."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.utils.formats import date_format
+from django.views.decorators.http import require_POST
+
+from console import diff_view
+from core.admin import base
+from registry.models import Release, ScheduledPublish
+from registry.releases.review import DraftReview
+from registry.reviews import approval, scheduling
+from registry.reviews.scheduling import NotScheduled
+
+
+class ScheduleMixin(base.ModelAdmin[Release]):
+    """Adds the button that cancels a scheduled publish to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.cancel_schedule_view)
+        return [path("review/cancel-schedule/", view, name="registry_release_cancel_schedule"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def cancel_schedule_view(self, request: HttpRequest) -> HttpResponse:
+        """Cancel the publish with this `id`, if it still waits, and show the review again."""
+        if not request.user.has_perm("registry.add_release"):
+            raise PermissionDenied
+        waiting = scheduling.get_waiting()
+        if (
+            waiting is not None
+            and str(waiting.pk) == request.POST.get("id")
+            and scheduling.cancel_publish(waiting, by=str(request.user), at=timezone.now())
+        ):
+            self.message_user(request, "The scheduled publish is cancelled. The draft stays.", messages.SUCCESS)
+        else:
+            self.message_user(request, "Nothing to cancel: it was published or cancelled already.", messages.WARNING)
+        return redirect("admin:registry_release_review")
+
+
+def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: forms.Form) -> bool:
+    """Schedule the reviewed draft and return whether it worked. Adds errors to the form."""
+    data = form.cleaned_data
+    decision = approval.decide(
+        by=str(request.user), version=draft_review.version, changes=draft_review.changes, live=draft_review.live
+    )
+    if not data["publish_at"]:
+        form.add_error("publish_at", "Choose a day and a time.")
+        return False
+    problem = "" if decision.allowed else decision.reason
+    if not draft_review.changes:
+        problem = "Nothing to publish. Your draft matches the live release."
+    elif draft_review.verdict.problems:
+        problem = "The draft cannot be published. Fix its problems first."
+    if problem:
+        form.add_error(None, problem)
+        return False
+    try:
+        row = scheduling.schedule_publish(
+            version=draft_review.version,
+            live_version=draft_review.live.version if draft_review.live else "",
+            summary=diff_view.format_change_counts(draft_review.changes),
+            publish_at=data["publish_at"],
+            note=data["note"],
+            accepted=data.get("because", ""),
+            accepted_loss=data.get("lost_because", ""),
+            by=str(request.user),
+            at=timezone.now(),
+        )
+    except NotScheduled as error:
+        # The field of the time is not shown beside a publish that waits.
+        form.add_error("publish_at" if scheduling.get_waiting() is None else None, str(error))
+        return False
+    when = date_format(timezone.localtime(row.publish_at), "DATETIME_FORMAT")
+    messages.success(request, f"This draft goes live on {when}, if it has not changed by then.")
+    return True
+
+
+def build_schedule_context(draft_review: DraftReview) -> dict[str, Any]:
+    """Return the context of registry/schedule.html."""
+    waiting = scheduling.get_waiting()
+    live_version = draft_review.live.version if draft_review.live else ""
+    is_stale = waiting is not None and (waiting.version, waiting.live_version) != (draft_review.version, live_version)
+    return {
+        "scheduled": waiting,
+        "is_schedule_stale": is_stale,
+        "failed_schedule": None if waiting else scheduling.get_last_failed(),
+        "time_zone": timezone.get_current_timezone_name(),
+    }
+
+
+@admin.register(ScheduledPublish)
+class ScheduledPublishAdmin(base.ReadOnlyMixin, base.ModelAdmin[ScheduledPublish]):
+    empty = "Nothing was scheduled yet. Choose a time on Review and publish."
+    list_display = ["publish_at", "summary", "note", "state", "reason", "created_by"]
+    list_display_links = ["publish_at", "summary"]
+    list_filter = ["state"]
+    search_fields = ["summary", "note", "created_by"]
+    fields = [
+        *("summary", "note", ("publish_at", "state"), "reason", ("created_by", "created_at"), ("ended_by", "ended_at")),
+        *("accepted", "accepted_loss", "version"),
+    ]

@@ -1,0 +1,1 @@
+"""Reports, their charts and saved views."""

@@ -1,0 +1,84 @@
+"""Report: totals by family of models, and the table of totals that other reports use too."""
+
+from collections.abc import Iterable
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from analytics.events.event_filters import CountedAs
+from analytics.models import Cohort
+from analytics.reports import totals
+from analytics.reports.report_filter import ReportFilter
+from analytics.reports.totals import Totals
+from analytics.turns.turn_filters import TurnWith
+from console.reports import row_links, tables
+from console.reports.report_content import ReportContent
+from console.reports.report_query import ReportQuery, label_values
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from registry.models import Release
+
+LEAD = (
+    "Families of models, as clients name them in Gateway-Model. Families also differ in users and tasks, so this is "
+    "not a controlled comparison."
+)
+FIGURE_COLUMNS = [
+    *(
+        ReportColumn("Calls", tables.format_count),
+        ReportColumn("Failure rate", tables.format_rate),
+        ReportColumn("Repair rate", tables.format_rate),
+    ),
+    *(ReportColumn("Turns", tables.format_count), ReportColumn("With a successful call", tables.format_rate)),
+    *(
+        ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
+        ReportColumn("Turns with a loop", tables.format_rate),
+    ),
+    ReportColumn("Average latency", tables.format_milliseconds),
+]
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show the totals of each family of models."""
+    query = ReportQuery(request, left_out=["model"])
+    totals_by_family = totals.sum_by_value(query.scope, "model")
+    table = build_breakdown_table("models", "Models", "model", query.scope, totals_by_family)
+    return ReportContent(query=query, lead=LEAD, tables=[table], is_empty=not totals_by_family)
+
+
+def build_breakdown_table(
+    name: str, title: str, by: str, scope: ReportFilter, totals_by_value: dict[str, Totals]
+) -> ReportTable:
+    """Return a table of totals, one row per surface, cohort, release or model, most calls first."""
+    columns = [ReportColumn(by.capitalize()), *FIGURE_COLUMNS]
+    ranked = sorted(totals_by_value.items(), key=lambda each: -each[1].calls)
+    urls, labels = _map_page_urls(by, totals_by_value), label_values(by, totals_by_value)
+    rows = [
+        _build_row(scope.narrow(by, value), by, value, each, ReportCell(labels[value], urls.get(value, "")))
+        for value, each in ranked
+    ]
+    return ReportTable(name, title, columns, rows)
+
+
+def _map_page_urls(by: str, names: Iterable[str]) -> dict[str, str]:
+    """Return the URLs of existing cohorts' or releases' pages, by name."""
+    if by == "cohort":
+        cohorts = Cohort.objects.filter(name__in=list(names)).values_list("name", "pk")
+        return {name: reverse("admin:analytics_cohort_change", args=[pk]) for name, pk in cohorts}
+    if by == "release":
+        releases = Release.objects.filter(pk__in=list(names)).values_list("pk", flat=True)
+        return {version: reverse("admin:registry_release_change", args=[version]) for version in releases}
+    return {}
+
+
+def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, head: ReportCell) -> list[ReportCell]:
+    empty_filter = {} if value else {f"{by}__exact": ""}
+    return [
+        head,
+        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, empty_filter)),
+        ReportCell(each.failure_rate, row_links.to_events(scope, CountedAs.FAILED, empty_filter)),
+        ReportCell(each.repair_rate, row_links.to_events(scope, CountedAs.REPAIRED, empty_filter)),
+        ReportCell(each.turns, row_links.to_turns(scope, query=empty_filter)),
+        ReportCell(each.success_rate),
+        ReportCell(each.unknown_per_thousand, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
+        ReportCell(each.loop_rate, row_links.to_turns(scope, TurnWith.LOOP, empty_filter)),
+        ReportCell(each.mean_latency_ms),
+    ]

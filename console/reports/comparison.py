@@ -1,0 +1,227 @@
+"""Report: two cohorts or two releases side by side, and whether one of them is better."""
+
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import escape
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from analytics.events.event_filters import CountedAs
+from analytics.models import Cohort
+from analytics.reports import comparison, totals
+from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange, Proportion
+from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.rollout.flags import LIVE, FlagKey
+from console.reports import by_model, row_links, tables
+from console.reports.by_op import map_op_urls
+from console.reports.charts.side_charts import build_side_charts
+from console.reports.report_content import ReportContent
+from console.reports.report_query import ReportQuery, build_choices, label_values
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.verdicts import comparison_text
+from console.reports.verdicts.boxes import build_sides_verdict
+from core.charts import bars
+from registry.models import Activation, Release
+
+
+class ComparisonSidesForm(forms.Form):
+    """The two sides to compare."""
+
+    first = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
+    second = forms.ChoiceField(widget=UnfoldAdminSelectWidget)
+
+    def __init__(self, options: Sequence[tuple[str, str]], pair: tuple[str, str]) -> None:
+        super().__init__(initial=dict(zip(("first", "second"), pair, strict=True)), auto_id="side-%s")
+        for field in self.fields.values():
+            field.choices = options  # type: ignore[attr-defined]  # both are ChoiceFields
+
+
+EXACT_COLUMNS = 4  # that only the CSV file has
+DIMENSION_TITLES = {"cohort": "Cohorts", "release": "Releases"}
+LEAD = (
+    f"One row per metric. A rate is tested once both sides have {MIN_SAMPLE} samples. "
+    "The difference is second minus first, with its 95% confidence interval (Newcombe, Wilson scores). "
+    "If the bar crosses zero, the difference may be chance; so may one in twenty that do not cross it."
+)
+SINGLE_SIDE_HINTS = {
+    "cohort": "All calls came from one cohort, or from none. Add another under Rollout, Cohorts.",
+    "release": "All calls used one release. Publish another, then put a cohort on one of the two.",
+}
+UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Formatter], ...] = (
+    *(("Calls", lambda each: each.calls, tables.format_count), ("Turns", lambda each: each.turns, tables.format_count)),
+    ("Unknown names per 1,000 calls", lambda each: each.unknown_per_thousand, tables.format_mean),
+    ("Average latency", lambda each: each.mean_latency_ms, tables.format_milliseconds),
+)
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show two cohorts or releases side by side: those in the query string, else the two with most calls."""
+    by = request.GET.get("by", "")
+    by = by if by in DIMENSION_TITLES else "cohort"
+    query = ReportQuery(request, left_out=[by])
+    totals_by_side = totals.sum_by_value(query.scope, by)
+    pair = _choose_pair(request.GET, by, totals_by_side)
+    kinds = [
+        {"title": DIMENSION_TITLES[each], "link": query.build_query_string(by=each), "is_here": each == by}
+        for each in DIMENSION_TITLES
+    ]
+    context: dict[str, object] = {"sides": _build_sides_form(by, totals_by_side, pair), "by": by, "kinds": kinds}
+    releases = pair if by == "release" or pair is None else _find_releases_of_cohorts(pair)
+    if releases and releases[0] != releases[1] and Release.objects.filter(pk__in=releases).count() == 2:
+        compared = urlencode({"before": releases[0], "after": releases[1]})
+        context["copy"] = f"{reverse('admin:registry_release_compare')}?{compared}"
+    return ReportContent(
+        query=query,
+        lead=LEAD,
+        verdict=build_sides_verdict(query.scope, by, pair, totals_by_side) if pair else None,
+        charts=build_side_charts(request, query.scope, by, pair) if pair else [],
+        tables=_build_tables(query.scope, by, totals_by_side, pair),
+        is_empty=pair is None,
+        has_other_rows=bool(totals_by_side),
+        empty=SINGLE_SIDE_HINTS[by] if totals_by_side else "",
+        context=context,
+    )
+
+
+def _choose_pair(query: Mapping[str, str], by: str, totals_by_side: Mapping[str, Totals]) -> tuple[str, str] | None:
+    """Return the two requested sides, with data or not, else the two with most calls, the default side first.
+
+    The default side is that of no cohort or of the live release.
+    """
+    first, second = (query.get(name, "") for name in ("first", "second"))
+    if first and second and first != second:
+        return first, second
+    candidates = sorted(totals_by_side, key=lambda name: -totals_by_side[name].calls)[:2]
+    if len(candidates) < 2:
+        return None
+    live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
+    candidates.sort(key=lambda name: name != NO_COHORT if by == "cohort" else name == live)
+    return candidates[0], candidates[1]
+
+
+def _find_releases_of_cohorts(names: tuple[str, str]) -> tuple[str, str]:
+    """Return the release of each cohort's users: that of a cohort of releases, else the live one."""
+    variants = dict(Cohort.objects.filter(flag=FlagKey.RELEASE, name__in=names).values_list("name", "variant"))
+    live = str(Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first())
+    first, second = (variant if (variant := variants.get(name, LIVE)) != LIVE else live for name in names)
+    return first, second
+
+
+def _build_sides_form(
+    by: str, totals_by_side: Mapping[str, Totals], pair: tuple[str, str] | None
+) -> ComparisonSidesForm | None:
+    """Return the form that chooses the sides; None if there are fewer than two."""
+    if pair is None:
+        return None
+    names = [name for name in totals_by_side if name != NO_COHORT]
+    return ComparisonSidesForm(build_choices(by, names, chosen=pair), pair)
+
+
+def _build_tables(
+    scope: ReportFilter, by: str, totals_by_side: dict[str, Totals], pair: tuple[str, str] | None
+) -> list[ReportTable]:
+    all_sides_table = by_model.build_breakdown_table(
+        f"{by}s", f"All {DIMENSION_TITLES[by].lower()}", by, scope, totals_by_side
+    )
+    if pair is None:
+        return [all_sides_table]
+    first, second = (totals_by_side.get(name, Totals()) for name in pair)
+    labels = list(label_values(by, pair).values())
+    rates = comparison.compare_metrics(first, second, days=scope.days)
+    moved = comparison.find_changed_ops(scope, by, *pair)
+    return [
+        ReportTable(
+            "comparison",
+            "Side by side",
+            _build_columns(labels),
+            [*_build_rate_rows(rates), *_build_untested_rows(first, second)],
+        ),
+        ReportTable(
+            "moved",
+            "Ops whose failure rate changed significantly",
+            _build_columns(labels, "Op"),
+            _build_moved_rows(scope, moved),
+        ),
+        all_sides_table,
+    ]
+
+
+def _build_columns(labels: Sequence[str], first: str = "Metric") -> list[ReportColumn]:
+    columns = [ReportColumn(first), *(ReportColumn(name, str) for name in labels), ReportColumn("Difference", str)]
+    columns += [ReportColumn("95% interval"), ReportColumn("Verdict")]
+    exact = [f"{name}, of" for name in labels] + ["Interval from", "Interval to"]
+    return columns + [ReportColumn(title, only_csv=True) for title in exact]
+
+
+def _build_share_cell(share: Proportion) -> ReportCell:
+    return ReportCell(share.rate, html=escape(comparison_text.format_share(share)))
+
+
+def _build_exact_cells(first: Proportion, second: Proportion, interval: ConfidenceInterval | None) -> list[ReportCell]:
+    """Return the cells that only the CSV file has."""
+    return [ReportCell(value) for value in (first.total, second.total, *(interval or (None, None)))]
+
+
+def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[ReportCell]]:
+    max_distance = max((abs(end) for each in comparisons if each.interval for end in each.interval), default=1.0) or 1.0
+    return [
+        [
+            ReportCell(f"{each.metric.name}, of {each.metric.denominator}"),
+            *(_build_share_cell(side) for side in (each.first, each.second)),
+            ReportCell(None)
+            if each.interval is None or each.difference is None
+            else _build_difference_cell(each.difference, each.interval),
+            _draw_interval(each.interval, max_distance),
+            ReportCell(comparison_text.describe_comparison(each)),
+            *_build_exact_cells(each.first, each.second, each.interval),
+        ]
+        for each in comparisons
+    ]
+
+
+def _build_untested_rows(first: Totals, second: Totals) -> list[list[ReportCell]]:
+    rows = []
+    for title, value, formatter in UNTESTED_METRICS:
+        cells = [
+            ReportCell(None) if (figure := value(side)) is None else ReportCell(figure, html=escape(formatter(figure)))
+            for side in (first, second)
+        ]
+        rest = [ReportCell(None), ReportCell(None), ReportCell("Not tested"), *([ReportCell(None)] * EXACT_COLUMNS)]
+        rows.append([ReportCell(title), *cells, *rest])
+    return rows
+
+
+def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> list[list[ReportCell]]:
+    urls = map_op_urls(each.op for each in moved_ops)
+    max_distance = max((abs(end) for each in moved_ops for end in each.interval), default=1.0)
+    return [
+        [
+            ReportCell(each.op, urls.get(each.op, "")),
+            *(_build_share_cell(side) for side in (each.first, each.second)),
+            _build_difference_cell(
+                each.difference, each.interval, row_links.to_events_of_op(scope, CountedAs.FAILED, each.op)
+            ),
+            _draw_interval(each.interval, max_distance),
+            ReportCell(
+                f"{'Better' if each.difference < 0 else 'Worse'}: {comparison_text.describe_range(each.interval)}"
+            ),
+            *_build_exact_cells(each.first, each.second, each.interval),
+        ]
+        for each in moved_ops
+    ]
+
+
+def _build_difference_cell(difference: float, interval: ConfidenceInterval, link: str = "") -> ReportCell:
+    return ReportCell(difference, link, html=escape(comparison_text.format_points(difference, interval)))
+
+
+def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCell:
+    if interval is None:
+        return ReportCell(None)
+    ends = " to ".join(comparison_text.format_signed(end, interval) for end in interval)
+    return ReportCell(ends, html=bars.draw_interval(interval.low, interval.high, most))

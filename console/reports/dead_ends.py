@@ -1,0 +1,137 @@
+"""Report: unknown names and loops, where models get stuck."""
+
+from collections.abc import Collection
+from urllib.parse import urlencode
+
+from django.core.exceptions import ValidationError
+from django.db.models import Q
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.formats import date_format
+from django.utils.html import escape
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+
+from analytics.events.event_filters import CountedAs
+from analytics.models import Turn
+from analytics.reports import dead_ends, totals
+from analytics.reports.report_filter import ReportFilter
+from analytics.reports.totals import Totals
+from analytics.turns.turn_filters import TurnWith
+from console.reports import row_links, tables
+from console.reports.report_content import ReportContent, ReportFigure
+from console.reports.report_query import ReportQuery, label_value, label_values
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from registry.models import Group, Op, OpAlias, name_validator
+
+LEAD = (
+    "Names that models called or looked up but that do not exist, and turns that repeated the same call three times or "
+    "more. If a name is frequent, add it as an alias of the op it means."
+)
+NAME_COLUMNS = [ReportColumn("Name sent"), ReportColumn("Times", tables.format_count), ReportColumn("Alias of")]
+ADD_ALIAS_LABEL = SafeString("Add alias")
+LOOP_COLUMNS = [
+    *(
+        ReportColumn("Turn"),
+        ReportColumn("Repeated calls", tables.format_count),
+        ReportColumn("Calls", tables.format_count),
+    ),
+    *(
+        ReportColumn("Failed", tables.format_count),
+        ReportColumn("Model"),
+        ReportColumn("Release"),
+        ReportColumn("Started"),
+    ),
+]
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show the rates of unknown names and loops, with the names and the turns."""
+    query = ReportQuery(request)
+    total = totals.sum_period(query.scope)
+    return ReportContent(
+        query=query,
+        lead=LEAD,
+        figures=_build_figures(query.scope, total),
+        tables=[_build_names_table(request, query.scope), _build_loops_table(query.scope)],
+        is_empty=not (total.calls or total.turns),
+    )
+
+
+def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
+    per_thousand = total.unknown_per_thousand
+    unknown = row_links.to_events(scope, CountedAs.UNKNOWN_NAMES)
+    return [
+        ReportFigure(
+            *("Unknown names", "–" if per_thousand is None else tables.format_mean(per_thousand)),
+            *(f"per 1,000 calls, {tables.format_count(total.unknown_names)} in all", unknown),
+        ),
+        ReportFigure(
+            *("Turns with an unknown name", tables.format_count(total.lost)),
+            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.UNKNOWN_NAME)),
+        ),
+        ReportFigure(
+            *("Turns with a loop", tables.format_count(total.looping)),
+            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.LOOP)),
+        ),
+    ]
+
+
+def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable:
+    unknown_names = dead_ends.count_unknown_names(scope)
+    aliases = _build_alias_cells(request, [each.name for each in unknown_names])
+    rows = [
+        [
+            ReportCell(each.name),
+            ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
+            aliases.get(each.name, ReportCell(None)),
+        ]
+        for each in unknown_names
+    ]
+    return ReportTable("names", "Unknown names", NAME_COLUMNS, rows)
+
+
+def _build_alias_cells(request: HttpRequest, names: Collection[str]) -> dict[str, ReportCell]:
+    """Return a cell per name: the op it is an alias of in the draft, or a link to add an alias, if permitted."""
+    aliases = OpAlias.objects.filter(name__in=names).values_list("name", "op__op", "op_id")
+    cells = {name: ReportCell(op, reverse("admin:registry_op_change", args=[pk])) for name, op, pk in aliases}
+    if request.user.has_perm("registry.add_opalias"):
+        taken_names, add_url = _find_taken_names(names), reverse("admin:registry_opalias_add")
+        for name in names:
+            if name not in cells and name not in taken_names and _is_valid_alias(name):
+                cells[name] = ReportCell("", f"{add_url}?{urlencode({'name': name})}", ADD_ALIAS_LABEL)
+    return cells
+
+
+def _find_taken_names(names: Collection[str]) -> set[str]:
+    """Return the names that ops and groups of the draft already use."""
+    ops = Op.objects.filter(Q(op__in=names) | Q(tool_name__in=names)).values_list("op", "tool_name")
+    return {name for pair in ops for name in pair} | set(
+        Group.objects.filter(path__in=names).values_list("path", flat=True)
+    )
+
+
+def _is_valid_alias(name: str) -> bool:
+    try:
+        name_validator(name)
+    except ValidationError:
+        return False
+    return True
+
+
+def _build_loops_table(scope: ReportFilter) -> ReportTable:
+    turns = list(dead_ends.list_worst_loops(scope))
+    releases = label_values("release", (turn.release for turn in turns))
+    rows = [_build_loop_row(turn, releases[turn.release]) for turn in turns]
+    return ReportTable("loops", "Turns with the longest loops", LOOP_COLUMNS, rows)
+
+
+def _build_loop_row(turn: Turn, release: str) -> list[ReportCell]:
+    turn_url = reverse("admin:analytics_turn_change", args=[turn.pk])
+    return [
+        *(ReportCell(turn.turn, turn_url), ReportCell(turn.repeats), ReportCell(turn.calls), ReportCell(turn.failed)),
+        *(ReportCell(label_value("model", turn.model)), ReportCell(release)),
+        ReportCell(
+            turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))
+        ),
+    ]

@@ -1,0 +1,252 @@
+"""Report: what models looked for and did not find, and what they got wrong, with ways to a case and to a draft edit."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from analytics.events.event_filters import CountedAs
+from analytics.reports import dead_ends, misses, totals
+from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
+from analytics.reports.report_filter import ReportFilter
+from console.reports import row_links, tables
+from console.reports.report_content import ReportContent, ReportFigure
+from console.reports.report_query import ReportQuery, label_values
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from core import suggestions
+from registry.drafts.op_edits import OpEdit
+from registry.models import Op
+
+LEAD = "What models searched for without a useful result, and what they got wrong."
+MAKE_LEAD = (
+    f"{LEAD} Make an eval case of it, or an edit of the draft: it is prefilled, and shows its effect on the eval cases "
+    "before you save it."
+)
+TURNS_NOTE = (
+    "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "
+    "found nothing, or if none of the ops that it showed worked in the turn although the model went on. A choice was "
+    "wrong if the op failed, never worked in the turn, and another op then did."
+)
+NOT_STORED_NOTE = (
+    "The words of searches and args are not stored, so only searches without any result are known. Set "
+    "GATEWAY_CONTENT_DAYS to store them."
+)
+NO_WORDS = "(words not stored)"
+TIMES = ReportColumn("Times", tables.format_count)
+SEARCH_COLUMNS = [ReportColumn("Words"), TIMES, ReportColumn("Op that then worked"), ReportColumn("Release")]
+CHOICE_COLUMNS = [ReportColumn("Op that failed"), ReportColumn("Op that then worked"), TIMES, ReportColumn("Release")]
+ERROR_COLUMNS = [ReportColumn("Op"), ReportColumn("Argument"), ReportColumn("Problem"), TIMES, ReportColumn("Release")]
+NAME_COLUMNS = [ReportColumn("Name sent"), TIMES, ReportColumn("Release")]
+EXAMPLE, MAKE = ReportColumn("Example"), ReportColumn("Make")
+UNKNOWN_ARGUMENT = "unknown_argument"
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show searches without a useful result, wrong choices, repeated field errors and unknown names."""
+    query = ReportQuery(request)
+    found = misses.find_turn_misses(query.scope)
+    errors, names = misses.count_field_errors(query.scope), dead_ends.count_unknown_names(query.scope)
+    total = totals.sum_period(query.scope)
+    actions = _ActionLinks(request, query.scope, _list_named_ops(found, errors))
+    actions.releases = label_values("release", _list_releases(found, errors, names))
+    return ReportContent(
+        query=query,
+        lead=MAKE_LEAD if actions.may_make else LEAD,
+        figures=[_build_misses_figure(query.scope, total)],
+        tables=[
+            ReportTable(
+                "searches",
+                "Searches without a useful result",
+                [*SEARCH_COLUMNS, EXAMPLE, *actions.columns],
+                [_build_search_row(each, actions) for each in found.searches],
+            ),
+            ReportTable(
+                "choices",
+                "Wrong op, then the right one",
+                [*CHOICE_COLUMNS, EXAMPLE, *actions.columns],
+                [_build_choice_row(each, actions) for each in found.choices],
+            ),
+            ReportTable(
+                "field_errors",
+                "Repeated field errors",
+                [*ERROR_COLUMNS, *actions.columns],
+                [_build_error_row(each, actions) for each in errors],
+            ),
+            ReportTable(
+                "names",
+                "Unknown names",
+                [*NAME_COLUMNS, *actions.columns],
+                [_build_name_row(query.scope, each, actions) for each in names],
+            ),
+        ],
+        notes=[TURNS_NOTE.format(found.turn_count), *([] if settings.GATEWAY_CONTENT_DAYS else [NOT_STORED_NOTE])],
+        is_empty=not (total.calls or total.turns),
+    )
+
+
+class _ActionLinks:
+    """Links to forms that are prefilled with a miss, for users who may save them."""
+
+    def __init__(self, request: HttpRequest, scope: ReportFilter, ops: Collection[str]) -> None:
+        self.may_edit = request.user.has_perm("registry.change_op")
+        self.may_add_case = request.user.has_perm("registry.add_evalcase")
+        self.may_make = self.may_edit or self.may_add_case
+        self.columns = [MAKE] if self.may_make else []
+        self.may_see_event = request.user.has_perm("analytics.view_operationevent")
+        rows = Op.objects.filter(op__in=ops).values_list("op", "pk", "parameters_schema")
+        self.releases: dict[str, str] = {}  # names by version
+        self.urls: dict[str, str] = {}
+        self.arguments: dict[str, list[str]] = {}
+        for op, pk, schema in rows:
+            self.urls[op] = reverse("admin:registry_op_change", args=[pk])
+            self.arguments[op] = list((schema or {}).get("properties", {}))
+        can_copy_args = self.may_edit and settings.GATEWAY_CONTENT_DAYS
+        self.repairing_calls = misses.find_repairing_calls(scope, ops) if can_copy_args else {}
+        pairs = Op.objects.values_list("op", "tool_name") if self.may_edit else ()
+        self.names = {name: op for op, tool_name in pairs for name in (op, tool_name)}
+
+    def guess_op(self, name: str) -> str:
+        """Return the op of the draft whose path or tool name is most similar; "" if none is similar."""
+        similar = suggestions.find_similar(name, self.names, limit=1)
+        return self.names[similar[0]] if similar else ""
+
+    def build_op_cell(self, op: str) -> ReportCell:
+        return ReportCell(op, self.urls.get(op, "")) if op else ReportCell(None)
+
+    def build_event_cell(self, event: int) -> ReportCell:
+        url = reverse("admin:analytics_operationevent_change", args=[event]) if self.may_see_event else ""
+        return ReportCell(event, url, html=format_html("Event {}", event))
+
+    def build_release_cell(self, releases: Counter[str]) -> ReportCell:
+        """Return the release that served it most often, and how many others did."""
+        if not releases:
+            return ReportCell(None)
+        release, others = releases.most_common(1)[0][0], len(releases) - 1
+        return ReportCell(f"{self.releases[release]}{f' and {others} more' if others else ''}")
+
+    def build_links_cells(self, links: Iterable[tuple[str, str] | None]) -> list[ReportCell]:
+        """Return the cell of the column "Make"; none for users who may make nothing."""
+        present = [(url, label) for label, url in filter(None, links)]
+        if not present:
+            return [ReportCell(None)] if self.may_make else []
+        html: SafeString = format_html("{}", format_html_join(" · ", '<a href="{}">{}</a>', present))
+        return [ReportCell(", ".join(label for _, label in present), html=html)]
+
+    def link_case(self, *, op: str, event: int, note: str) -> tuple[str, str] | None:
+        """Return the link to a new case whose request is the stored words of a search."""
+        if not self.may_add_case:
+            return None
+        fields = {"event": event, "note": note, **({"op": op} if op in self.urls else {})}
+        return "Eval case", f"{reverse('admin:registry_evalcase_add')}?{urlencode(fields)}"
+
+    def link_edit(self, label: str, edit: OpEdit, *, op: str, evidence: str, **fields: Any) -> tuple[str, str] | None:
+        """Return the link to a prefilled edit of an op of the draft."""
+        if not self.may_edit:
+            return None
+        values = {"op": op, "edit": edit.value, "evidence": evidence, **fields}
+        return label, f"{reverse('admin:registry_op_edit')}?{urlencode(values)}"
+
+
+def _build_misses_figure(scope: ReportFilter, total: totals.Totals) -> ReportFigure:
+    return ReportFigure(
+        "Searches that found nothing",
+        tables.format_count(total.misses),
+        f"of {tables.format_count(total.searches)} searches",
+        row_links.to_events(scope, CountedAs.MISSES),
+    )
+
+
+def _build_search_row(each: MissedSearch, actions: _ActionLinks) -> list[ReportCell]:
+    op, event = each.miss.next_op, each.miss.example
+    evidence = f"Searched {_format_times(each.miss.times)} without a useful result, last in event {event}"
+    links = []
+    if each.words:
+        links.append(actions.link_case(op=op, event=event, note=evidence))
+        if op:
+            links.append(actions.link_edit("Keyword", OpEdit.KEYWORD, op=op, evidence=evidence, event=event))
+    return [
+        ReportCell(each.words or NO_WORDS),
+        ReportCell(each.miss.times),
+        actions.build_op_cell(op),
+        actions.build_release_cell(each.miss.releases),
+        actions.build_event_cell(event),
+        *actions.build_links_cells(links),
+    ]
+
+
+def _build_choice_row(each: WrongChoice, actions: _ActionLinks) -> list[ReportCell]:
+    evidence = (
+        f"{each.wrong} failed and {each.right} then worked {_format_times(each.miss.times)}, "
+        f"last in event {each.miss.example}"
+    )
+    rule = f"Use it where {each.right} fits."
+    links = [actions.link_edit("Rule", OpEdit.DONT, op=each.wrong, evidence=evidence, text=rule)]
+    if each.search is not None:
+        links.append(actions.link_case(op=each.right, event=each.search, note=evidence))
+    return [
+        actions.build_op_cell(each.wrong),
+        actions.build_op_cell(each.right),
+        ReportCell(each.miss.times),
+        actions.build_release_cell(each.miss.releases),
+        actions.build_event_cell(each.miss.example),
+        *actions.build_links_cells(links),
+    ]
+
+
+def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCell]:
+    evidence = f"{each.pointer or 'The args'}: {each.code}, {_format_times(each.times)}"
+    name = each.pointer.removeprefix("/")
+    links = []
+    if each.code == UNKNOWN_ARGUMENT and "/" not in name:
+        meant = suggestions.find_similar(name, actions.arguments.get(each.op, []), limit=1, cutoff=0.0)
+        fields = {"text": name, "argument": meant[0] if meant else ""}
+        edit = OpEdit.ARGUMENT_ALIAS
+        links.append(actions.link_edit("Argument alias", edit, op=each.op, evidence=evidence, **fields))
+    else:
+        argument = name.partition("/")[0] or "args"
+        links.append(actions.link_edit("Rule", OpEdit.DO, op=each.op, evidence=evidence, text=f"Send {argument} as …"))
+        if (event := actions.repairing_calls.get(each.op)) is not None:
+            links.append(actions.link_edit("Example", OpEdit.EXAMPLE, op=each.op, evidence=evidence, event=event))
+    return [
+        actions.build_op_cell(each.op),
+        ReportCell(each.pointer or "the args"),
+        ReportCell(each.code),
+        ReportCell(each.times),
+        actions.build_release_cell(each.releases),
+        *actions.build_links_cells(links),
+    ]
+
+
+def _build_name_row(scope: ReportFilter, each: dead_ends.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
+    evidence = f"Called or looked up {_format_times(each.times)}, but unknown"
+    op = actions.guess_op(each.name)
+    link = actions.link_edit("Alias", OpEdit.ALIAS, op=op, evidence=evidence, text=each.name)
+    return [
+        ReportCell(each.name),
+        ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
+        actions.build_release_cell(each.releases),
+        *actions.build_links_cells([link]),
+    ]
+
+
+def _list_releases(
+    found: misses.TurnMisses, errors: Iterable[FieldErrors], names: Iterable[dead_ends.UnknownName]
+) -> set[str]:
+    counters = [each.miss.releases for each in found.searches] + [each.miss.releases for each in found.choices]
+    counters += [each.releases for each in errors] + [each.releases for each in names]
+    return {release for counter in counters for release in counter}
+
+
+def _list_named_ops(found: misses.TurnMisses, errors: Iterable[FieldErrors]) -> set[str]:
+    named = {each.miss.next_op for each in found.searches} | {each.op for each in errors}
+    return {*named, *(op for each in found.choices for op in (each.wrong, each.right))} - {""}
+
+
+def _format_times(times: int) -> str:
+    return "once" if times == 1 else f"{times:,} times"

@@ -1,0 +1,161 @@
+"""Report: calls, failures, repairs, unknown names and loops, day by day."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from django.http import HttpRequest
+from django.utils.text import slugify
+
+from analytics.events.event_filters import CountedAs
+from analytics.reports import totals
+from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.turns.turn_filters import TurnWith
+from console.reports import row_links, tables
+from console.reports.charts.chart_markers import list_markers
+from console.reports.report_content import ReportContent, ReportFigure
+from console.reports.report_query import ReportQuery
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.verdicts.boxes import build_period_verdict, build_sides_verdict
+from console.reports.verdicts.sentences import VerdictBox
+from core.charts.line_chart import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
+
+LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show totals and charts of the period, and a table by day."""
+    query = ReportQuery(request)
+    days = totals.sum_by_day(query.scope)
+    total = sum(days.values(), start=Totals())
+    markers = list_markers(request, list(days), cohort=query.scope.cohort.removeprefix(NO_COHORT))
+    period = _Period(days, list(totals.sum_by_day(query.scope.move_back()).values()), markers)
+    before = sum(period.before, start=Totals())
+    return ReportContent(
+        query=query,
+        lead=LEAD,
+        verdict=_build_verdict(query.scope, total, before) if total.calls else None,
+        figures=_build_figures(query.scope, period, total),
+        tables=[_build_table(query.scope, days)],
+        is_empty=not (total.calls or total.turns),
+    )
+
+
+def _build_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
+    """Return the verdict on a cohort against everyone else, or else on the period against that before."""
+    if scope.cohort in ("", NO_COHORT):
+        return build_period_verdict(scope, total, before)
+    everyone = scope.narrow("cohort", "")
+    return build_sides_verdict(everyone, "cohort", [NO_COHORT, scope.cohort], totals.sum_by_value(everyone, "cohort"))
+
+
+class _Period(NamedTuple):
+    """The totals of each day, of as many days before, and what happened."""
+
+    days: Mapping[date, Totals]
+    before: Sequence[Totals]
+    markers: Mapping[int, Sequence[ChartMarker]]
+
+
+def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[ReportFigure]:
+    def build_figure(
+        title: str,
+        value: Callable[[Totals], float | None],
+        formatter: tables.Formatter,
+        of: str,
+        link: str,
+        axis: str,
+    ) -> ReportFigure:
+        whole = value(total)
+        chart = _build_chart(title, axis, period, value, formatter)
+        return ReportFigure(title, "–" if whole is None else formatter(whole), of, link, chart)
+
+    count = tables.format_count
+    return [
+        build_figure(
+            *("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, CountedAs.CALLS)),
+            "Calls per day",
+        ),
+        build_figure(
+            *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
+            *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, CountedAs.FAILED)),
+            "% of calls",
+        ),
+        build_figure(
+            *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
+            *(
+                f"{count(total.repaired)} of {count(total.failed)} failed calls",
+                row_links.to_events(scope, CountedAs.REPAIRED),
+            ),
+            "% of failed calls",
+        ),
+        build_figure(
+            *("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
+            "Turns per day",
+        ),
+        build_figure(
+            *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
+            *(
+                f"per 1,000 calls, {count(total.unknown_names)} in all",
+                row_links.to_events(scope, CountedAs.UNKNOWN_NAMES),
+            ),
+            "Per 1,000 calls",
+        ),
+        build_figure(
+            *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
+            *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, TurnWith.LOOP)),
+            "% of turns",
+        ),
+    ]
+
+
+def _build_chart(
+    title: str,
+    axis: str,
+    period: _Period,
+    value: Callable[[Totals], float | None],
+    formatter: tables.Formatter,
+) -> LineChart:
+    before = ChartLine(f"{len(period.days)} days before", [value(each) for each in period.before], LineColor.FAINT)
+    has_before = any(each.calls or each.turns for each in period.before)
+    return LineChart(
+        name=slugify(title),
+        title=axis if axis.startswith(title) else f"{title}, {axis[0].lower()}{axis[1:]}",
+        axis=axis,
+        days=list(period.days),
+        lines=[ChartLine("This period", [value(each) for each in period.days.values()]), *([before] * has_before)],
+        format_value=formatter,
+        unit=AxisUnit.PERCENT if formatter is tables.format_rate else AxisUnit.NUMBER,
+        markers=period.markers,
+    )
+
+
+def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:
+    columns = [
+        *(ReportColumn("Day"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count)),
+        *(
+            ReportColumn("Failure rate", tables.format_rate),
+            ReportColumn("Repaired", tables.format_count),
+            ReportColumn("Repair rate", tables.format_rate),
+        ),
+        *(ReportColumn("Turns", tables.format_count), ReportColumn("Unknown names", tables.format_count)),
+        *(ReportColumn("Per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_count)),
+    ]
+    rows = [_build_row(scope, day, each) for day, each in reversed(list(days.items()))]
+    return ReportTable("days", "Day by day", columns, rows)
+
+
+def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
+    return [
+        ReportCell(day.isoformat()),
+        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, day=day)),
+        ReportCell(each.failed, row_links.to_events(scope, CountedAs.FAILED, day=day)),
+        ReportCell(each.failure_rate),
+        ReportCell(each.repaired, row_links.to_events(scope, CountedAs.REPAIRED, day=day)),
+        ReportCell(each.repair_rate),
+        ReportCell(each.turns, row_links.to_turns(scope, day=day)),
+        ReportCell(each.unknown_names, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, day=day)),
+        ReportCell(each.unknown_per_thousand),
+        ReportCell(each.looping, row_links.to_turns(scope, TurnWith.LOOP, day=day)),
+    ]

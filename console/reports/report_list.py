@@ -1,0 +1,41 @@
+"""The reports, in the order of the navigation. To add one: write its module and add a line here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+
+from console.reports import by_model, by_op, comparison, dead_ends, funnel, misses, overview, selection
+from console.reports.report_content import ReportContent
+
+# Permissions that every report requires: to view the rows behind the figures.
+REPORT_PERMISSIONS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report: its URL name, path below /admin/, title, Material symbol, and what builds its content."""
+
+    url_name: str
+    path: str
+    title: str
+    icon: str
+    build: Callable[[HttpRequest], ReportContent]
+
+
+REPORTS = (
+    Report("report_overview", "reports/", "Overview", "monitoring", overview.build_report),
+    Report("report_funnel", "reports/funnel/", "Funnel", "filter_alt", funnel.build_report),
+    Report("report_ops", "reports/ops/", "By op", "bar_chart", by_op.build_report),
+    Report("report_models", "reports/models/", "By model", "smart_toy", by_model.build_report),
+    Report("report_comparison", "reports/side-by-side/", "Side by side", "compare", comparison.build_report),
+    Report("report_selection", "reports/tool-selection/", "Tool selection", "checklist", selection.build_report),
+    Report("report_misses", "reports/misses/", "Misses", "search_off", misses.build_report),
+    Report(
+        "report_dead_ends",
+        "reports/unknown-names-and-loops/",
+        "Unknown names and loops",
+        "sync_problem",
+        dead_ends.build_report,
+    ),
+)

@@ -1,0 +1,138 @@
+"""Report: which tools models were given, used and missed."""
+
+from django.http import HttpRequest
+from django.utils import timezone
+
+from analytics.models import ToolSelection
+from analytics.reports import selection
+from analytics.reports.report_filter import ReportFilter
+from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
+from console.reports import row_links, tables
+from console.reports.by_op import map_op_urls
+from console.reports.report_content import ReportContent, ReportFigure
+from console.reports.report_query import ReportQuery
+from console.reports.tables import ReportCell, ReportColumn, ReportTable
+
+LEAD = (
+    "What chat services report about their turns with POST telemetry. A tool miss is a call to a tool that was not in "
+    "the toolset; an escalation adds the tool in the same turn."
+)
+EMPTY_TEXT = "No turns reported. A chat service reports each turn when it ends, with POST telemetry and the toolset id."
+MISSED_COLUMNS = [
+    ReportColumn("Tool"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Of all turns", tables.format_rate),
+]
+KIND_COLUMNS = [
+    ReportColumn("Selection"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Tools loaded per turn", tables.format_mean),
+    ReportColumn("Turns with a tool miss", tables.format_rate),
+    ReportColumn("Turns with an escalation", tables.format_rate),
+    ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
+]
+OUTCOME_COLUMNS = [
+    ReportColumn("How the turn ended"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Of all turns", tables.format_rate),
+]
+
+
+def build_report(request: HttpRequest) -> ReportContent:
+    """Show what was loaded, used, missed and escalated."""
+    query = ReportQuery(request)
+    selections = selection.sum_selections(query.scope)
+    return ReportContent(
+        query=query,
+        lead=LEAD,
+        alert=_describe_alert(selection.compute_recent_misses(timezone.now())),
+        figures=_build_figures(query.scope, selections),
+        tables=[
+            _build_kinds_table(query.scope),
+            _build_missed_table(query.scope, selections),
+            _build_outcomes_table(query.scope, selections),
+        ],
+        is_empty=not selections.turns,
+        empty=EMPTY_TEXT,
+    )
+
+
+def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[ReportFigure]:
+    turns, turn_count = selections.turns or 1, tables.format_count(selections.turns)
+    all_rows = row_links.to_tool_selections(scope)
+    tokens = "–" if selections.tokens is None else tables.format_count(selections.tokens)
+    return [
+        ReportFigure("Reported turns", turn_count, "", all_rows),
+        ReportFigure("Tools loaded", tables.format_mean(selections.loaded / turns), "per turn, on average", all_rows),
+        ReportFigure(
+            *("Tools used", tables.format_rate(selections.used_rate or 0)),
+            *(f"{tables.format_mean(selections.used / turns)} per turn, on average", all_rows),
+        ),
+        ReportFigure(
+            *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
+            *(
+                f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
+                row_links.to_tool_selections(scope, {"missing": "yes"}),
+            ),
+        ),
+        ReportFigure(
+            *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
+            *(
+                f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
+                row_links.to_tool_selections(scope, {"escalating": "yes"}),
+            ),
+        ),
+        ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
+    ]
+
+
+def _describe_alert(misses: RecentMisses) -> str:
+    """Say that too many turns of the last 24 hours missed a tool; empty if not."""
+    if not misses.is_alarming:
+        return ""
+    return (
+        f"{tables.format_rate(misses.rate)} of the {tables.format_count(misses.turns)} turns of the last 24 hours "
+        f"called a tool that they were not given; the threshold is {tables.format_rate(ALERT_MISS_RATE)}. "
+        "See the most missed tools below."
+    )
+
+
+def _build_kinds_table(scope: ReportFilter) -> ReportTable:
+    rows = [
+        [
+            ReportCell(each.kind),
+            ReportCell(each.totals.turns, row_links.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
+            ReportCell(each.loaded_per_turn),
+            ReportCell(each.totals.miss_rate),
+            ReportCell(each.totals.escalation_rate),
+            ReportCell(each.unknown_per_thousand),
+        ]
+        for each in selection.compare_kinds(scope)
+    ]
+    return ReportTable("kinds", "Static and dynamic selection", KIND_COLUMNS, rows)
+
+
+def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> ReportTable:
+    missed_tools = selection.list_most_missed(scope)
+    urls = map_op_urls(each.name for each in missed_tools)
+    rows = [
+        [
+            ReportCell(each.name, urls.get(each.name, "")),
+            ReportCell(each.turns, row_links.to_tool_selections(scope, {MISSED_TOOL_PARAMETER: each.name})),
+            ReportCell(each.turns / selections.turns),
+        ]
+        for each in missed_tools
+    ]
+    return ReportTable("missed", "Most missed tools", MISSED_COLUMNS, rows)
+
+
+def _build_outcomes_table(scope: ReportFilter, selections: SelectionTotals) -> ReportTable:
+    rows = [
+        [
+            ReportCell(ToolSelection.Outcome(name).label),
+            ReportCell(turns, row_links.to_tool_selections(scope, {"outcome__exact": name})),
+            ReportCell(turns / selections.turns if selections.turns else None),
+        ]
+        for name, turns in selections.outcomes.items()
+    ]
+    return ReportTable("outcomes", "How turns ended for the user", OUTCOME_COLUMNS, rows)

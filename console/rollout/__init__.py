@@ -1,0 +1,1 @@
+"""Pages of cohorts, flags and exposures."""

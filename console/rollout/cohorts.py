@@ -1,0 +1,164 @@
+"""The admin page of cohorts, with their rules."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.actions import delete_selected
+from django.contrib.admin.utils import unquote
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from unfold.widgets import UnfoldAdminSelectWidget
+
+from analytics.models import Assignment, AuditEntry, Cohort, CohortRule
+from analytics.reports.report_filter import NO_COHORT
+from analytics.rollout import impact
+from analytics.rollout.evaluation import Rollout
+from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import MAX_VALUE_LENGTH
+from console.audited import AuditedAdmin
+from console.rollout import cohort_facts, impact_text, ramp
+from console.rollout.impact_preview import ImpactPreviewMixin
+from console.rollout.ramp import RampMixin
+from console.rollout.variants import annotate_releases, build_variant_choices, name_annotated_variant
+from core.admin import base
+
+AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "is_guarded", "variant", "listed", "note")
+
+
+class CohortRuleInline(base.TabularInline[CohortRule, Cohort]):
+    model = CohortRule
+    line_lists = {"values": MAX_VALUE_LENGTH}
+
+
+@admin.register(Cohort)
+class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
+    line_lists = {"listed": MAX_VALUE_LENGTH}
+    change_form_template = "console/rollout/cohort_form.html"
+    empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
+    audit_kind = AuditEntry.Kind.COHORT
+    fields = ["name", "variant", "flag", "is_on", "percentage", "is_guarded", "listed", "note"]
+    list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
+    list_filter = ["flag", "is_on"]
+    list_select_related = ["flag"]
+    search_fields = ["name", "note", "variant", "rules__trait", "rules__values"]
+    go_to_order = 3
+    inlines = [CohortRuleInline]
+    actions = ["delete_selected"]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Cohort | None = None) -> list[str]:
+        """Lock the flag after creation: a move would change two flags, but the audit entry names one."""
+        return ["flag"] if obj else []
+
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Offer the variants of all flags; releases among them only if they can still be served."""
+        if db_field.name == "variant":
+            widget = UnfoldAdminSelectWidget()
+            field = forms.ChoiceField(
+                choices=build_variant_choices, widget=widget, help_text=db_field.help_text, required=True
+            )
+            field.error_messages["invalid_choice"] = "%(value)s is not a variant of this flag. Choose one that is."
+            return field
+        return super().formfield_for_dbfield(db_field, request, **kwargs)
+
+    def get_form(self, request: HttpRequest, obj: Cohort | None = None, change: bool = False, **kwargs: Any) -> Any:
+        """Offer an existing cohort the variants of its own flag only."""
+        form: Any = super().get_form(request, obj, change, **kwargs)
+        if obj is not None and "variant" in form.base_fields:
+            form.base_fields["variant"].choices = partial(build_variant_choices, obj.flag_id)
+        return form
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Cohort]:
+        exposures = Assignment.objects.filter(cohort=OuterRef("name")).order_by().values("cohort")
+        count = exposures.annotate(count=Count("subject", distinct=True)).values("count")
+        rows: QuerySet[Cohort] = annotate_releases(super().get_queryset(request))
+        return rows.prefetch_related("rules").annotate(exposed=Coalesce(Subquery(count), 0))
+
+    @admin.display(description="who")
+    def members(self, cohort: Cohort) -> str:
+        return cohort.describe_members()
+
+    @admin.display(description="share", ordering="percentage")
+    def share(self, cohort: Cohort) -> str:
+        percentage = f"{cohort.percentage:f}".rstrip("0").rstrip(".") if cohort.percentage else "0"
+        return format_html(
+            '<span class="ui-percentage"><progress value="{0}" max="100" aria-hidden="true"></progress>{0}%</span>',
+            percentage,
+        )
+
+    @admin.display(description="variant", ordering="variant")
+    def variant_label(self, cohort: Cohort) -> str:
+        return name_annotated_variant(cohort)
+
+    @admin.display(description="exposed", ordering="exposed")
+    def exposed(self, cohort: Any) -> str:
+        """Link to the users who were exposed to it."""
+        changelist_url = reverse("admin:analytics_assignment_changelist")
+        return format_html('<a href="{}?cohort={}">{}</a>', changelist_url, cohort.name, f"{cohort.exposed:,}")
+
+    def build_rollout_from_form(self, request: HttpRequest, row: Cohort | None) -> tuple[FlagKey, Rollout] | None:
+        form = self.bind_form(request, row)
+        if not form.is_valid():
+            return None
+        cohort = form.instance
+        rules: list[CohortRule] = []
+        for formset, inline in self.get_formsets_with_inlines(request, row):
+            bound = formset(data=request.POST, instance=cohort, queryset=inline.get_queryset(request))
+            if not bound.is_valid():
+                return None
+            filled_forms = [each for each in bound.forms if each.cleaned_data and each not in bound.deleted_forms]
+            rules += [each.instance for each in filled_forms]
+        return FlagKey(cohort.flag_id), impact.apply_cohort(cohort, rules)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Add what is known about the cohort, and links to its results and exposures."""
+        if cohort := kwargs.get("obj"):
+            context["facts"] = cohort_facts.build_facts(request, cohort, timezone.now())
+            if (decision := context["facts"].get("decision")) and self.has_change_permission(request, cohort):
+                context["steps"] = ramp.list_steps(cohort, decision.advice)
+                context["seen"] = ramp.format_percentage(cohort.percentage)
+            query, comparison_query = (
+                urlencode({"cohort": cohort.name}),
+                urlencode({"first": NO_COHORT, "second": cohort.name}),
+            )
+            context["related"] = [
+                ("Results", f"{reverse('admin:report_overview')}?{query}"),
+                ("Compare with everyone else", f"{reverse('admin:report_comparison')}?{comparison_query}"),
+                ("Exposures", f"{reverse('admin:analytics_assignment_changelist')}?{query}"),
+            ]
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+        """Show on the confirmation page what deleting the cohort means for its users."""
+        cohort = self.get_object(request, unquote(object_id))
+        if request.method == "GET" and cohort is not None and self.has_delete_permission(request, cohort):
+            _add_removal_messages(request, [cohort])
+        return super().delete_view(request, object_id, extra_context)
+
+    @admin.action(permissions=["delete"], description="Delete selected cohorts")
+    def delete_selected(self, request: HttpRequest, queryset: QuerySet[Cohort]) -> HttpResponse | None:
+        """Show on the confirmation page what deleting the cohorts means for their users."""
+        if not request.POST.get("post"):
+            _add_removal_messages(request, list(queryset))
+        return delete_selected(self, request, queryset)
+
+    def get_audit_values(self, row: Cohort) -> dict[str, Any]:
+        fields: dict[str, Any] = {name: getattr(row, name) for name in AUDITED_COHORT_FIELDS}
+        rules = [str(rule) for rule in row.rules.all()]
+        return fields | {"flag": row.flag_id, "percentage": float(row.percentage), "rules": rules}
+
+
+def _add_removal_messages(request: HttpRequest, cohorts: list[Cohort]) -> None:
+    """Add messages that describe the effect of removing cohorts, for each flag."""
+    after = impact.remove_cohorts(cohorts)
+    for flag in sorted({FlagKey(cohort.flag_id) for cohort in cohorts}):
+        for line in impact_text.describe_impact(impact_text.compute_impact(flag, after, at=timezone.now())):
+            messages.info(request, line)

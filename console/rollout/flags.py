@@ -1,0 +1,104 @@
+"""The admin page of flags."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Q, QuerySet
+from django.forms import Script
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils.html import format_html
+
+from analytics.models import AuditEntry, Flag
+from analytics.rollout import impact, order
+from analytics.rollout.evaluation import Rollout
+from analytics.rollout.flags import FLAGS, FlagKey
+from console.audited import AuditedAdmin
+from console.rollout.impact_preview import ImpactPreviewMixin
+
+COHORT_INPUT = "cohort"  # one input for each cohort, in the order of evaluation
+
+
+class FlagForm(forms.ModelForm[Flag]):
+    """A flag's form. The page sends the ids of its cohorts in the order in which they shall be evaluated."""
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        try:
+            self.cohort_ids = [int(each) for each in self.data.getlist(COHORT_INPUT)]  # type: ignore[attr-defined]
+        except ValueError:
+            raise ValidationError("The order of the cohorts is not valid. Reload the page.") from None
+        if self.cohort_ids:
+            order.check_complete(self.instance, self.cohort_ids)
+        return cleaned
+
+
+@admin.register(Flag)
+class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
+    """Flags are declared in the code, so they cannot be added or deleted here."""
+
+    empty = "Flags are declared in the code. Run manage.py migrate to create their rows."
+    audit_kind = AuditEntry.Kind.FLAG
+    form = FlagForm
+    change_form_template = "console/rollout/flag_form.html"
+
+    class Media:
+        js = [Script("console/cohort_order.js", defer=True)]
+
+    list_display = ["__str__", "flag_key", "default", "cohort_counts", "is_on"]
+    fields = ["is_on", "flag_key", "default", "cohort_counts"]
+    readonly_fields = ["flag_key", "default", "cohort_counts"]
+    ordering = ["key"]
+    search_fields = ["key"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Flag]:
+        rows: QuerySet[Flag] = super().get_queryset(request)
+        return rows.annotate(all=Count("cohorts"), on=Count("cohorts", filter=Q(cohorts__is_on=True)))
+
+    @admin.display(description="key", ordering="key")
+    def flag_key(self, row: Flag) -> str:
+        """Return the key that OpenFeature clients send."""
+        return row.key
+
+    @admin.display(description="default")
+    def default(self, row: Flag) -> str:
+        """Return the variant of users in no cohort."""
+        return FLAGS[FlagKey(row.key)].default if row.key in set(FlagKey) else "–"
+
+    @admin.display(description="cohorts")
+    def cohort_counts(self, row: Any) -> str:
+        """Link to the flag's cohorts."""
+        cohorts_url = f"{reverse('admin:analytics_cohort_changelist')}?{urlencode({'flag__key__exact': row.key})}"
+        return format_html('<a href="{}">{}</a>', cohorts_url, f"{row.on} of {row.all} on") if row.all else "none"
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Add the flag's cohorts, in the order of evaluation."""
+        if flag := kwargs.get("obj"):
+            context["cohorts"] = flag.cohorts.prefetch_related("rules")
+            context["may_order"] = self.has_change_permission(request, flag)
+        return super().render_change_form(request, context, *args, **kwargs)
+
+    def save_model(self, request: HttpRequest, obj: Flag, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if form.cohort_ids:
+            order.set_order(obj, form.cohort_ids)
+
+    def get_audit_values(self, row: Flag) -> dict[str, Any]:
+        return {"is_on": row.is_on, "cohorts": [cohort.name for cohort in row.cohorts.order_by("position")]}
+
+    def build_rollout_from_form(self, request: HttpRequest, row: Flag | None) -> tuple[FlagKey, Rollout] | None:
+        form = self.bind_form(request, row)
+        if not form.is_valid() or form.instance.key not in set(FlagKey):
+            return None
+        return FlagKey(form.instance.key), impact.apply_flag(form.instance, form.cohort_ids)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False

@@ -1,0 +1,121 @@
+"""Describe the effect of a rollout change: how many users it moves, and which ops the model gains or loses."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from django.conf import settings
+
+from analytics.rollout import impact, last_seen, rollout_cache
+from analytics.rollout.evaluation import Rollout
+from analytics.rollout.flags import LIVE, FlagKey, Surface
+from analytics.rollout.impact import RolloutImpact, VariantChange
+from console.rollout.variants import name_variants
+from gateway.request_context import UserContext
+from gateway.routing import release_routing
+from gateway.toolset import surfaces
+from gateway.toolset.shown_tools import ToolsetRequest
+from registry.catalog import cache
+from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
+
+MAX_CONTEXTS = 3  # contexts described per move
+MASTER_SWITCH_OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off: until it is on, everyone stays on legacy."
+LARGE_SHARE = 0.5  # share of the seen users from which a change may be a mistake
+
+
+def compute_impact(flag: FlagKey, after: Rollout, *, at: datetime) -> RolloutImpact:
+    """Return the effect on last week's users of changing the current rollout to `after`."""
+    return impact.measure_impact(flag, rollout_cache.load(), after, last_seen.list_recent(at))
+
+
+def describe_impact(effect: RolloutImpact) -> list[str]:
+    """Describe an effect in sentences, the most important first."""
+    if not effect.seen:
+        return ["No users were seen in the last 7 days, so the effect is unknown."]
+    if not effect.moves:
+        return [f"No change for {_describe_users(effect.seen)}."]
+    lines = [line for move in effect.moves for line in _describe_move(effect, move)]
+    if effect.moved_count >= 2 and effect.moved_count / effect.seen > LARGE_SHARE:
+        lines.append(f"That is {effect.moved_count / effect.seen:.0%} of all users seen.")
+    if effect.flag == FlagKey.SURFACE and not settings.AGENTIC_CHAT_TOOL_GATEWAY:
+        lines.append(MASTER_SWITCH_OFF)
+    return lines
+
+
+def _describe_move(effect: RolloutImpact, move: VariantChange) -> Iterator[str]:
+    verb = "moves" if move.count == 1 else "move"
+    names = name_variants([move.before, move.after])
+    transition = f"from {names[move.before]} to {names[move.after]}"
+    yield f"{move.count:,} of {_describe_users(effect.seen)} {verb} {transition}."
+    if effect.flag == FlagKey.SURFACE:
+        yield from _describe_surface_move(move)
+    elif effect.flag == FlagKey.RELEASE:
+        yield from _describe_release_move(move)
+
+
+def _describe_surface_move(move: VariantChange) -> Iterator[str]:
+    try:
+        catalog = cache.get_live_catalog()
+    except cache.NoLiveRelease:
+        return
+    for context in move.contexts[:MAX_CONTEXTS]:
+        before, after = (_list_runnable_ops(each, catalog, context) for each in (move.before, move.after))
+        prefix = f"In the context {context}" if context else "Without a context"
+        if difference := _describe_op_difference(before, after):
+            yield f"{prefix}, the model {difference}."
+        else:
+            yield f"{prefix}, the model can run the same ops."
+
+
+def _describe_release_move(move: VariantChange) -> Iterator[str]:
+    try:
+        before, after = (_get_catalog(each) for each in (move.before, move.after))
+    except (*release_routing.RELEASE_GONE_ERRORS, cache.NoLiveRelease):
+        yield "One of the two releases can no longer be served: its users get the live release."
+        return
+    changed_count = sum(before.ops[path] != op for path, op in after.ops.items() if path in before.ops)
+    yield f"{_format_count(changed_count, 'op')} {'has' if changed_count == 1 else 'have'} different copy."
+    if difference := _describe_op_difference(dict(before.ops), dict(after.ops)):
+        yield f"The model {difference}."
+
+
+def _list_runnable_ops(surface: str, catalog: Catalog, context: str) -> dict[str, CatalogOp]:
+    """Return the ops that a model can run on a surface, by path: those of the context on legacy, else all."""
+    if surface != Surface.LEGACY:
+        return {path: catalog.ops[path] for path in catalog.view_for(FULL_VISIBILITY).ops}
+    tools = surfaces.select_tools(surface, catalog, ToolsetRequest(FULL_VISIBILITY, UserContext(context))).tools
+    return {tool.op.op: tool.op for tool in tools if tool.op}
+
+
+def _describe_op_difference(before: dict[str, CatalogOp], after: dict[str, CatalogOp]) -> str:
+    """Describe the difference between two sets of ops: "gains 4 write ops and loses 1 read op"."""
+    gained = [op for path, op in after.items() if path not in before]
+    lost = [op for path, op in before.items() if path not in after]
+    parts = [f"{verb} {_count_by_kind(ops)}" for verb, ops in (("gains", gained), ("loses", lost)) if ops]
+    return " and ".join(parts)
+
+
+def _count_by_kind(ops: list[CatalogOp]) -> str:
+    writes = sum(op.is_write for op in ops)
+    counts = [
+        _format_count(number, f"{kind} op")
+        for number, kind in ((writes, "write"), (len(ops) - writes, "read"))
+        if number
+    ]
+    return " and ".join(counts)
+
+
+def _get_catalog(variant: str) -> Catalog:
+    return cache.get_live_catalog() if variant == LIVE else cache.get_catalog(variant)
+
+
+def _describe_users(number: int) -> str:
+    """Describe the users that a change was evaluated for: all seen last week, or the latest up to the limit."""
+    return (
+        f"the latest {number:,} users"
+        if number == last_seen.MAX_SUBJECTS
+        else f"last week's {_format_count(number, 'user')}"
+    )
+
+
+def _format_count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

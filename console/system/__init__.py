@@ -1,0 +1,1 @@
+"""Guides, and lists of rows that services write."""

@@ -1,0 +1,153 @@
+"""The guides of docs/ as pages of the admin, and their table of contents."""
+
+import functools
+import posixpath
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+from django.conf import settings
+from django.contrib import admin
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+FOLDER = Path(settings.BASE_DIR) / "docs"
+
+# Names of files without .md, and what each answers. By heading.
+GUIDES = {
+    "For people who write copy": {
+        "admin-guide": "edit what models read, review, publish, roll back",
+        "evals": "requests of users that test a draft before it is live",
+        "files": "edit copy in files, and import them",
+        "reference/checks": "what blocks publishing, and what warns",
+    },
+    "For product managers": {
+        "rollout-guide": "cohorts, flags, reports, and when a difference is real",
+        "surfaces": "three tools, all tools, domains, or agents",
+        "evaluate": "how often each one finds the right op, and for how many tokens",
+        "context-cost": "tokens of each surface",
+    },
+    "For engineers": {
+        "api-clients": "calls, answers and retries, with examples in Python and TypeScript",
+        "connect": "OpenAPI services and MCP servers",
+        "mcp": "for applications that speak the Model Context Protocol",
+        "chat": "a chat service on the gateway, and its API",
+        "import": "function definitions of OpenAI or Anthropic as ops",
+        "workspace": "projects, tasks and calendars that the shipped ops work on",
+        "deploy": "settings, databases, workers, backups",
+        "reliability": "crashes, timeouts, retries",
+        "security": "who is trusted with what, what is promised, and how to report a weakness",
+        "testing": "the suites, and how to run them",
+    },
+    "Reference": {
+        "reference/errors": "each code, and what to do about it",
+        "reference/events": "the fields of an event",
+        "reference/roles": "who may do what",
+    },
+}
+
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+_COMMENT = re.compile(r"^<!--.*?-->$", re.DOTALL | re.MULTILINE)  # of generated files
+_WEB_ADDRESS = re.compile(r"https?://")
+
+
+class Heading(NamedTuple):
+    """A heading of a guide."""
+
+    title: str
+    anchor: str
+
+
+class Guide(NamedTuple):
+    """A guide as HTML, with the headings of its sections."""
+
+    title: str
+    html: SafeString
+    headings: list[Heading]
+
+
+def page(request: HttpRequest, name: str) -> HttpResponse:
+    """Show a guide."""
+    if name not in list_names():
+        raise Http404(f"There is no guide {name}. All of them: {reverse('admin:guides')}")
+    guide = read_guide(name)
+    context = admin.site.each_context(request) | {"title": guide.title, "guide": guide}
+    return TemplateResponse(request, "console/system/guide.html", context)
+
+
+def list_names() -> list[str]:
+    """Return the names of the guides, in order."""
+    return [name for guides in GUIDES.values() for name in guides]
+
+
+@functools.cache
+def read_title(name: str) -> str:
+    """Return the title of a guide: its first heading."""
+    with (FOLDER / f"{name}.md").open(encoding="utf-8") as file:
+        return file.readline().removeprefix("# ").strip()
+
+
+@functools.lru_cache(maxsize=32)
+def read_guide(name: str) -> Guide:
+    """Return a guide. Its links to other guides and to pictures lead to where this site has them."""
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    source = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
+    tokens = parser.parse(_COMMENT.sub("", source))
+    headings = []
+    for opening, text in pairwise(tokens):
+        if opening.type == "heading_open":
+            heading = Heading(_read_text(text), make_anchor(_read_text(text)))
+            opening.attrSet("id", heading.anchor)
+            if opening.tag == "h2":
+                headings.append(heading)
+    for token in tokens:
+        _move_links(token.children or [], posixpath.dirname(name))
+    tokens = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens  # the page has this heading
+    html = parser.renderer.render(tokens, parser.options, {})
+    html = html.replace("<pre>", '<pre tabindex="0">')  # to scroll it by keys
+    return Guide(read_title(name), mark_safe(html), headings)  # noqa: S308  # from our own files, without HTML
+
+
+def make_anchor(heading: str) -> str:
+    """Return the anchor of a heading, by GitHub's rule, since the files are read there too."""
+    return _NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-")
+
+
+def _read_text(inline: Token) -> str:
+    return "".join(child.content for child in inline.children or [])
+
+
+def _move_links(tokens: list[Token], folder: str) -> None:
+    """Change addresses that are relative to docs/ into those of this site. Other files are named, without a link."""
+    is_open: list[bool] = []
+    for token in tokens:
+        if token.type == "image":
+            name = posixpath.normpath(posixpath.join(folder, str(token.attrGet("src"))))
+            token.attrSet("src", static(name.replace("images/", "guides/", 1)))
+        elif token.type == "link_open":
+            link = _find_link(str(token.attrGet("href")), folder)
+            is_open.append(bool(link))
+            token.attrSet("href", link)
+            token.hidden = not link
+        elif token.type == "link_close":
+            token.hidden = not is_open.pop()
+        elif token.type == "text" and token.content.endswith(".md") and any(is_open):
+            name = token.content.removesuffix(".md")  # a link whose text is the file's name
+            token.content = read_title(name) if name in list_names() else token.content
+
+
+def _find_link(link: str, folder: str) -> str:
+    """Return where a link of a guide in this folder leads to; "" if it is a file that is no guide."""
+    if _WEB_ADDRESS.match(link) or link.startswith("#"):
+        return link
+    path, _, anchor = link.partition("#")
+    name = posixpath.normpath(posixpath.join(folder, path)).removesuffix(".md")
+    if name not in list_names():
+        return ""
+    return reverse("admin:guide", args=[name]) + (f"#{anchor}" if anchor else "")

@@ -1,0 +1,313 @@
+"""The preview of an op's page: what it returns, who may call it, and that it changes nothing."""
+
+import html
+import re
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import strip_tags
+
+from analytics.models import OpDaily
+from console.copy.preview_parts import format_cost
+from core.admin import live_preview
+from registry.models import Group, Op, PromptSection
+from registry.releases import publishing
+from registry.releases.preview import AnswerPreview
+from tests.support.admin_pages import get_registry_url, read_form
+from tests.support.copy_rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+
+
+def get_part_text(response: HttpResponse, name: str) -> str:
+    """Return the text of one part of a preview on one line, without markup."""
+    match = re.search(rf'<(\w+) data-part="{name}">(.*?)</\1>\s*(?=<\w+ data-part|\Z)', response.content.decode(), re.S)
+    assert match, f"There is no part {name}."
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", match[2])).split())
+
+
+def get_form_data(client: Client, op: Op) -> dict[str, str]:
+    return read_form(client.get(get_registry_url(Op, "change", op.pk)))
+
+
+def request_preview(client: Client, op: Op | None, sent: dict[str, str]) -> HttpResponse:
+    if op is None:
+        return client.post(reverse("admin:registry_op_add_preview"), sent)
+    return client.post(reverse("admin:registry_op_preview", args=[op.pk]), sent)
+
+
+def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
+    op = make_op()
+    publishing.publish_draft(note="Test", by="tests", at=AT)
+
+    as_is = request_preview(admin_client, op, get_form_data(admin_client, op))
+    changed = request_preview(admin_client, op, get_form_data(admin_client, op) | {"summary": "Note <b>one</b> thing"})
+
+    assert get_part_text(as_is, "draft-state") == "live"
+    assert get_part_text(as_is, "status").startswith("No problems. Short: 37 tokens (same as live). Full: ")
+    assert get_part_text(as_is, "changes") == "Its help matches the live release."
+    assert "(same as live)" in get_part_text(as_is, "short")
+    assert get_part_text(changed, "draft-state") == "draft unpublished changes"
+    assert "Note <b>one</b> thing" in get_part_text(changed, "short")
+    assert '{"path":"onto.task.add","type":"op","kind":"write","summary":"Note <b>one</b> thing"' in get_part_text(
+        changed, "json"
+    )
+    assert "Note &lt;b&gt;one" in changed.content.decode()
+    assert get_part_text(changed, "changes").startswith("summary Add onto.task.add Note <b>one</b> thing")
+    assert "compared to live; not read in the last 7 days" in get_part_text(changed, "full")
+
+
+def test_preview_shows_the_chosen_argument(admin_client: Client) -> None:
+    op = make_op()
+
+    chosen = request_preview(admin_client, op, get_form_data(admin_client, op) | {"preview-argument": "title"})
+
+    assert get_part_text(chosen, "arguments") == "limit title"
+    assert "<option selected>title</option>" in chosen.content.decode()
+    assert get_part_text(chosen, "arg").startswith("31 tokens (not live yet) title string, required")
+
+
+def test_preview_links_each_problem_to_its_input(admin_client: Client) -> None:
+    op = make_op()
+    sent = get_form_data(admin_client, op) | {"examples-0-args": '{\n  "title": 7\n}', "rules-0-text": "Send when_due."}
+    sent |= {"summary": "x " * 150, "successor": "onto.task.lost", "status": "retired", "category": ""}
+
+    response = request_preview(admin_client, op, sent)
+
+    page = response.content.decode()
+    result = re.findall(r'<li class="problem problem--([\w-]+)" data-input="([^"]*)" data-line="(\d+)"', page)
+    assert result == [
+        ("blocks-saving", "summary", "0"),
+        ("blocks-saving", "examples-0-args", "2"),
+        ("blocks-publishing", "successor", "0"),
+    ]
+    assert get_part_text(response, "status").startswith(
+        "2 problems to fix before saving. 1 problem to fix before publishing;"
+    )
+    assert "Ensure this value has at most 200 characters" in get_part_text(response, "problems")
+    assert get_part_text(response, "draft-state") == "retired models do not read it"
+    assert '<a href="#id_examples-0-args">Example 1, args, line 2</a>' in page
+    assert '<ul data-part="valid"></ul>' in page
+    assert page.count("<b>") == 0
+
+
+def test_preview_marks_a_valid_example(admin_client: Client) -> None:
+    op = make_op()
+
+    response = request_preview(admin_client, op, get_form_data(admin_client, op))
+
+    assert '<ul data-part="valid"><li data-input="examples-0-args"></li></ul>' in response.content.decode()
+
+
+def test_preview_names_the_line_of_a_broken_schema_and_shows_the_saved_one(admin_client: Client) -> None:
+    op = make_op()
+
+    broken = request_preview(
+        admin_client, op, get_form_data(admin_client, op) | {"parameters_schema": '{\n"type": "object",\n}'}
+    )
+    refused = request_preview(
+        admin_client,
+        op,
+        get_form_data(admin_client, op) | {"parameters_schema": '{"type": "object",\n"$ref": "http://x/"}'},
+    )
+
+    assert "Line 3, column 1: Invalid JSON" in get_part_text(broken, "problems")
+    assert "Unreadable inputs are shown with their saved value." in get_part_text(broken, "short")
+    assert "string, required" in get_part_text(broken, "short")
+    assert "A $ref points outside the schema." in get_part_text(refused, "problems")
+    assert "Invalid arguments or examples are left out." in get_part_text(refused, "short")
+
+
+def test_preview_names_the_line_of_a_warning_in_the_schema(admin_client: Client) -> None:
+    op = make_op()
+    sent = get_form_data(admin_client, op)
+    text = sent["parameters_schema"].replace(
+        '"title": {', '"amount": {\n      "type": "number"\n    },\n    "title": {'
+    )
+
+    response = request_preview(admin_client, op, sent | {"parameters_schema": text})
+
+    line = text.split("\n").index('    "amount": {') + 1
+    warning = f"Warning Parameters schema, line {line} The copy does not give the unit or range of amount"
+    assert warning in get_part_text(response, "problems")
+
+
+def test_preview_shows_an_unsaved_op(admin_client: Client) -> None:
+    Group.objects.create(path="onto", summary="Ontology")
+    page = admin_client.get(get_registry_url(Op, "add"))
+
+    empty = request_preview(admin_client, None, read_form(page))
+    begun = request_preview(
+        admin_client, None, read_form(page) | {"op": "onto.see", "tool_name": "see", "kind": "read"}
+    )
+    filled = request_preview(
+        admin_client,
+        None,
+        read_form(page) | {"op": "onto.see", "tool_name": "see", "kind": "read", "summary": "See what is there"},
+    )
+
+    assert reverse("admin:registry_op_add_preview") in page.content.decode()
+    assert get_part_text(empty, "draft-state") == "draft not live yet"
+    assert get_part_text(empty, "problems") == ""  # nobody has come to these inputs yet
+    assert get_part_text(empty, "status").startswith("Still needed: Op, Summary, Tool name, Kind.")
+    assert get_part_text(begun, "status").startswith("Still needed: Summary.")
+    assert get_part_text(filled, "problems") == (
+        "Blocks publishing Connection Cannot run: no connection is set. "
+        "Choose a connection that can run it, or retire the op."
+    )
+
+
+def test_preview_shows_the_cost_of_a_change_from_traffic_and_price(admin_client: Client, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+    op = make_op()
+    publishing.publish_draft(note="Test", by="tests", at=AT)
+    OpDaily.objects.create(
+        day=timezone.now().date(), op=op.op, calls=40, invalid=10, short_reads=1_000, is_settled=True
+    )
+
+    page = admin_client.get(get_registry_url(Op, "change", op.pk)).content.decode()
+    response = request_preview(
+        admin_client, op, get_form_data(admin_client, op) | {"summary": "Add one task to a project of the user"}
+    )
+
+    assert "40 calls in 7 days, 25% failed" in strip_tags(page)
+    assert re.match(
+        r"42 tokens \(\+5 compared to live; about \+5,000 a day, \+\$0.01\)", get_part_text(response, "short")
+    )
+    assert "not read in the last" in get_part_text(response, "full")
+
+
+@pytest.mark.parametrize(
+    ("live", "reads", "sentence"),
+    [
+        (None, 9.0, "1,200 tokens (not live yet)"),
+        (1_200, 9.0, "1,200 tokens (same as live)"),
+        (1_000, None, "1,200 tokens (+200 compared to live)"),
+        (1_000, 0.0, "1,200 tokens (+200 compared to live; not read in the last 7 days)"),
+        (1_000, 0.2, "1,200 tokens (+200 compared to live; about +40 a day, less than a cent)"),
+        (1_300, 10_000.0, "1,200 tokens (−100 compared to live; about −1,000,000 a day, −$2.00)"),
+    ],
+)
+def test_cost_sentence_describes_the_cost(live: int | None, reads: float | None, sentence: str, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+
+    assert format_cost(AnswerPreview(b"", 1_200, live), reads) == sentence
+
+
+def test_preview_writes_nothing(admin_client: Client) -> None:
+    op = make_op()
+    sent = get_form_data(admin_client, op) | {"summary": "New", "rules-0-DELETE": "on", "examples-0-args": "{}"}
+    request_preview(admin_client, op, sent)
+
+    with CaptureQueriesContext(connection) as queries:
+        assert request_preview(admin_client, op, sent).status_code == 200
+
+    assert [query["sql"] for query in queries if not query["sql"].startswith("SELECT")] == []
+    assert len(queries) < 40
+    op.refresh_from_db()
+    assert op.summary == "Add onto.task.add"
+
+
+def test_preview_refuses_other_bodies_and_large_forms(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = make_op()
+    sent = get_form_data(admin_client, op)
+    monkeypatch.setattr(live_preview, "MAX_BYTES", 10)
+
+    assert admin_client.get(reverse("admin:registry_op_preview", args=[op.pk])).status_code == 405
+    assert request_preview(admin_client, op, sent).status_code == 413
+
+
+def test_preview_of_a_deleted_op_is_not_found(admin_client: Client) -> None:
+    for key in (999_999, "x", "9" * 30):
+        response = admin_client.post(reverse("admin:registry_op_preview", args=[key]), {})
+        assert response.status_code in (400, 404)
+
+
+def test_preview_refuses_a_form_from_another_site(admin_user: Any) -> None:
+    op = make_op()
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(admin_user)
+
+    assert client.post(reverse("admin:registry_op_preview", args=[op.pk]), {}).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("permissions", "of_one", "of_new"), [([], 403, 403), (["view_op"], 200, 403), (["add_op", "change_op"], 200, 200)]
+)
+def test_preview_requires_view_permission(
+    client: Client, django_user_model: Any, permissions: list[str], of_one: int, of_new: int
+) -> None:
+    op = make_op()
+    user = django_user_model.objects.create_user("somebody", is_staff=True)
+    user.user_permissions.set(Permission.objects.filter(codename__in=permissions))
+    client.force_login(user)
+
+    response = request_preview(client, op, {"summary": "Typed by hand"})
+
+    assert response.status_code == of_one
+    assert request_preview(client, None, {}).status_code == of_new
+    if permissions == ["view_op"]:
+        assert "Add onto.task.add" in get_part_text(response, "short")
+        assert "Rule do" in get_part_text(response, "full")
+        assert get_part_text(response, "status").startswith("No problems.")
+
+
+def test_second_preview_of_a_large_draft_does_not_read_it_again(admin_client: Client) -> None:
+    op = make_op()
+    sent = get_form_data(admin_client, op)
+    request_preview(admin_client, op, sent)
+
+    with CaptureQueriesContext(connection) as queries:
+        request_preview(admin_client, op, sent)
+
+    assert not any('FROM "registry_policyrule"' in query["sql"] and "WHERE" not in query["sql"] for query in queries)
+
+
+def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
+    make_op()
+    publishing.publish_draft(note="Test", by="tests", at=AT)
+    today = {"day": timezone.now().date(), "is_settled": True}
+    OpDaily.objects.create(op="onto", list_reads=1_000, **today)
+    group = Group.objects.get(path="onto.task")
+    sent = read_form(admin_client.get(get_registry_url(Group, "change", group.pk)))
+    where = reverse("admin:registry_group_preview", args=[group.pk])
+
+    as_is = admin_client.post(where, sent)
+    changed = admin_client.post(where, sent | {"summary": "Tasks of the user, and what is to be done about them"})
+    long = admin_client.post(where, sent | {"summary": "word " * 30})
+
+    assert get_part_text(as_is, "draft-state") == "live"
+    assert get_part_text(as_is, "status") == "No problems."
+    assert '{"path":"onto.task","summary":"Group onto.task"}' in get_part_text(as_is, "short")
+    assert "(+10 compared to live; about +10,000 a day, +$0.02)" in get_part_text(changed, "short")
+    assert get_part_text(long, "status") == "1 warning."
+    assert "Warning Summary 30 words" in get_part_text(long, "problems")
+    group.refresh_from_db()
+    assert group.summary == "Group onto.task"
+
+
+def test_preview_shows_the_prompt_section_as_typed(admin_client: Client) -> None:
+    new = {"prompt": "guide", "name": "ids", "position": "1", "title": "Ids", "status": "active"}
+    section = PromptSection.objects.create(**new, text="Whole.")
+    sent = read_form(admin_client.get(get_registry_url(PromptSection, "change", section.pk)))
+
+    changed = admin_client.post(
+        reverse("admin:registry_promptsection_preview", args=[section.pk]), sent | {"text": "Whole,\r\n<never> cut."}
+    )
+    added = admin_client.post(reverse("admin:registry_promptsection_add_preview"), new | {"text": ""})
+
+    assert '{"name":"ids","title":"Ids","text":"Whole,\\n<never> cut."}' in get_part_text(changed, "short")
+    assert "tokens (not live yet)" in get_part_text(changed, "short")
+    assert (get_part_text(added, "problems"), get_part_text(added, "status")) == ("", "Still needed: Text.")
+    assert PromptSection.objects.get().text == "Whole."

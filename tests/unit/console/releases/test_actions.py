@@ -1,0 +1,170 @@
+"""Release actions: a page says what will happen, one click does it, and invalid actions are refused."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from console.releases.actions import RELEASE_ACTIONS
+from registry.models import Activation, Op, Release
+from registry.releases import publishing, stored_releases
+from tests.support.admin_pages import get_registry_url
+from tests.support.copy_rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def newer(published: Release) -> Release:
+    Op.objects.update(summary="Other")
+    return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())
+
+
+def get_action_url(step: str, release: Release, **query: str) -> str:
+    return reverse(f"admin:registry_release_{step}", args=[release.pk], query=query)
+
+
+def read_page_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def submit_action(client: Client, step: str, release: Release, op: str = "", **fields: Any) -> HttpResponse:
+    """Open the page of an action and submit its form with these values."""
+    there = get_action_url(step, release, **({"op": op} if op else {}))
+    page = client.get(there)
+    form = page.context["form"].initial | {"note": "Back", "seen": page.context.get("seen", "")} | fields
+    return client.post(there, form, follow=True)
+
+
+def test_older_release_is_made_live_after_one_confirmation(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    page = read_page_text(admin_client.get(get_action_url("make_live", published)))
+    assert "This release replaces the live release within two seconds" in page
+    assert "1 op." in page
+    assert "Other</del>" in page
+    assert stored_releases.get_live_release() == newer
+
+    page_text = read_page_text(submit_action(admin_client, "make_live", published, note="The words were better"))
+
+    now = Activation.objects.get(is_live=True)
+    assert (now.release, now.note, now.activated_by) == (published, "The words were better", "admin")
+    assert f"Release {published.short_name} is live." in page_text
+
+
+def test_release_gets_a_name_and_labels(admin_client: Client, published: Release) -> None:
+    submit_action(admin_client, "name", published, name="Clearer <b>words", labels="quarter-4\nreviewed")
+
+    published.refresh_from_db()
+    assert (published.name, published.labels) == ("Clearer <b>words", ["quarter-4", "reviewed"])
+    page = admin_client.get(get_registry_url(Release, "changelist")).content.decode()
+    assert "r1 Clearer &lt;b&gt;words" in page
+    assert '<span class="ui-tag">quarter-4</span>' in page
+    form = admin_client.get(get_action_url("name", published)).content.decode()
+    assert "quarter-4\nreviewed</textarea>" in form
+    assert "Clearer &lt;b&gt;words" in form
+
+
+def test_name_with_a_direction_mark_is_refused(admin_client: Client, published: Release) -> None:
+    page = submit_action(admin_client, "name", published, name="Sum\u202emary")
+
+    published.refresh_from_db()
+    assert published.name == ""
+    assert "Remove the invisible character U+202E." in read_page_text(page)
+
+
+def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
+    page_text = read_page_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
+
+    assert "This release is live already." in page_text
+    assert Activation.objects.count() == 1
+
+
+def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
+    assert "can never be live again" in read_page_text(admin_client.get(get_action_url("withdraw", published)))
+    assert "This field is required." in read_page_text(submit_action(admin_client, "withdraw", published, reason=" "))
+
+    page_text = read_page_text(submit_action(admin_client, "withdraw", published, reason="It told lies"))
+
+    published.refresh_from_db()
+    assert (published.withdrawn_by, published.withdrawn_reason) == ("admin", "It told lies")
+    assert "no longer served" in page_text
+    for step in ("make_live", "withdraw"):
+        refused = read_page_text(admin_client.post(get_action_url(step, published), {"note": "x", "reason": "x"}))
+        assert "This is not possible." in refused
+        assert "It told lies" in refused
+    assert stored_releases.get_live_release() == newer
+
+
+def test_live_release_cannot_be_withdrawn(admin_client: Client, published: Release) -> None:
+    page_text = read_page_text(admin_client.post(get_action_url("withdraw", published), {"reason": "x"}))
+
+    published.refresh_from_db()
+    assert "Make another release live first" in page_text
+    assert published.withdrawn_at is None
+
+
+def test_restore_writes_a_whole_release_into_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    page = read_page_text(admin_client.get(get_action_url("restore", published)))
+    assert "The live release stays until you publish" in page
+    assert "Other</del>" in page
+
+    page_text = read_page_text(submit_action(admin_client, "restore", published))
+
+    assert f"Restored release {published.short_name} into the draft: 1 op." in page_text
+    assert publishing.compute_draft_version() == published.version
+    assert stored_releases.get_live_release() == newer
+    assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
+    assert "The draft has this content already." in read_page_text(submit_action(admin_client, "restore", published))
+
+
+def test_restore_writes_one_op_of_a_release_into_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    other = make_op("onto.task.other", tool_name="other_task")
+    page = read_page_text(admin_client.get(get_action_url("restore", published, op="onto.task.add")))
+    assert "Only <strong>onto.task.add</strong> is restored." in page
+    assert "1 op." in page
+
+    page_text = read_page_text(submit_action(admin_client, "restore", published, op="onto.task.add"))
+
+    assert f"Restored onto.task.add from release {published.short_name} into the draft." in page_text
+    assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
+    assert Op.objects.filter(pk=other.pk).exists()
+    for method in (admin_client.get, admin_client.post):
+        assert method(get_action_url("restore", published, op="nothing")).status_code == 404
+
+
+def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    version = admin_client.get(get_action_url("restore", published)).context["seen"]
+    Op.objects.update(summary="Meanwhile")
+
+    page_text = read_page_text(submit_action(admin_client, "restore", published, seen=version))
+
+    assert "The draft has changed since you reviewed it." in page_text
+    assert Op.objects.get().summary == "Meanwhile"
+
+
+@pytest.mark.parametrize("step", RELEASE_ACTIONS, ids=lambda step: step.name)
+def test_release_action_requires_its_permission(
+    client: Client, published: Release, newer: Release, django_user_model: Any, step: Any
+) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "view_op"]))
+    client.force_login(reader)
+
+    shown = read_page_text(client.get(get_registry_url(Release, "change", published.pk)))
+    assert client.get(get_action_url(step.name, published)).status_code == 403
+    assert client.post(get_action_url(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
+
+    assert f"../{step.url_path}/" not in shown
+    assert stored_releases.get_live_release() == newer
+    assert publishing.compute_draft_version() == newer.version

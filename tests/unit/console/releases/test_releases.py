@@ -1,0 +1,231 @@
+"""Releases in the admin: what was live when, and how releases are shown, read and compared."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from console import diff_view
+from registry.models import Activation, Op, Release, ScheduledPublish
+from registry.releases import lifecycle, publishing
+from tests.support.admin_pages import get_registry_url
+from tests.support.copy_rows import make_op
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def read_page_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def publish(note: str, **fields: Any) -> Release:
+    Op.objects.update(**fields)
+    return publishing.publish_draft(note=note, by="ann", at=timezone.now())
+
+
+@pytest.fixture
+def newer(published: Release) -> Release:
+    return publish("Better words", summary="Other")
+
+
+def test_release_list_shows_state_and_last_note(admin_client: Client, published: Release, newer: Release) -> None:
+    publish("Once more", summary="Third")
+    lifecycle.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())
+
+    rows = [
+        row
+        for row in admin_client.get(get_registry_url(Release, "changelist")).content.decode().split("<tr")
+        if "field-state" in row
+    ]
+
+    results = {str(release): row for row in rows for release in Release.objects.all() if str(release) in row}
+    assert "was live" in results[str(published)]
+    assert "withdrawn" in results[str(newer)]
+    assert "Better words" in results[str(newer)]
+    assert sum(">live<" in row for row in rows) == 1
+
+
+def test_timeline_shows_what_was_live_when_and_links_to_it(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    lifecycle.activate_release(version=published.version, note="Back", by="ben", at=timezone.now())
+
+    page = admin_client.get(get_registry_url(Activation, "changelist"))
+
+    rows: Any = page.context["cl"].result_list
+    assert [each.note for each in rows] == ["Back", "Better words", "Test"]
+    assert [each.until for each in rows] == [None, rows[0].activated_at, rows[1].activated_at]
+    assert reverse("admin:registry_release_make_live", args=[newer.pk]) in read_page_text(page)
+    assert f"?before={newer.pk}&amp;after={published.pk}" in read_page_text(page)
+    assert "until now" in read_page_text(page)
+    (lane,) = page.context["lanes"]
+    assert [segment.label for segment in lane.segments] == ["r1", "r2", "r1"]
+
+
+def test_release_page_names_the_release_as_people_do(admin_client: Client, published: Release) -> None:
+    page = read_page_text(admin_client.get(get_registry_url(Release, "change", published.pk)))
+
+    assert '<span class="ui-breadcrumb" aria-current="page">r1</span>' in page
+
+
+def test_timeline_offers_to_make_a_release_live_only_to_those_who_may(
+    client: Client, published: Release, newer: Release
+) -> None:
+    reader = User.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_activation", "view_release"]))
+    client.force_login(reader)
+
+    page = read_page_text(client.get(get_registry_url(Activation, "changelist")))
+
+    assert "Compare with before" in page
+    assert reverse("admin:registry_release_make_live", args=[published.pk]) not in page
+
+
+def test_timeline_shows_names_and_notes_as_text_and_what_comes_next(admin_client: Client, published: Release) -> None:
+    lifecycle.name_release(published, name=HOSTILE, labels=[], by="ann", at=timezone.now())
+    Activation.objects.update(note=HOSTILE, lost_because=HOSTILE)
+    ScheduledPublish.objects.create(
+        version="0", summary="2 ops", publish_at=timezone.now(), created_by="ada", created_at=timezone.now()
+    )
+
+    page = read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
+
+    assert HOSTILE not in page
+    assert page.count("&lt;img src=x onerror=alert(1)&gt;") >= 3
+    assert "Next: 2 ops, scheduled for" in page
+
+
+def test_empty_timeline_says_what_to_do(admin_client: Client) -> None:
+    page = read_page_text(admin_client.get(get_registry_url(Activation, "changelist")))
+
+    assert "No release has been live yet." in page
+    assert "Nothing was live." in page
+
+
+def test_release_list_query_count_does_not_depend_on_releases(
+    admin_client: Client, published: Release, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(12):
+        publish(f"Number {number}", summary=f"Summary {number}")
+
+    with django_assert_max_num_queries(12):
+        admin_client.get(get_registry_url(Release, "changelist"))
+
+
+def test_release_page_shows_its_state_and_actions(admin_client: Client, published: Release, newer: Release) -> None:
+    old, live = (
+        read_page_text(admin_client.get(get_registry_url(Release, "change", release.pk)))
+        for release in (published, newer)
+    )
+
+    assert published.version in old
+    assert "by tests, for" in old
+    assert all(word in old for word in ("Compare with the draft", "Make live", "Withdraw", "Restore into the draft"))
+    assert "until now: Better words" in live
+    assert "../make-live/" not in live
+    assert "../withdraw/" not in live
+    assert "Accepted warnings" not in old
+
+
+def test_ops_of_a_release_can_be_searched_by_path_and_paged(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff_view, "PAGE_SIZE", 2)
+    for name in ("a", "b", "ba"):
+        make_op(f"onto.task.{name}", tool_name=f"{name}_task")
+    release = publish("Three")
+
+    def ops(**query: Any) -> list[str]:
+        page = admin_client.get(get_registry_url(Release, "change", release.pk), query).context["page"]
+        return [op for op, *_ in page]
+
+    assert ops() == ["onto.task.a", "onto.task.b"]
+    assert ops(p=2) == ["onto.task.ba"]
+    assert ops(q="k.b") == ["onto.task.b", "onto.task.ba"]
+    assert ops(q="<b>") == []
+
+
+def test_op_page_shows_the_op_as_released(admin_client: Client, published: Release, newer: Release) -> None:
+    op = Op.objects.get()
+    address = reverse("admin:registry_release_read", args=[published.pk])
+
+    page = admin_client.get(address, {"op": op.op})
+
+    forms = {form: body for form, body, _ in page.context["answers"]}
+    assert set(forms) == {"short", "full"}
+    assert forms["full"]["summary"] == f"Add {op.op}"
+    assert "Other</ins>" in read_page_text(page)
+    assert "Restore this op into the draft" in read_page_text(page)
+    of_newer = reverse("admin:registry_release_read", args=[newer.pk])
+    assert "No changes." in read_page_text(admin_client.get(of_newer, {"op": op.op}))
+    Op.objects.all().delete()
+    assert "The draft no longer has this op." in read_page_text(admin_client.get(address, {"op": op.op}))
+
+
+def test_withdrawn_release_can_be_read(admin_client: Client, published: Release, newer: Release) -> None:
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+
+    page = admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": "onto.task.add"})
+
+    assert page.status_code == 200
+    assert len(page.context["answers"]) == 2
+
+
+@pytest.mark.parametrize("op", ["", "nothing", "onto.task.add\x7f"])
+def test_op_page_is_not_found_when_the_release_lacks_the_op(admin_client: Client, published: Release, op: str) -> None:
+    assert admin_client.get(reverse("admin:registry_release_read", args=[published.pk]), {"op": op}).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["read", "make_live", "withdraw", "restore"])
+def test_release_page_is_not_found_for_an_unknown_release(admin_client: Client, name: str) -> None:
+    for version in ("abc", "0" * 64, "é"):
+        assert admin_client.get(reverse(f"admin:registry_release_{name}", args=[version])).status_code == 404
+
+
+def test_compare_page_compares_any_two_releases_and_the_draft(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    Op.objects.update(summary="Draft")
+
+    def compare(before: str, after: str) -> str:
+        return read_page_text(
+            admin_client.get(reverse("admin:registry_release_compare"), {"before": before, "after": after})
+        )
+
+    assert "Other</ins>" in compare(published.pk, newer.pk)
+    assert "Other</del>" in compare(newer.pk, published.pk)
+    assert "Draft</ins>" in compare(newer.pk, "")
+    assert "No differences." in compare(newer.pk, newer.pk)
+    assert "Select a valid choice" in compare("0" * 64, "")
+    assert "Better words" in compare("", "")
+
+
+def test_compare_page_starts_with_what_is_live_and_the_draft(admin_client: Client, published: Release) -> None:
+    assert "No differences." in read_page_text(admin_client.get(reverse("admin:registry_release_compare")))
+    Op.objects.update(summary="Draft")
+
+    page = read_page_text(admin_client.get(reverse("admin:registry_release_compare")))
+
+    assert "The draft" in page
+    assert str(published) in page
+    assert "Draft</ins>" in page
+
+
+def test_release_page_leads_to_a_cohort_on_it_unless_it_was_withdrawn(
+    admin_client: Client, published: Release, newer: Release
+) -> None:
+    url = reverse("admin:registry_release_change", args=[published.pk])
+    add_url = f"{reverse('admin:analytics_cohort_add')}?flag=tool_release&amp;variant={published.pk}"
+
+    form: Any = admin_client.get(add_url.replace("&amp;", "&")).context["adminform"].form
+
+    assert add_url in admin_client.get(url).content.decode()
+    assert (form["flag"].value(), form["variant"].value()) == ("tool_release", published.pk)
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    assert "Add a cohort on it" not in admin_client.get(url).content.decode()

@@ -1,0 +1,423 @@
+"""The review shows what changes for models, who changed it and what the checks find; publishing does just that."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.models import AuditEntry, Cohort, Flag, OpDaily, Subject
+from analytics.rollout.flags import FlagKey
+from console import diff_view
+from registry.drafts import change_tracking
+from registry.models import Activation, Connection, Group, Op, PromptSection, Release
+from registry.releases import lifecycle, publishing, stored_releases
+from tests.support import any_upstream
+from tests.support.admin_pages import get_registry_url
+from tests.support.copy_rows import make_op
+from tests.support.op_entries import build_schema
+
+pytestmark = pytest.mark.django_db
+
+UNCLEAR = build_schema(
+    ("title",), title={"type": "string"}, amount={"type": "number", "description": "<b>How much</b>"}
+)
+
+
+def open_review(client: Client, **query: Any) -> HttpResponse:
+    return client.get(reverse("admin:registry_release_review"), query)
+
+
+def publish(client: Client, **fields: str) -> HttpResponse:
+    """Open the review and submit its form with these values."""
+    form = {"seen": open_review(client).context["review"].seen, "note": "What is new"} | fields
+    return client.post(reverse("admin:registry_release_review"), form)
+
+
+def change_op(row: Any, by: str = "ann", **fields: Any) -> None:
+    with change_tracking.track_changes([row], by=by, at=timezone.now()):
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save()
+
+
+def read_page_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def test_review_shows_changed_words_and_their_editors(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    change_op(op, summary="Add a task, quickly", timeout_ms=9_000)
+    change_op(Group.objects.get(path="onto"), by="ben", summary="All of it")
+
+    page = read_page_text(open_review(admin_client))
+
+    assert (
+        f'1 op and 1 group differ from the live release, <a href="{get_registry_url(Release, "change", published.pk)}">'
+        in page
+    )
+    assert "quickly</ins>" in page
+    assert "All of it</ins>" in page
+    assert "by ann" in page
+    assert "by ben" in page
+    assert "Not shown in help:" in page
+    assert "<del>30000</del><ins>9000</ins>" in page
+    assert get_registry_url(Op, "change", op.pk) in page
+    assert "All checks passed." in page
+
+
+def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, published: Release, settings: Any) -> None:
+    settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
+    op = Op.objects.get()
+    assert "; " not in find_cost_sentence(open_review(admin_client))
+    change_op(op, summary="Add one task to a project of the user")
+    make_op("onto.task.get")  # which no model has read
+
+    unread = find_cost_sentence(open_review(admin_client))
+    for path, reads in ((op.op, 1_000), ("onto.task.list", 50)):
+        OpDaily.objects.create(day=timezone.now().date(), op=path, short_reads=reads, is_settled=True)
+    read = find_cost_sentence(open_review(admin_client))
+    change_op(op, status=Op.Status.RETIRED)
+    retired = find_cost_sentence(open_review(admin_client))
+
+    assert unread.endswith(" full; not read in the last 7 days.")
+    assert read.endswith(" full; about +5,000 a day, +$0.01.")
+    assert retired.endswith(" full.")
+
+
+def find_cost_sentence(response: HttpResponse) -> str:
+    """Return the sentence about the token cost."""
+    match = re.search(r"Help tokens: .*?\.(?= )", read_page_text(response))
+    return match[0] if match else ""
+
+
+def test_review_without_changes_says_what_to_do_next(admin_client: Client, published: Release) -> None:
+    page = read_page_text(open_review(admin_client))
+
+    assert "Your draft matches the live release." in page
+    assert 'name="note"' not in page
+
+
+def test_review_of_an_empty_draft_says_what_to_do_next(admin_client: Client) -> None:
+    assert "Nothing to publish yet." in read_page_text(open_review(admin_client))
+
+
+def test_review_publishes_the_first_release(admin_client: Client) -> None:
+    make_op()
+
+    response = publish(admin_client, note="The first")
+
+    live = Activation.objects.get(is_live=True)
+    assert response.headers["Location"] == get_registry_url(Release, "changelist")
+    assert (live.note, live.activated_by) == ("The first", "admin")
+    assert live.release.op_count == 1
+
+
+def test_publishing_requires_a_note(admin_client: Client) -> None:
+    make_op()
+
+    page = publish(admin_client, note=" ")
+
+    assert "This field is required." in read_page_text(page)
+    assert stored_releases.get_live_release() is None
+
+
+def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client: Client) -> None:
+    op = make_op(connection=None)
+
+    page = read_page_text(open_review(admin_client))
+    publish(admin_client)
+
+    link = f"{get_registry_url(Op, 'change', op.pk)}#id_connection"
+    assert "The draft cannot be published." in page
+    assert f'<a href="{link}">onto.task.add</a></strong>, <code>connection</code>: Cannot run: no connection' in page
+    assert 'name="note"' not in page
+    assert stored_releases.get_live_release() is None
+    change_op(op, connection=any_upstream.get_or_create_connection())
+    assert "All checks passed." in read_page_text(open_review(admin_client))
+    Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
+    assert "The draft cannot be published." in read_page_text(open_review(admin_client))
+
+
+def test_review_shows_new_warnings_before_publishing(admin_client: Client) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    page = read_page_text(open_review(admin_client))
+
+    assert "1 warning that the live release does not have." in page
+    assert "The copy does not give the unit or range of amount" in page
+    assert "&lt;b&gt;How much" in page
+    assert all(f'name="{name}"' in page for name in ("seen", "note", "reviewed", "because"))
+
+
+def test_warnings_are_accepted_with_a_checkbox_and_a_reason(admin_client: Client) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    response = publish(admin_client, reviewed="on", because="The upstream says no more.")
+
+    release = stored_releases.get_live_release()
+    assert response.status_code == 302
+    assert release is not None
+    assert release.accepted_because == "The upstream says no more."
+    shown = admin_client.get(get_registry_url(Release, "change", release.pk)).content.decode()
+    assert "The upstream says no more." in shown
+    assert "The copy does not give the unit or range of amount" in shown
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"because": "No tick"}, "This field is required."),
+        ({"reviewed": "on"}, "This field is required."),
+        ({"reviewed": "on", "because": "  "}, "This field is required."),
+        ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
+        (
+            {"reviewed": "on", "because": "Of another draft", "seen": "0" * 64},
+            "The draft has changed since you reviewed it.",
+        ),
+        ({"reviewed": "on", "because": "Of no draft", "seen": ""}, "Review the changes again."),
+    ],
+)
+def test_warnings_are_not_accepted_without_checkbox_or_reason(
+    admin_client: Client, fields: dict[str, str], error: str
+) -> None:
+    make_op(parameters_schema=UNCLEAR)
+
+    response = publish(admin_client, **fields)
+
+    assert stored_releases.get_live_release() is None
+    assert error in read_page_text(response)
+    assert "The copy does not give the unit or range of amount" in read_page_text(response)
+    assert f'name="seen" value="{response.context["review"].seen}"' in read_page_text(response)
+    assert "What is new" in read_page_text(response)
+
+
+def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    change_op(op, summary="Looked at")
+    seen = open_review(admin_client).context["review"].seen
+    change_op(op, summary="Not looked at")
+
+    page = read_page_text(publish(admin_client, seen=seen))
+
+    assert "The draft has changed since you reviewed it." in page
+    assert "Not looked at" in page
+    assert stored_releases.get_live_release() == published
+
+
+def test_review_shows_errors_that_block_publishing(admin_client: Client, published: Release) -> None:
+    Op.objects.update(parameters_schema=[])
+
+    page = read_page_text(open_review(admin_client))
+    refused = publish(admin_client)
+
+    assert "The draft cannot be published." in page
+    assert "The schema must be an object" in page
+    assert 'name="note"' not in page
+    assert refused.status_code == 200
+    assert stored_releases.get_live_release() == published
+
+
+def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -> None:
+    op = make_op(parameters_schema=UNCLEAR)
+    publish(admin_client, reviewed="on", because="Known")
+    first = stored_releases.get_live_release()
+    change_op(op, parameters_schema=build_schema(("title",), title={"type": "string"}))
+    publish(admin_client)
+    change_op(op, parameters_schema=UNCLEAR)
+
+    page = read_page_text(open_review(admin_client))
+    response = publish(admin_client)
+
+    assert "The draft has the same content as release" in page
+    assert 'name="because"' not in page
+    assert response.status_code == 302
+    assert stored_releases.get_live_release() == first
+
+
+def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    before = op.summary
+    change_op(op, summary="Other")
+    publish(admin_client)
+    lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
+    change_op(op, summary=before)
+
+    page = read_page_text(open_review(admin_client))
+    publish(admin_client)
+
+    assert "It matches a release withdrawn by ann: Wrong" in page
+    assert "Change the draft, or restore" in page
+    assert 'name="note"' not in page
+    assert stored_releases.get_live_release() != published
+
+
+def test_differences_are_paged(admin_client: Client, published: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diff_view, "PAGE_SIZE", 2)
+    for name in "abc":
+        make_op(f"onto.task.{name}", tool_name=f"{name}_task")
+
+    pages = [open_review(admin_client, p=number) for number in (1, 2, "x", 99)]
+
+    names = [[shown.difference.change.name for shown in page.context["differences"]] for page in pages]
+    assert names[0] == ["onto.task.a", "onto.task.b"] == names[2]
+    assert names[1] == ["onto.task.c"] == names[3]
+    assert "1 to 2 of 3" in read_page_text(pages[0])
+
+
+def test_review_counts_thousands_of_warnings_and_shows_some(
+    admin_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diff_view, "MAX_LISTED", 2)
+    delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
+    make_op(parameters_schema=build_schema(("title",), title={"type": "string"}, **delays))
+
+    page = read_page_text(open_review(admin_client))
+    publish(admin_client, reviewed="on", because="Known")
+
+    live = stored_releases.get_live_release()
+    assert live is not None
+    assert len(live.accepted_warnings) == 3
+    shown = read_page_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
+    assert page.count("The copy does not give the unit") == 2 == shown.count("The copy does not give the unit")
+    assert "3 warnings" in page
+    assert "Showing the first 2 of 3." in page
+    assert "… and 1 more." in shown
+
+
+def test_review_page_query_count_does_not_depend_on_changed_ops(
+    admin_client: Client, published: Release, django_assert_max_num_queries: Any
+) -> None:
+    PromptSection.objects.update(title="Other")
+    for number in range(20):
+        make_op(f"onto.task.n{number}", tool_name=f"n{number}_task")
+
+    with django_assert_max_num_queries(30):
+        open_review(admin_client)
+
+
+def test_copy_lists_link_to_the_review(admin_client: Client, published: Release) -> None:
+    for model in (Op, Group, PromptSection):
+        listed = admin_client.get(get_registry_url(model, "changelist")).content.decode()
+        assert f'class="ui-button ui-not-on-phone" href="{reverse("admin:registry_release_review")}"' in listed
+
+
+def test_review_requires_view_permission_and_publishing_its_own(
+    client: Client, published: Release, django_user_model: Any
+) -> None:
+    editor = django_user_model.objects.create_user("editor", is_staff=True)
+    client.force_login(editor)
+    change_op(Op.objects.get(), summary="Other")
+    assert open_review(client).status_code == 403
+
+    names = ["view_op", "view_group", "view_promptsection", "change_op"]
+    editor.user_permissions.set(Permission.objects.filter(codename__in=names, content_type__app_label="registry"))
+
+    page = open_review(client)
+    assert "Only Admins can publish." in read_page_text(page)
+    assert 'name="note"' not in read_page_text(page)
+    seen = page.context["review"].seen
+    assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
+    assert stored_releases.get_live_release() == published
+
+
+def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:
+    change_op(Op.objects.get(), summary="Newer")
+    publishing.publish_draft(note="Newer", by="tests", at=timezone.now())
+    change_op(Op.objects.get(), summary="Not published yet")
+    pages = [reverse("admin:registry_release_review"), reverse("admin:registry_release_make_live", args=[published.pk])]
+    for page in (read_page_text(admin_client.get(url)) for url in pages):
+        assert "All users will read it: no cohort is on another release." in page
+        assert re.search(r"(Publish to|Make live for) everyone<", page)
+
+    flag = Flag.objects.get(key=FlagKey.RELEASE)
+    Cohort.objects.create(name="pilot", flag=flag, variant=published.version, listed=["ann"], salt="x")
+    for name in ("ann", "ben", "cy"):
+        Subject.objects.create(subject=name, seen_at=timezone.now())
+
+    for page in (read_page_text(admin_client.get(url)) for url in pages):
+        assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
+        assert f">pilot</a> on r{published.number}." in page
+        assert re.search(r"(Publish to|Make live for) everyone else<", page)
+
+
+def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: Client, published: Release) -> None:
+    shown = open_review(admin_client).context["review"]
+
+    assert (shown.before, shown.after) == ({}, {})  # the template's context outlives the page
+
+
+def discard(client: Client, kind: str, name: str) -> str:
+    response = client.post(reverse("admin:registry_release_discard"), {"kind": kind, "name": name}, follow=True)
+    assert response.status_code == 200
+    return read_page_text(response)
+
+
+def test_change_of_one_entry_is_discarded(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    change_op(op, summary="Something else", timeout_ms=9_000)
+    change_op(Group.objects.get(path="onto"), summary="All of it")
+    assert f"Discard the change of {op.op}" in read_page_text(open_review(admin_client))
+
+    page = discard(admin_client, "op", op.op)
+
+    assert f"Discarded the change of {op.op}." in page
+    assert [change.name for change in open_review(admin_client).context["review"].changes] == ["onto"]
+    entry = AuditEntry.objects.filter(kind="op").order_by("-pk")[0]
+    assert (entry.by, entry.note) == ("admin", "Discarded: as in the live release again")
+    assert f"{op.op} is as in the live release already." in discard(admin_client, "op", op.op)
+
+
+def test_added_op_is_discarded_unless_it_is_shipped(admin_client: Client, published: Release) -> None:
+    own, shipped = make_op("onto.task.copy", tool_name="copy_task"), make_op("onto.task.undo", tool_name="undo_task")
+    Op.objects.filter(pk=shipped.pk).update(shipped={})
+
+    discard(admin_client, "op", own.op)
+    refused = discard(admin_client, "op", shipped.op)
+
+    assert "Not discarded. onto.task.undo is shipped" in refused
+    assert set(Op.objects.values_list("op", flat=True)) >= {"onto.task.undo"}
+    assert not Op.objects.filter(op="onto.task.copy").exists()
+
+
+def test_removed_op_comes_back(admin_client: Client, published: Release) -> None:
+    op = Op.objects.get()
+    name = op.op
+    op.delete()
+
+    discard(admin_client, "op", name)
+
+    assert open_review(admin_client).context["review"].changes == []
+
+
+def test_an_imported_op_that_blocks_the_draft_is_left_out(admin_client: Client, published: Release) -> None:
+    bad = make_op("onto.task.undo", tool_name="tool_exec", source="crm", shipped={"op": "onto.task.undo"})
+
+    page = admin_client.get(reverse("admin:registry_release_review")).content.decode()
+    assert "tool_exec is a name of the gateway&#x27;s own tools." in page
+    assert "Leave it out" in page
+
+    discard(admin_client, "op", bad.op)
+
+    assert not Op.objects.filter(op=bad.op).exists()
+    assert "cannot be published" not in admin_client.get(reverse("admin:registry_release_review")).content.decode()
+
+
+def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client: Client, published: Release) -> None:
+    url = reverse("admin:registry_release_discard")
+
+    assert admin_client.get(url).status_code == 405
+    assert admin_client.post(url, {"kind": "nonsense", "name": "x"}).status_code == 404
+
+    reader = User.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "view_group", "view_promptsection"]))
+    client.force_login(reader)
+    change_op(Op.objects.get(), summary="Something else")
+
+    assert client.post(url, {"kind": "op", "name": Op.objects.get().op}).status_code == 403
+    assert "Discard the change" not in read_page_text(open_review(client))

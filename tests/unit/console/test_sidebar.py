@@ -1,0 +1,113 @@
+"""The sidebar is complete, is grouped by job, and links only to pages that a user may see."""
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Permission, User
+from django.test import Client, RequestFactory
+
+from console import sidebar
+
+MOST_ENTRIES = 25
+
+
+def list_model_lists() -> list[sidebar.ModelList]:
+    pages = [page for section in sidebar.SECTIONS for entry in section.entries for page in entry.pages]
+    pages += [page for lists in sidebar.SYSTEM_LISTS.values() for page in lists]
+    return [page for page in pages if isinstance(page, sidebar.ModelList)]
+
+
+def read_titles(user: User) -> dict[str, list[str]]:
+    request = RequestFactory().get("/admin/")
+    request.user = user
+    sections = sidebar.sections(request)
+    return {section["title"]: [item["title"] for item in section["items"]] for section in sections[1:]}
+
+
+def test_every_admin_model_is_behind_one_entry() -> None:
+    models = [apps.get_model(each.model) for each in list_model_lists()]
+
+    assert set(models) == set(admin.site._registry)
+    assert len(models) == len(set(models))
+    assert len({each.title for each in list_model_lists()}) == len(models)
+
+
+@pytest.mark.django_db
+def test_an_admin_sees_few_entries(admin_user: User) -> None:
+    titles = [title for titles in read_titles(admin_user).values() for title in titles]
+
+    assert len(titles) <= MOST_ENTRIES
+    assert titles[-2:] == ["Guides", "System"]
+
+
+def test_page_and_list_have_the_same_name() -> None:
+    titles_by_model = {
+        each.model: (each.title.lower(), str(apps.get_model(each.model)._meta.verbose_name_plural).lower())
+        for each in list_model_lists()
+    }
+
+    different = {model for model, (title, rows) in titles_by_model.items() if title not in rows and rows not in title}
+
+    assert not different
+
+
+@pytest.mark.django_db
+def test_sidebar_shows_only_permitted_entries(django_user_model: Any) -> None:
+    nobody = django_user_model.objects.create_user("nobody", is_staff=True)
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "change_switch"]))
+
+    assert read_titles(nobody) == {"": ["Guides"]}
+    assert read_titles(reader) == {"": ["Guides"], "Copy": ["Ops"], "Access": ["Switches"]}
+
+
+@pytest.mark.django_db
+def test_an_entry_opens_the_first_page_that_the_user_may_open(client: Client, django_user_model: Any) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_example", "view_policyrule"]))
+    client.force_login(reader)
+
+    page = client.get("/admin/registry/example/")
+
+    entry = page.context["breadcrumb_entry"]
+    assert (entry["title"], entry["link"]) == ("Ops", "/admin/registry/policyrule/")
+    assert [tab["title"] for tab in entry["pages"]] == ["Policy rules", "Examples"]
+    assert '<a href="/admin/registry/example/" aria-current="page">Examples</a>' in page.content.decode()
+
+
+@pytest.mark.django_db
+def test_system_lists_what_the_user_may_see(client: Client, django_user_model: Any) -> None:
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename__in=["view_batch"]))
+    client.force_login(reader)
+
+    page = client.get("/admin/system/").content.decode()
+
+    assert 'href="/admin/gateway/batch/"' in page
+    assert "/admin/workspace/task/" not in page
+    reader.user_permissions.clear()
+    assert client.get("/admin/system/").status_code == 403
+
+
+def test_every_page_has_the_sidebar(admin_client: Client) -> None:
+    page = admin_client.get("/admin/registry/op/").content.decode()
+
+    for section in sidebar.SECTIONS:
+        assert f"{section.title}\n" in page
+    assert 'href="/admin/system/"' in page
+
+
+def test_one_entry_is_active(admin_client: Client) -> None:
+    def read_active_titles(path: str) -> list[str]:
+        sections = admin_client.get(path).context["sidebar_navigation"]
+        return [item["title"] for section in sections for item in section["items"] if item["active"]]
+
+    assert read_active_titles("/admin/") == ["Home"]
+    assert read_active_titles("/admin/registry/release/") == ["Releases"]
+    assert read_active_titles("/admin/registry/release/review/") == ["Review and publish"]
+    assert read_active_titles("/admin/registry/op/add/") == ["Ops"]
+    assert read_active_titles("/admin/registry/example/") == ["Ops"]
+    assert read_active_titles("/admin/workspace/task/") == ["System"]
+    assert read_active_titles("/admin/reports/funnel/") == ["Overview"]
