@@ -5,7 +5,8 @@ What must not get lost is a row in the database first; the thread only works on 
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.db import close_old_connections
 
@@ -19,6 +20,24 @@ def run_in_background(name: str, work: Callable[[], object]) -> threading.Thread
     thread = threading.Thread(target=_run, args=(name, work), name=name, daemon=True)
     thread.start()
     return thread
+
+
+@contextmanager
+def repeat_meanwhile(name: str, work: Callable[[], object], *, seconds: float) -> Iterator[None]:
+    """Do small work again and again in a thread, every so many seconds, until the block ends. A failure is logged."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(seconds):
+            _run(name, work)
+
+    thread = threading.Thread(target=repeat, name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()  # nothing of it may come after the block
 
 
 def _run(name: str, work: Callable[[], object]) -> None:

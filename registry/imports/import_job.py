@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from django.db import IntegrityError
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 from django.utils import timezone
 
 from core import tokens
-from core.background import run_in_background
+from core.background import repeat_meanwhile, run_in_background
 from registry.imports import document_source, import_document, import_report, mcp_import
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
@@ -22,7 +24,8 @@ MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the proc
 MAX_LISTED_REFUSALS = 200
 MAX_LISTED_TAGS = 300
 MAX_LISTED_OPERATIONS = 500
-STOPPED_AFTER = timedelta(minutes=10)  # without a sign of life
+LIFE_SECONDS = 15.0  # between two signs of life
+STOPPED_AFTER = timedelta(minutes=1)  # without a sign of life
 TOOLS_FILE = "tools.json"  # where the tools of a server are stored until they are imported
 KEPT_FOR = timedelta(days=30)
 
@@ -81,10 +84,12 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
         )
     if connection._state.adding:
         connection.save()
+        row.found |= {"made_connection": True}
     claimed = DocumentImport.objects.filter(pk=row.pk, state=State.READY).update(
         state=State.IMPORTING,
         group=group,
         connection=connection,
+        found=row.found,
         selection=selection.to_json(),
         progress=f"Importing {count:,} {row.unit}{'s' if count > 1 else ''}",
         updated_at=timezone.now(),
@@ -97,25 +102,48 @@ def delete_old(at: datetime) -> bool:
     """Delete imports after a month, and end those whose process stopped: a periodic job."""
     DocumentImport.objects.filter(created_at__lt=at - KEPT_FOR).delete()
     working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
-    working.filter(updated_at__lt=at - STOPPED_AFTER).update(
-        state=State.FAILED, error="The process that worked on it stopped. Nothing was lost; import again."
-    )
+    stopped = working.filter(updated_at__lt=at - STOPPED_AFTER)
+    error = "The process that worked on it stopped. Nothing was lost; import again."
+    for row in stopped.select_related("connection").defer("document"):
+        if stopped.filter(pk=row.pk).update(state=State.FAILED, error=error):
+            _remove_made_connection(row)
     return False
 
 
 def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
     row = DocumentImport.objects.get(pk=pk)
     try:
-        step(row)
+        with repeat_meanwhile("import is alive", partial(_show_life, pk), seconds=LIFE_SECONDS):
+            step(row)
     except (UnreadableDocument, InvalidImportGroup) as error:
         row.state, row.error = State.FAILED, str(error)[:1000]
     except IntegrityError:
         row.state, row.error = State.FAILED, "The draft was changed at the same time. Import again."
     except Exception:
         row.state, row.error = State.FAILED, "The import failed for a reason of ours. The server's log has it."
-        row.save()
         raise
-    row.save()
+    finally:
+        row.save()
+        if row.state == State.FAILED:
+            _remove_made_connection(row)
+
+
+def _show_life(pk: int) -> None:
+    DocumentImport.objects.filter(pk=pk).update(updated_at=timezone.now())
+
+
+def _remove_made_connection(row: DocumentImport) -> None:
+    """Remove the connection that a failed import made, unless something uses it by now."""
+    connection = row.connection
+    if connection is None or not row.found.get("made_connection"):
+        return
+    references = [(each.related_model, each.field.name) for each in Connection._meta.related_objects]
+    if sum(model._base_manager.filter(**{name: connection}).count() for model, name in references) > 1:
+        return  # more than this import
+    with suppress(ProtectedError), transaction.atomic():  # an op has it now
+        row.connection = None  # else it would be deleted with the connection
+        row.save(update_fields=["connection"])
+        connection.delete()
 
 
 def _read(row: DocumentImport) -> None:

@@ -1,6 +1,8 @@
 """Importing an OpenAPI document in the admin: choose it, see what is in it, pick operations, read the report."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from gateway.models import ConnectionSecret
 from registry.catalog import cache
 from registry.drafts import merge
 from registry.imports import import_job
@@ -182,7 +185,7 @@ def test_an_error_of_ours_is_said_and_logged(admin_client: HttpClient, monkeypat
         pick(admin_client, page)
 
     assert DocumentImport.objects.get().error == "The import failed for a reason of ours. The server's log has it."
-    assert (Op.objects.count(), Group.objects.count()) == (0, 0)
+    assert (Op.objects.count(), Group.objects.count(), Connection.objects.count()) == (0, 0, 0)
 
 
 def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
@@ -196,6 +199,74 @@ def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
     )
     assert import_job.delete_old(timezone.now() + import_job.KEPT_FOR * 2) is False
     assert not DocumentImport.objects.exists()
+
+
+def use_nowhere(connection: Connection) -> None: ...
+
+
+def use_in_op(connection: Connection) -> None:
+    Group.objects.create(path="pets", summary="Pets")
+    Op.objects.create(op="pets.list", tool_name="list_pets", summary="List pets.", kind="read", connection=connection)
+
+
+def use_in_secret(connection: Connection) -> None:
+    ConnectionSecret.objects.create(connection=connection, name="token", value="x")
+
+
+def use_in_import(connection: Connection) -> None:
+    DocumentImport.objects.create(connection=connection, created_by="bo")
+
+
+@pytest.mark.parametrize(
+    ("use", "is_kept"), [(use_nowhere, False), (use_in_op, True), (use_in_secret, True), (use_in_import, True)]
+)
+def test_connection_of_a_stopped_import_is_removed_unless_it_is_used(
+    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, use: Callable[[Connection], None], is_kept: bool
+) -> None:
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)  # its process died
+    assert "Importing 3 operations" in read(pick(admin_client, page))
+    use(Connection.objects.get())
+
+    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+
+    assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
+    assert Connection.objects.exists() is is_kept
+
+
+def test_chosen_connection_of_a_stopped_import_stays(admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    Connection.objects.create(name="mine", kind="http", base_url="https://pets.example.com")
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)
+    pick(admin_client, page, connection="mine")
+
+    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+
+    assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
+    assert Connection.objects.get().name == "mine"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_slow_import_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_slowly(row: DocumentImport) -> None:
+        long_ago = timezone.now() - import_job.STOPPED_AFTER * 2
+        own = DocumentImport.objects.filter(pk=row.pk)
+        own.update(updated_at=long_ago)
+        for _ in range(2_000):
+            if own.get().updated_at > long_ago:
+                break
+            time.sleep(0.01)
+        import_job.delete_old(timezone.now())
+        assert own.get().state == "reading"
+        row.state = DocumentImport.State.READY
+
+    monkeypatch.setattr(import_job, "LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(import_job, "_read", read_slowly)
+
+    row = import_job.start_reading(url="https://a.example/x", by="ana")
+
+    row.refresh_from_db()
+    assert (row.state, row.error) == ("ready", "")
 
 
 @pytest.mark.parametrize("role", ["E", "P", "U"])
