@@ -38,6 +38,7 @@ pytest_plugins = [
     "tests.support.mcp_listing",
     "tests.support.mcp_programs",
     "tests.support.mcp_upstream",
+    "tests.support.two_hosts",
     "tests.support.warm_extractor",
 ]
 

@@ -17,7 +17,7 @@ def run(tmp_path: Path):
 
     def run_lines(lines: str, *, seconds: float = 20, **limits: int) -> str:
         program = tmp_path / "program.py"
-        program.write_text(f"import os, socket, sys\nfrom core import limited_process\n{lines}\n")
+        program.write_text(f"import os, socket, sys\nfrom core import limited_process\nMEMORY = {MEMORY}\n{lines}\n")
         return limited_process.run(str(program), b"hello", seconds=seconds, memory=MEMORY, **limits).decode()
 
     return run_lines
@@ -27,10 +27,17 @@ def test_program_answers_its_request(run) -> None:
     assert run("print(sys.stdin.read().upper(), end='')") == "HELLO"
 
 
+def test_memory_limit_holds_while_the_program_runs(run) -> None:
+    take = "\ntry: b'x' * (MEMORY {})\nexcept MemoryError: print('refused', end='')\nelse: print('given', end='')"
+
+    assert run(take.format("// 4")) == "given"
+    assert run(take.format("+ 0")) == "refused"
+
+
 @pytest.mark.parametrize(
     "lines",
     [
-        "b'x' * (300 * 1024 * 1024)",
+        "b'x' * MEMORY",
         "limited_process.forbid_files(); socket.socket()",
         "limited_process.forbid_files(); open('/etc/passwd')",
         "open(sys.argv[0] + '.txt', 'w', buffering=1).write('x\\n')",

@@ -1,69 +1,15 @@
 """A document and its files are read from hosts that somebody allowed, within one budget."""
 
 import json
-from typing import Any
 
 import pytest
 
 from registry.imports import document_parsing, document_source, import_document
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ReadDocument
-from tests.support.http_servers import Server
-from tests.support.http_upstream import build_json
 from tests.support.loops import for_each
 from tests.support.openapi_documents import build_document
-
-LIMIT = {"name": "limit", "in": "query", "schema": {"type": "integer"}}
-OTHER = {"limit": LIMIT, "pet": {"type": "object", "properties": {"name": {"type": "string"}}}}
-
-
-def build_body(ref: str) -> dict[str, Any]:
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": {"$ref": ref}}}}}
-
-
-class TwoHosts:
-    """A server with a document, and another one with a file that it refers to."""
-
-    def __init__(self) -> None:
-        self.other = Server(lambda _: build_json(OTHER))
-        self.own = Server(self._answer)
-        self.other_host = self.other.url("").removeprefix("http://").rstrip("/")
-
-    @property
-    def document(self) -> dict[str, Any]:
-        ref = self.other.url("/common.json")
-        limit = {"$ref": f"{ref}#/limit"}
-        return build_document(
-            {
-                "/pets": {
-                    "get": {"parameters": [limit]},
-                    "post": build_body("#/components/schemas/A"),
-                },
-                "/toys": {"get": {"summary": "List toys"}, "post": build_body("#/components/schemas/B")},
-            },
-            components={
-                "schemas": {
-                    "A": {"properties": {"b": {"$ref": "#/components/schemas/B"}}},
-                    "B": {"properties": {"a": {"$ref": "#/components/schemas/A"}, "pet": {"$ref": f"{ref}#/pet"}}},
-                }
-            },
-        )
-
-    def read(self, *hosts: str, path: str = "/openapi.json") -> ReadDocument:
-        return import_document.read_document(document_source.fetch_document(self.own.url(path), hosts))
-
-    def _answer(self, request: bytes) -> bytes:
-        if request.startswith(b"GET /moved"):
-            return b"HTTP/1.1 302 Found\r\nlocation: %s\r\ncontent-length: 0\r\n\r\n" % self.other.url("/x").encode()
-        return build_json(self.document)
-
-
-@pytest.fixture
-def two_hosts():
-    servers = TwoHosts()
-    yield servers
-    servers.own.stop()
-    servers.other.stop()
+from tests.support.two_hosts import OTHER, TwoHosts
 
 
 def list_names(document: ReadDocument) -> list[str]:
@@ -154,21 +100,29 @@ def test_a_document_with_many_values_is_parsed_in_a_process_of_its_own(monkeypat
     assert list_names(import_document.read_document(files)) == ["GET /a"]
 
 
-@for_each(
-    "name, value, problem",
-    [
-        ("MAX_MEMORY", 20_000_000, "The document needs too much memory to be read. Send a part of it."),
-        ("MAX_SECONDS", 0.01, "The document and its files were not read within"),
-    ],
-)
-def test_the_process_has_limits(name: str, value: float, problem: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
-        patch.setattr(document_source if name == "MAX_SECONDS" else document_parsing, name, value)
-        with pytest.raises(UnreadableDocument) as error:
-            import_document.read_document(build_large(20_000))
+def test_the_process_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = {"/a": {"get": {}}}
+    small, large = build_document(paths), build_document(paths, x=[[]] * 2_000_000)
+    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+    monkeypatch.setattr(document_parsing, "MAX_MEMORY", 200_000_000)  # the lists alone need as much
 
-    assert problem in str(error.value)
+    def read(document: dict[str, object]) -> ReadDocument:
+        return import_document.read_document(DocumentFiles("file:///x", {"file:///x": json.dumps(document).encode()}))
+
+    assert list_names(read(small)) == ["GET /a"]
+    with pytest.raises(UnreadableDocument, match="The document needs too much memory"):
+        read(large)
+
+    monkeypatch.setattr(document_parsing, "MAX_MEMORY", 1_000_000_000)
+    assert list_names(read(large)) == ["GET /a"]
+
+
+def test_the_process_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+    monkeypatch.setattr(document_source, "MAX_SECONDS", 0.01)
+
+    with pytest.raises(UnreadableDocument, match="The document and its files were not read within"):
+        import_document.read_document(build_large(20_000))
 
 
 def test_another_file_is_loaded_for_the_process(two_hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
