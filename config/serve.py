@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import signal
+import socket
 import sys
 import time
 from collections import deque
@@ -86,6 +87,19 @@ class _PersistentServer(MPServer):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._deaths: deque[float] = deque(maxlen=MAX_DEATHS)
+
+    def _init_shared_socket(self) -> None:
+        """Listen once, for all workers.
+
+        On Linux granian gives each worker a socket of its own. Then connections that wait for a dead worker are lost,
+        and the port is closed when all of them are dead.
+        """
+        super()._init_shared_socket()  # type: ignore[no-untyped-call]
+        specification: Any = self._ssp
+        if specification is not None:
+            listener = specification.build()
+            self._ssp, self._shd, self._sfd = None, listener, listener.get_fd()
+            self._sso = socket.socket(fileno=listener.get_fd())
 
     def signal_handler_interrupt(self, *arguments: Any) -> None:
         """Stop when the running requests have ended; stop at once at a second Ctrl-C or SIGTERM."""

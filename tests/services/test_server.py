@@ -1,5 +1,6 @@
 """Several processes, one gateway: what one of them is told all follow, and they end together."""
 
+import os
 import signal
 import socket
 import time
@@ -164,3 +165,13 @@ def test_server_goes_on_when_its_workers_die_again_and_again(server: Server) -> 
     with server.workers() as workers:
         assert len(workers) == 2
     assert server.process.inner.poll() is None
+
+
+def test_port_stays_open_while_all_workers_are_dead(server: Server) -> None:
+    with server.workers() as workers:
+        for process in workers:
+            os.kill(process, signal.SIGKILL)
+
+    for _ in range(100):
+        socket.create_connection(("127.0.0.1", server.port)).close()
+    assert server.help().status_code == 200
