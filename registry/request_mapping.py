@@ -244,8 +244,8 @@ def _find_parameter_problems(mapping: RequestMapping) -> list[str]:
 
 
 def _find_argument_problems(mapping: RequestMapping, arguments: Collection[str]) -> list[str]:
-    sent = list_arguments(mapping)
-    problems = [f"{name} is no argument of the op." for name in dict.fromkeys(sent) if name not in arguments]
+    sent, known = dict.fromkeys(list_arguments(mapping)), frozenset(arguments)
+    problems = [f"{name} is no argument of the op." for name in sent if name not in known]
     unsent = [name for name in arguments if name not in sent]
     return problems + [f"The argument {name} is sent nowhere." for name in unsent]
 

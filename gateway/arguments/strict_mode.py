@@ -16,8 +16,9 @@ def drop_nulls(schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, dict) or not isinstance(arguments, dict):
         return
     if arguments.keys() <= value.keys():
+        required = frozenset(schema.get("required", ()))
         for name, argument in arguments.items():
-            if value[name] is None and name not in schema.get("required", ()) and not _allows_null(argument):
+            if value[name] is None and name not in required and not _allows_null(argument):
                 del value[name]
     for name, argument in arguments.items():
         if isinstance(argument, dict):

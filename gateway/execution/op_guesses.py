@@ -1,6 +1,6 @@
 """Guess the op that a call means: by the entity and the action in a name that no op has, or by its arguments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -28,21 +28,43 @@ class OpGuess:
     replaces: bool = False  # whether these are all args, instead of those sent
 
 
+@dataclass(frozen=True, slots=True)
+class _OpIndex:
+    """The ops of a view, our own before those of services, by what a name may say of them."""
+
+    ops: list[CatalogOp]
+    by_written_path: Mapping[str, list[CatalogOp]]
+    by_entity: Mapping[str, list[CatalogOp]]
+    general: list[CatalogOp]  # without an entity
+
+    @classmethod
+    def build(cls, catalog: Catalog, view: CatalogView) -> "_OpIndex":
+        ops = sorted((catalog.ops[path] for path in view.ops), key=lambda op: (op.is_of_service, op.op))
+        by_written_path: dict[str, list[CatalogOp]] = {}
+        by_entity: dict[str, list[CatalogOp]] = {}
+        for op in ops:
+            by_written_path.setdefault(op.op.replace(".", "_"), []).append(op)
+            by_entity.setdefault(op.entity, []).append(op)
+        general = by_entity.pop("", [])
+        return cls(ops, by_written_path, by_entity, general)
+
+
 def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, Any]) -> OpGuess | None:
     """Return the op that a made-up name means, such as onto.task.complete. None if that is not certain."""
     words = [word for word in to_snake_case(name[:200]).split("_") if word][:MAX_WORDS]
     if not words:
         return None
-    ops = sorted((catalog.ops[path] for path in view.ops), key=lambda op: (op.is_of_service, op.op))
-    if written := _find_by_written_path(ops, words):
-        return OpGuess(written)
-    entities = list(dict.fromkeys(_iter_entities(words, {op.entity for op in ops if op.entity})))
+    index = view.get_or_derive(_OpIndex, lambda: _OpIndex.build(catalog, view))
+    written = index.by_written_path.get("_".join(words), ())
+    if len(written) == 1:  # as a model writes it that takes paths for tool names
+        return OpGuess(written[0])
+    entities = list(dict.fromkeys(_iter_entities(words, index.by_entity.keys())))
     nouns = {word for word in words if _is_noun(word, entities)}
     verbs = [verb for verb in _iter_verbs(words) if not nouns & set(verb.split("_"))]
-    if linked := _find_linked_rows(ops, words, args):
+    if linked := _find_linked_rows(index.ops, words, args):
         return linked
     for entity in entities:
-        own_ops = [op for op in ops if op.entity == entity][:MAX_OPS]
+        own_ops = index.by_entity[entity][:MAX_OPS]
         parts = [op for op in own_ops if set(op.op.split(".")[1:-1]) & (set(words) - nouns)]
         if len(parts) == 1 or ((parts := [op for op in parts if not op.is_write]) and len(parts) == 1):
             return OpGuess(parts[0])  # document.tree: the op in this group
@@ -51,10 +73,10 @@ def guess_op(catalog: Catalog, view: CatalogView, name: str, args: Mapping[str, 
             if guess:
                 return _add_flags(guess, words)
     for entity in entities:
-        own_ops = [op for op in ops if op.entity == entity][:MAX_OPS]
+        own_ops = index.by_entity[entity][:MAX_OPS]
         if words[-1].endswith("s") and (guess := _find_by_action(own_ops, "list")):
             return _add_flags(guess, words)
-    general_ops = [op for op in ops if not op.entity]
+    general_ops = index.general
     if entities or len(general_ops) > MAX_OPS:
         return None
     guesses = (guess for verb in verbs if (guess := _find_by_action(general_ops, verb)))
@@ -80,6 +102,10 @@ def limit_to_asked_group(view: CatalogView, name: str) -> CatalogView:
     group = name[:200].partition(".")[0]
     if "." not in name or group == ROOT or group not in view.children:
         return view
+    return view.get_or_derive((CatalogView, group), lambda: _limit_to_group(view, group))
+
+
+def _limit_to_group(view: CatalogView, group: str) -> CatalogView:
     below = f"{group}."
     return CatalogView(
         frozenset(path for path in view.ops if path.startswith(below)),
@@ -177,13 +203,6 @@ def find_only_op(view: CatalogView, path: str) -> str | None:
     return children[0] if children[0] in view.ops else find_only_op(view, children[0])
 
 
-def _find_by_written_path(ops: Sequence[CatalogOp], words: Sequence[str]) -> CatalogOp | None:
-    """Return the one op whose path has these words, as a model writes it that takes paths for tool names."""
-    written = "_".join(words)
-    found = [op for op in ops if op.op.replace(".", "_") == written]
-    return found[0] if len(found) == 1 else None
-
-
 def _is_about_same_row(op: CatalogOp, other: CatalogOp) -> bool:
     """Return whether two ops have the same required ids, as those that change one row, or none, as lists."""
     ids = {name for name in op.required if name.endswith("_id")}
@@ -203,7 +222,7 @@ def _rename_for(op: CatalogOp, name: str, args: Mapping[str, Any]) -> dict[str, 
     return {own_name if each == name else each: value for each, value in args.items()}
 
 
-def _iter_entities(words: list[str], entities: set[str]) -> Iterator[str]:
+def _iter_entities(words: list[str], entities: Set[str]) -> Iterator[str]:
     """Yield the entities that a name mentions, the last word first: task.docs means documents of a task."""
     singles = [word.removesuffix("s") for word in reversed(words)]
     for word in singles:
@@ -294,9 +313,9 @@ def _find_linked_rows(ops: list[CatalogOp], words: list[str], args: Mapping[str,
         return None
     owner, other = words[-2].removesuffix("s"), words[-1].removesuffix("s")
     id = args.get(f"{owner}_id")
-    for op in ops:
+    for op in ops if id else ():
         kinds = op.arguments.get("entity_kind", {}).get("enum", ())
-        if id and owner in kinds and other in op.arguments.get("filter_kind", {}).get("enum", ()):
+        if owner in kinds and other in op.arguments.get("filter_kind", {}).get("enum", ()):
             lists = [each for each in ops if each.entity == other and each.action == "list"]
             if any(f"{owner}_id" in each.arguments for each in lists):
                 return None

@@ -224,6 +224,14 @@ class CatalogView:
     off_reasons: dict[str, str] = field(
         default_factory=dict
     )  # path that would be visible -> why it is off or cannot run
+    _derived: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def get_or_derive(self, key: Any, make: Callable[[], T]) -> T:
+        """Return a value derived from this view, such as an index of its ops; made on first use, then cached."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        value: T = self._derived[key]
+        return value
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Prepare the other ops once, so that single ops can be checked against them."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -64,11 +65,29 @@ class CheckContext:
 
     def list_siblings(self, path: str) -> list[str]:
         """Return the paths of the ops in the group of a path; the path itself need not exist."""
-        return [each for each in self.ops if get_parent_path(each) == get_parent_path(path)]
+        return self._ops_by_group.get(get_parent_path(path), [])
+
+    def get_argument_names(self, op: dict[str, Any]) -> frozenset[str]:
+        """Return every name that a call of an op may send (see text_locations.collect_argument_names)."""
+        path = op["op"]
+        if path not in self._argument_names:
+            self._argument_names[path] = text_locations.collect_argument_names(op)
+        return self._argument_names[path]
 
     @cached_property
     def _known_words(self) -> frozenset[str]:
-        return frozenset(self.names).union(*map(text_locations.collect_argument_names, self.ops.values()))
+        return frozenset(self.names).union(*map(self.get_argument_names, self.ops.values()))
+
+    @cached_property
+    def _argument_names(self) -> dict[str, frozenset[str]]:
+        return {}  # path of an op -> its names, as far as they were asked for
+
+    @cached_property
+    def _ops_by_group(self) -> dict[str, list[str]]:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for path in self.ops:
+            groups[get_parent_path(path)].append(path)
+        return groups
 
 
 def get_current_context() -> CheckContext:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from core import suggestions
 from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding
-from registry.checks.text_locations import CheckedOp, collect_argument_names
+from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import dialect
 from registry.models import Op
 
@@ -82,8 +82,8 @@ def _check_arguments(
     reading: CheckedOp, field: str, sentence: str, words: set[str], context: CheckContext, suggester: _NameSuggester
 ) -> Iterator[Finding]:
     """Yield a finding for each word that was meant as an argument of this op and is not one."""
-    mentioned_ops = context.iter_ops_named(_OP_PATH.findall(sentence))
-    other_arguments = frozenset[str]().union(*map(collect_argument_names, mentioned_ops))
+    mentioned_ops = context.iter_ops_named(dict.fromkeys(_OP_PATH.findall(sentence)))
+    other_arguments = frozenset[str]().union(*map(context.get_argument_names, mentioned_ops))
     sent_names = {match[match.lastgroup or 0] for match in _SENT_ARGUMENT.finditer(sentence)}
     own_names = [argument.name for argument in reading.arguments]
     for word in sorted(words - other_arguments):

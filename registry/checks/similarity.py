@@ -14,6 +14,7 @@ from registry.search import tokenizer
 
 MIN_SIMILARITY = 0.88  # share of the weight of all words of two summaries that they have in common
 MAX_COMPARED = 1_000  # summaries compared with one; bounds the time for a catalog of near-duplicates
+MAX_SIMILAR = 100  # ops that are returned for one; thousands may have the same summary
 
 # Words that search ignores, but that can reverse the meaning of a summary.
 _DIRECTION_WORDS = frozenset(("in", "out", "on", "off", "up", "down", "from", "to", "over", "again"))
@@ -41,7 +42,7 @@ class SummaryIndex:
                 self._words_by_heavy_word[word].append(word_set)
 
     def find_similar(self, path: str, summary: str) -> list[str]:
-        """Return the paths of other ops whose summaries say nearly the same, most similar first."""
+        """Return the paths of up to MAX_SIMILAR other ops whose summaries say nearly the same, most similar first."""
         word_set = extract_words(summary)
         if not word_set or not self._paths_by_words:
             return []
@@ -54,7 +55,8 @@ class SummaryIndex:
         ordered = sorted(
             (other for other in similarity if similarity[other] >= MIN_SIMILARITY), key=lambda each: -similarity[each]
         )
-        return [other for each in ordered for other in self._paths_by_words.get(each, ()) if other != path]
+        others = (other for each in ordered for other in self._paths_by_words.get(each, ()) if other != path)
+        return list(islice(others, MAX_SIMILAR))
 
     def _select_heaviest_words(self, word_set: WordSet) -> list[str]:
         """Return the heaviest words, heaviest first. A summary that shares none of them cannot be similar."""

@@ -73,7 +73,7 @@ RULES = (
 
 def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
     """Yield the blocking findings of a snapshot's entries that are no ops. `names` are all names of its ops."""
-    paths = [op["op"] for op in content["ops"]]
+    paths = frozenset(op["op"] for op in content["ops"])
     yield from _find_repeated_entries(content)
     for section in content.get("sections", []):
         yield from find_off_surface_names(section, content["ops"], content.get("pins", []))
@@ -154,7 +154,7 @@ def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
                 yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message)
 
 
-def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: list[str]) -> Iterator[Finding]:
+def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: frozenset[str]) -> Iterator[Finding]:
     if entry.get("status", "active") != "active":
         return
     for index, pattern in enumerate(entry["ops"]):

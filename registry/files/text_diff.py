@@ -1,13 +1,14 @@
 """Format changes for a terminal: op by op, field by field, line by line."""
 
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from registry.files import export
 from registry.snapshot.diff import CHANGE_ACTIONS, Action, CopyChange
+from registry.text import word_diff
 
 CONTEXT_LINES = 1  # unchanged lines around a difference
+_SIGNS = {"both": " ", "before": "-", "after": "+"}
 
 
 def format_changes(changes: Sequence[CopyChange]) -> str:
@@ -30,16 +31,16 @@ def _format_change(change: CopyChange) -> Iterator[str]:
 
 
 def _diff_lines(before: Any, after: Any) -> Iterator[str]:
-    diff = difflib.unified_diff(_to_lines(before), _to_lines(after), n=CONTEXT_LINES, lineterm="")
-    for number, line in enumerate(diff):
-        if number > 1 and not line.startswith("@@"):  # the first two are file names
-            yield line
+    pieces = word_diff.diff_lines(_to_text(before), _to_text(after), context=CONTEXT_LINES)
+    for piece in pieces:
+        if piece != word_diff.LEFT_OUT:
+            yield from (f"{_SIGNS[piece.side]}{line}" for line in piece.text.splitlines())
 
 
-def _to_lines(value: Any) -> list[str]:
+def _to_text(value: Any) -> str:
     if isinstance(value, str):
-        return value.splitlines()
-    return export.dump_yaml(value).splitlines() if value not in ([], {}, None) else []
+        return value
+    return export.dump_yaml(value) if value not in ([], {}, None) else ""
 
 
 def _escape_unprintable(line: str) -> str:

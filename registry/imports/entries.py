@@ -3,11 +3,11 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain, count
 from typing import Any
 
 from registry.imports.import_source import SourceOp
 from registry.models import ROOT, get_parent_path
+from registry.text.numbered_names import NumberedNames
 
 MAX_TOOL_NAME = 128
 MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
@@ -31,17 +31,24 @@ def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str =
     return entry
 
 
-def choose_tool_name(name: str, prefix: str, is_free: Callable[[str], bool], means_other: Callable[[str], bool]) -> str:
+def choose_tool_name(
+    name: str,
+    prefix: str,
+    is_free: Callable[[str], bool],
+    means_other: Callable[[str], bool],
+    numbered: NumberedNames,
+) -> str:
     """Return a free tool name: the upstream's name, else with a prefix, else also with a number.
 
-    `means_other` says whether a name is read as that of another op: it gets the prefix.
+    `means_other` says whether a name is read as that of another op: it gets the prefix. `numbered` is one for
+    the whole import.
     """
     clean_name = clean_tool_name(name)
     prefixed = f"{_NOT_IN_TOOL_NAMES.sub('_', prefix.replace('.', '_'))}_{clean_name}"
-    numbered = (f"{prefixed[: MAX_TOOL_NAME - 6]}_{number}" for number in count(2))
-    whole = () if means_other(clean_name) else (clean_name,)
-    candidates = (each[:MAX_TOOL_NAME] for each in chain(whole, (prefixed,), numbered))
-    return next(filter(is_free, candidates))
+    if is_free(clean_name) and not means_other(clean_name):
+        return clean_name
+    whole = prefixed[:MAX_TOOL_NAME]
+    return whole if is_free(whole) else numbered.find_free(prefixed[: MAX_TOOL_NAME - 6], is_free)
 
 
 def clean_tool_name(name: str) -> str:

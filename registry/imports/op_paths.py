@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
@@ -12,6 +12,7 @@ from registry.imports.parsed_names import ParsedToolName, join_segment
 from registry.models import get_parent_path
 from registry.search import tokenizer
 from registry.text import tool_name_words
+from registry.text.numbered_names import NumberedNames
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
 MAX_PATH = 200
@@ -27,6 +28,8 @@ class PathTree:
     taken: set[str]
     groups: set[str] = field(default_factory=set)
     others: frozenset[str] = frozenset()  # names of ops outside of the import and of our own tools, normalised
+    numbered_groups: NumberedNames = field(default_factory=NumberedNames)
+    numbered_ops: NumberedNames = field(default_factory=NumberedNames)
 
     def claim_group(self, path: str) -> str:
         """Return a path that is or can become a group: this one, or with a number appended.
@@ -37,13 +40,14 @@ class PathTree:
         if parent and parent not in self.groups:
             parent = self.claim_group(parent)
         whole = f"{parent}.{name}" if parent else name
-        return _add_number(whole, lambda path: path in self.groups or path not in self.taken)
+        if self._may_be_group(whole):
+            return whole
+        return self.numbered_groups.find_free(_leave_room(whole), self._may_be_group)
 
     def claim_op_path(self, *candidates: str) -> str:
         """Take and return a free path for an op: the first free one, or the last with a number appended."""
-        free = next((path for path in candidates if self.is_free(path)), None) or _add_number(
-            candidates[-1], self.is_free
-        )
+        free = next((path for path in candidates if self.is_free(path)), "")
+        free = free or self.numbered_ops.find_free(_leave_room(candidates[-1]), self.is_free)
         self.taken.add(free)
         ancestor = get_parent_path(free)
         while ancestor not in self.groups:
@@ -54,6 +58,9 @@ class PathTree:
     def is_free(self, path: str) -> bool:
         """Return whether no op and no group has this name, however it is spelled by ops outside of the import."""
         return path not in self.taken and path not in self.groups and tokenizer.normalise_name(path) not in self.others
+
+    def _may_be_group(self, path: str) -> bool:
+        return path in self.groups or path not in self.taken
 
 
 def parse_tool_names(functions: Iterable[FunctionDefinition], group: str) -> dict[str, ParsedToolName]:
@@ -91,12 +98,9 @@ def assign_paths(
     return assigned
 
 
-def _add_number(path: str, is_free: Callable[[str], bool]) -> str:
-    candidate, number = path, 1
-    while not is_free(candidate):
-        number += 1
-        candidate = f"{path[: MAX_PATH - 6]}_{number}"
-    return candidate
+def _leave_room(path: str) -> str:
+    """Return a path that a number can be appended to."""
+    return path[: MAX_PATH - 6]
 
 
 def _count_common_namespaces(names: Sequence[Sequence[str]]) -> int:

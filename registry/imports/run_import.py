@@ -21,6 +21,7 @@ from registry.search import tokenizer
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import AGENTS_PATH
 from registry.text import cleanup
+from registry.text.numbered_names import NumberedNames
 
 MAX_GROUP = 60
 RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
@@ -71,6 +72,7 @@ class _DraftState:
     others: Catalog  # the ops outside of this import
     summaries: SummaryIndex  # of the active ones
     imported: Collection[str]  # the paths of all that was imported
+    numbered_names: NumberedNames = field(default_factory=NumberedNames)
 
     @classmethod
     def load(cls, group: str) -> "_DraftState":
@@ -88,8 +90,11 @@ class _DraftState:
         names |= {name for each in content["groups"] if (name := each.get("discovery_name"))}
         tree = op_paths.PathTree(taken, groups, frozenset(map(tokenizer.normalise_name, names)))
         catalog = builder.build_catalog("", others)
-        summaries = SummaryIndex({path: op.summary for path, op in catalog.ops.items() if op.is_active})
-        return cls(rows, tree, catalog, summaries, checks.get_imported_paths())
+        imported = checks.get_imported_paths()
+        active = (op for op in catalog.ops.values() if op.is_active)
+        own_first = sorted(active, key=lambda op: op.op in imported or op.is_of_service)  # only so many are compared
+        summaries = SummaryIndex({op.op: op.summary for op in own_first})
+        return cls(rows, tree, catalog, summaries, imported)
 
 
 def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
@@ -179,6 +184,7 @@ def _choose_tool_name(op: SourceOp, path: str, prefix: str, draft: _DraftState) 
         prefix,
         lambda name: name == path or path_tree.is_free(name),
         lambda name: bool(_resolve_name(draft.others, name)),
+        draft.numbered_names,
     )
     path_tree.taken.add(name)
     return name

@@ -160,6 +160,7 @@ def _repair_bounds(schema: dict[str, Any], repairs: list[str]) -> None:
 
 def _repair_properties(schema: dict[str, Any], arguments: dict[str, Any], repairs: list[str]) -> None:
     required = schema["required"] if isinstance(schema.get("required"), list) else []
+    flagged: list[str] = []
     for name, argument in arguments.items():
         if isinstance(argument, str):
             kind = _TYPE_ALIASES.get(argument.lower(), argument.lower())
@@ -170,9 +171,11 @@ def _repair_properties(schema: dict[str, Any], arguments: dict[str, Any], repair
         elif argument is False:
             arguments[name] = {"not": {}}
         elif isinstance(argument, dict) and isinstance(argument.get("required"), bool):  # draft 3
-            if argument.pop("required") and name not in required:
-                required.append(name)
+            if argument.pop("required"):
+                flagged.append(name)
             repairs.append("`required` flags of arguments were moved to the list of required arguments.")
+    listed = {name for name in required if isinstance(name, str)}
+    required += [name for name in flagged if name not in listed]
     if required:
         schema["required"] = required
 

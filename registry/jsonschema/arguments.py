@@ -28,10 +28,11 @@ def iter_arguments(
     parts describe one argument, its schemas are joined under `anyOf`. It is required if all alternatives require it.
     """
     if has_flat_properties(schema):
-        own_properties, required = _get_own_properties(schema)
+        own_properties, required_names = _get_own_properties(schema)
     else:
-        schemas, required = _collect_arguments(schema, root or schema, 0)
+        schemas, required_names = _collect_arguments(schema, root or schema, 0)
         own_properties = {name: _join_schemas(each) for name, each in schemas.items()}
+    required = dict.fromkeys(required_names)
     own_properties = own_properties | {name: {} for name in required if name not in own_properties}
     for name in sorted(own_properties, key=lambda name: name not in required):
         yield name, own_properties[name] if isinstance(own_properties[name], dict) else {}, name in required
@@ -77,9 +78,8 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
             for part_schemas, _ in branches:
                 _merge_schemas(alternatives, part_schemas)
             _merge_schemas(schemas, alternatives, only_new=True)
-            required_names |= {
-                name: None for name in branches[0][1] if all(name in part_required for _, part_required in branches)
-            }
+            required_in_all = set(branches[0][1]).intersection(*(part_required for _, part_required in branches))
+            required_names |= {name: None for name in branches[0][1] if name in required_in_all}
     for part in [schema.get("then"), schema.get("else"), *keywords.list_subschemas(schema, "dependentSchemas")]:
         _merge_schemas(schemas, _collect_arguments(part, root, depth + 1)[0], only_new=True)
     return schemas, list(required_names)

@@ -1,10 +1,12 @@
 """Compare two texts for a person: word by word, or line by line."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
+
+from registry.text.bounded_matcher import BoundedMatcher
 
 CONTEXT_LINES = 2  # unchanged lines around a difference
 
@@ -25,42 +27,44 @@ LEFT_OUT = DiffPiece("both", "…\n")
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """A stretch of both texts, the same in both or not."""
+    """A stretch of both texts, the same in both or not: where it starts and ends in each, in characters."""
 
-    before: str
-    after: str
-
-    @property
-    def is_same(self) -> bool:
-        return self.before == self.after
+    start: int
+    end: int
+    start_after: int
+    end_after: int
+    is_same: bool
 
     @property
     def length(self) -> int:
-        return max(len(self.before), len(self.after))
+        return max(self.end - self.start, self.end_after - self.start_after)
 
-    def __add__(self, other: "_Stretch") -> "_Stretch":
-        return _Stretch(self.before + other.before, self.after + other.after)
+    def join(self, last: "_Stretch") -> "_Stretch":
+        """Return the change from the start of this stretch to the end of a later one."""
+        return _Stretch(self.start, last.end, self.start_after, last.end_after, is_same=False)
 
 
 def diff_words(before: str, after: str) -> tuple[DiffPiece, ...]:
     """Return the word-by-word difference of two texts, in reading order."""
     old_words, new_words = _WORD.findall(before), _WORD.findall(after)
+    old_ends, new_ends = (list(accumulate(map(len, words), initial=0)) for words in (old_words, new_words))
     # Spaces are junk to the matcher: they are frequent and mean nothing.
-    matcher = difflib.SequenceMatcher(str.isspace, old_words, new_words, autojunk=False)
+    matcher = BoundedMatcher(str.isspace, old_words, new_words)
     stretches: list[_Stretch] = []
-    for _, start, end, start_after, end_after in matcher.get_opcodes():
-        stretches.append(_Stretch("".join(old_words[start:end]), "".join(new_words[start_after:end_after])))
+    for kind, start, end, start_after, end_after in matcher.get_opcodes():
+        places = old_ends[start], old_ends[end], new_ends[start_after], new_ends[end_after]
+        stretches.append(_Stretch(*places, is_same=kind == "equal"))
         _absorb_chance_match(stretches)
-    return tuple(_iter_pieces(stretches))
+    return tuple(_iter_pieces(stretches, before, after))
 
 
-def diff_lines(before: str, after: str) -> tuple[DiffPiece, ...]:
+def diff_lines(before: str, after: str, *, context: int = CONTEXT_LINES) -> tuple[DiffPiece, ...]:
     """Return the lines of two texts that differ, with the lines around them. Each line ends with a line break."""
     old_lines, new_lines = before.splitlines(), after.splitlines()
-    matcher = difflib.SequenceMatcher(None, old_lines, new_lines, autojunk=False)
+    matcher = BoundedMatcher(None, old_lines, new_lines)
     pieces: list[DiffPiece] = []
     end = 0
-    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+    for group in matcher.get_grouped_opcodes(context):
         if group[0][1] > end:
             pieces.append(LEFT_OUT)
         for kind, start, end, start_after, end_after in group:
@@ -84,18 +88,19 @@ def _absorb_chance_match(stretches: list[_Stretch]) -> None:
         change, match, next_change = stretches[-3:]
         if match.length > min(change.length, next_change.length):
             return
-        stretches[-3:] = [change + match + next_change]
+        stretches[-3:] = [change.join(next_change)]
 
 
-def _iter_pieces(stretches: Sequence[_Stretch]) -> Iterator[DiffPiece]:
+def _iter_pieces(stretches: Sequence[_Stretch], before: str, after: str) -> Iterator[DiffPiece]:
     for each in stretches:
-        if each.is_same:
-            yield DiffPiece("both", each.before)
+        old, new = before[each.start : each.end], after[each.start_after : each.end_after]
+        if old == new:
+            yield DiffPiece("both", old)
             continue
-        if each.before:
-            yield DiffPiece("before", each.before)
-        if each.after:
-            yield DiffPiece("after", each.after)
+        if old:
+            yield DiffPiece("before", old)
+        if new:
+            yield DiffPiece("after", new)
 
 
 def _join_lines(lines: Sequence[str]) -> str:

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain, count
 from typing import Any
+
+from registry.text.numbered_names import NumberedNames
 
 MAX_NAME = 64
 
@@ -37,10 +38,11 @@ def assign_names(arguments: Iterable[Argument]) -> None:
     Properties of the body keep theirs: there are more of them, and examples of bodies use them.
     """
     taken: set[str] = set()
+    numbered = NumberedNames()
     for argument in sorted(arguments, key=lambda each: each.location not in ("property", "body")):
         base = _clean_name(argument.wire_name)
-        candidates = chain((base, f"{base}_{argument.location}"), (f"{base}_{number}" for number in count(2)))
-        argument.name = next(name for name in candidates if name not in taken)
+        free = next((name for name in (base, f"{base}_{argument.location}") if name not in taken), "")
+        argument.name = free or numbered.find_free(base, lambda name: name not in taken)
         taken.add(argument.name)
 
 

@@ -175,11 +175,14 @@ def _build_examples(arguments: list[Argument], plan: BodyPlan | None, schema: Sc
             candidates.append(base | {names[key]: item for key, item in whole.items() if key in names})
     if not candidates and base:
         candidates = [base, {name: value for name, value in base.items() if name in schema.get("required", ())}]
+    most = MAX_EXAMPLES if plan and plan.examples else 1
     valid: list[Schema] = []
     for args in candidates:
         if args and args not in valid and not validator.find_instance_problems(schema, args):
             valid.append(args)
-    return tuple(valid[: 1 if not (plan and plan.examples) else MAX_EXAMPLES])
+        if len(valid) == most:
+            break
+    return tuple(valid)
 
 
 def _fits(argument: Argument, plan: BodyPlan | None) -> bool:

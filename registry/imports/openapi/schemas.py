@@ -6,6 +6,7 @@ from typing import Any
 from core import json_pointer
 from registry.imports.openapi.keywords import clean_keyword, merge_unions
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
+from registry.text.numbered_names import NumberedNames
 
 MAX_INLINE_DEPTH = 11  # levels of one schema; what is deeper accepts anything
 MAX_BUNDLED = 400  # subschemas that an op's definitions may have together
@@ -24,6 +25,7 @@ class SchemaConverter:
     def __init__(self, references: References) -> None:
         self._references = references
         self._names: dict[str, str] = {}  # address of a definition -> its name
+        self._numbered = NumberedNames()
         self._definitions: dict[str, Schema] = {}
         self._uses: dict[str, set[str]] = {}  # name of a definition -> those it refers to
         self._sizes: dict[str, int] = {}  # name of a definition -> its subschemas
@@ -129,11 +131,9 @@ class SchemaConverter:
     def _choose_name(self, address: str) -> str:
         last = address.rpartition("/")[2] or "schema"
         base = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in last)[:60] or "schema"
-        name, number = base, 1
-        while name in self._definitions:
-            number += 1
-            name = f"{base}_{number}"
-        return name
+        if base not in self._definitions:
+            return base
+        return self._numbered.find_free(base, lambda name: name not in self._definitions)
 
 
 def _drop_read_only(schema: Mapping[str, Any], converted: Schema) -> None:

@@ -61,9 +61,11 @@ class _Container:
 
     def merge_objects(self) -> None:
         """Add the members that `<<` refers to. Own members win, then earlier objects."""
-        if isinstance(self.value, dict):
-            for other in self.merged:
-                self.value = {**other, **self.value}
+        if isinstance(self.value, dict) and self.merged:
+            value: dict[str, Any] = {}
+            for other in reversed(self.merged):
+                value |= other
+            self.value = value | self.value
 
 
 def parse_yaml(text: str, *, most: int) -> Any:

@@ -1,4 +1,5 @@
 import copy
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from gateway.arguments.normalise import is_empty_update, normalise_args
 from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
+from tests.support.growth import assert_linear
 from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
 UPDATE = build_op("task_id")
@@ -230,3 +232,16 @@ def test_update_without_fields_is_never_empty() -> None:
     schema = {"type": "object", "properties": {"task_id": {"type": "string"}}, "required": ["task_id"]}
 
     assert is_empty_update(build_op(request=request, schema=schema), {"task_id": TASK_ID}) is False
+
+
+MANY_ARGS = {
+    "unknown names": lambda size: {f"unknownName{at}": " " for at in range(size)},
+    "rows": lambda size: {"steps": [{"state_key": "completed", "hours": 1.0} for _ in range(size)]},
+    "values": lambda size: {"states": ["completed"] * size},
+    "members": lambda size: {"props": {f"key{at}": {} for at in range(size)}},
+}
+
+
+@pytest.mark.parametrize("build", MANY_ARGS.values(), ids=MANY_ARGS)
+def test_args_are_normalised_in_linear_time(build: Callable[[int], dict[str, Any]]) -> None:
+    assert_linear(lambda args: normalise_args(UPDATE, args, IN_PROJECT), build, size=20_000)

@@ -8,6 +8,7 @@ from registry.checks import names
 from registry.checks.finding import Finding
 from registry.checks.text_locations import CheckedOp
 from tests.support.check_findings import build_check_context
+from tests.support.growth import assert_linear
 from tests.support.op_entries import build_op_entry, build_schema
 
 STATES = {"type": "string", "enum": ["in_progress", "done"], "x-aliases": {"not_started": "done"}}
@@ -96,3 +97,15 @@ def test_names_are_checked_in_every_text_that_a_model_reads() -> None:
 
 def test_name_is_reported_once_per_text() -> None:
     assert len(check_names(notes="Send other_id. Never send other_id twice.")) == 1
+
+
+def test_names_of_ops_that_do_not_exist_are_found_in_linear_time() -> None:
+    def check_all(entries: list[dict[str, Any]]) -> None:
+        context = build_check_context(*entries)
+        for entry in entries:
+            assert list(names.check(CheckedOp(entry), context))
+
+    def build(size: int) -> list[dict[str, Any]]:
+        return [build_op_entry(f"crm.item{at}.get", description=f"See crm.other{at}.get.") for at in range(size)]
+
+    assert_linear(check_all, build, size=1_000)

@@ -13,6 +13,7 @@ from registry.checks.similarity import MIN_SIMILARITY as BOUND
 from registry.checks.similarity import SummaryIndex, extract_words
 from tests.support.check_findings import build_check_context
 from tests.support.cpu_budget import assert_cpu_seconds
+from tests.support.growth import assert_linear
 from tests.support.op_entries import build_op_entry
 
 
@@ -145,3 +146,13 @@ def test_similarity_index_agrees_with_comparing_all_pairs(word_lists: list[list[
         certain = {other for other in likeness if likeness[other] > BOUND + 1e-9}
         possible = {other for other in likeness if likeness[other] > BOUND - 1e-9}
         assert certain <= set(index.find_similar(path, summaries[path])) <= possible
+
+
+@pytest.mark.parametrize("summary", ["List users of the team", "List users of the team in the company named x{}"])
+def test_summaries_that_are_nearly_the_same_are_found_in_linear_time(summary: str) -> None:
+    def find_all(all_summaries: dict[str, str]) -> None:
+        index = SummaryIndex(all_summaries)
+        for path, text in all_summaries.items():
+            index.find_similar(path, text)
+
+    assert_linear(find_all, lambda size: {f"a{at}": summary.format(at) for at in range(size)}, size=2_000)

@@ -8,6 +8,8 @@ from registry.imports import entries, functions, op_paths
 from registry.imports.danger import Danger
 from registry.imports.import_source import SourceOp
 from registry.imports.openai import FunctionDefinition
+from registry.text.numbered_names import NumberedNames
+from tests.support.growth import assert_linear
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -69,9 +71,20 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
     ],
 )
 def test_tool_name_is_valid_for_providers(name: str, names_in_use: set[str], expected: str) -> None:
-    assert (
-        entries.choose_tool_name(name, "sales.crm", lambda each: each not in names_in_use, lambda _: False) == expected
+    chosen = entries.choose_tool_name(
+        name, "sales.crm", lambda each: each not in names_in_use, lambda _: False, NumberedNames()
     )
+
+    assert chosen == expected
+
+
+def test_tool_names_that_are_the_same_once_cleaned_take_linear_time() -> None:
+    def choose_names(names: list[str]) -> None:
+        taken, numbered = set[str](), NumberedNames()
+        for name in names:
+            taken.add(entries.choose_tool_name(name, "crm", lambda each: each not in taken, lambda _: False, numbered))
+
+    assert_linear(choose_names, lambda size: [f"get{chr(0x4E00 + at)}" for at in range(size)], size=5_000)
 
 
 def test_group_summary_names_its_contents() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from registry.imports import op_paths
 from registry.imports.openai import FunctionDefinition
 from registry.models import path_validator
+from tests.support.growth import assert_linear
 
 Named = str | tuple[str, str]
 
@@ -168,3 +169,21 @@ def test_any_names_get_valid_unique_paths(names: list[str], used_paths: set[str]
 
 def test_a_group_above_does_not_take_the_path_of_an_op() -> None:
     assert assign("A/0/0", used_paths={"crm.a"})["A/0/0"].startswith("crm.a_2.")
+
+
+@pytest.mark.parametrize("form", ["get_user{}", "{}.get_user", "user{}", "get_user_number{}"])
+def test_paths_take_linear_time_also_if_all_names_are_the_same_once_cleaned(form: str) -> None:
+    def build(size: int) -> list[str]:
+        return [form.format(chr(0x4E00 + at)) for at in range(size)]
+
+    assert_linear(lambda names: assign(*names), build, size=5_000)
+
+
+def test_group_that_needs_a_number_is_one_group_for_all_its_ops() -> None:
+    tree = op_paths.PathTree({"crm", "crm_2"}, {"root"})
+
+    assert [tree.claim_group("crm"), tree.claim_op_path("crm_3.get"), tree.claim_group("crm")] == [
+        "crm_3",
+        "crm_3.get",
+        "crm_3",
+    ]

@@ -1,5 +1,6 @@
 """Arguments are found wherever a schema defines them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.jsonschema import arguments, signatures
+from tests.support.growth import assert_linear
 from tests.support.op_entries import build_catalog, build_op_entry
 
 TEXT = {"type": "string"}
@@ -137,3 +139,18 @@ def test_op_with_a_thousand_arguments_fits_a_budget() -> None:
     assert b'"name":"a7"' in body
     assert b"args.*" in body
     assert len(body) < 500
+
+
+MANY_NAMES = {
+    "required": lambda names: {"properties": {name: {} for name in names}, "required": names},
+    "only required": lambda names: {"required": names},
+    "required in all alternatives": lambda names: {"anyOf": [{"required": names}, {"required": names}]},
+}
+
+
+@pytest.mark.parametrize("build", MANY_NAMES.values(), ids=MANY_NAMES)
+def test_arguments_are_listed_in_linear_time(build: Callable[[list[str]], dict[str, Any]]) -> None:
+    def list_arguments(schema: dict[str, Any]) -> None:
+        assert any(arguments.iter_arguments(schema))
+
+    assert_linear(list_arguments, lambda size: build([f"a{at}" for at in range(size)]), size=5_000)

@@ -1,10 +1,14 @@
 """Comparison of two texts for a person, word by word."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.text.word_diff import diff_words
+from registry.text import bounded_matcher
+from registry.text.word_diff import diff_lines, diff_words
+from tests.support.growth import assert_linear
 
 MARKS = {"both": "{}", "before": "[-{}-]", "after": "[+{}+]"}
 
@@ -45,3 +49,40 @@ def test_diff_words_can_rebuild_both_texts(before: str, after: str) -> None:
 
     assert "".join(each.text for each in pieces if each.side != "after") == before
     assert "".join(each.text for each in pieces if each.side != "before") == after
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abcd")))
+def test_diff_words_can_rebuild_texts_that_it_has_no_time_to_compare(before: list[str], after: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bounded_matcher, "MAX_WORK", 20)
+        test_diff_words_can_rebuild_both_texts.hypothesis.inner_test(" ".join(before), " ".join(after))  # type: ignore[attr-defined]
+
+
+def test_diff_words_finds_a_small_change_in_a_long_text() -> None:
+    same = " ".join(["the same word"] * 2_000)
+
+    assert mark_words(f"{same} old {same}", f"{same} new {same}") == f"{same} [-old-][+new+] {same}"
+
+
+def test_diff_words_finds_changes_between_words_that_a_long_text_has_once() -> None:
+    before = " ".join(f"unchanged{number} a a a" for number in range(500))
+
+    assert mark_words(before, before.replace("a a a", "a b a")) == before.replace("a a a", "a [-a-][+b+] a")
+
+
+WORDS: dict[str, Callable[[int], tuple[list[str], list[str]]]] = {
+    "one word": lambda size: (["a"] * size, ["a", "b"] * size),
+    "all different": lambda size: ([f"a{at}" for at in range(size)], [f"b{at}" for at in range(size)]),
+    "every second one": lambda size: (
+        [f"{mark}{at}" for at in range(size) for mark in ("old", "x")],
+        [f"{mark}{at}" for at in range(size) for mark in ("new", "x")],
+    ),
+    "other order": lambda size: ([f"a{at}" for at in range(size)], [f"a{at}" for at in reversed(range(size))]),
+    "few words": lambda size: ([f"a{at % 90}" for at in range(size)], [f"a{at % 91}" for at in range(size)]),
+}
+
+
+@pytest.mark.parametrize("build", WORDS.values(), ids=WORDS)
+def test_diffs_take_linear_time(build: Callable[[int], tuple[list[str], list[str]]]) -> None:
+    assert_linear(lambda sides: diff_words(*map(" ".join, sides)), build, size=5_000)
+    assert_linear(lambda sides: diff_lines(*map("\n".join, sides)), build, size=5_000)

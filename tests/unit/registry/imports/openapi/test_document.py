@@ -1,6 +1,7 @@
 """An OpenAPI document as operations: all versions alike, none lost, and clear words for what cannot be read."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 
 from registry import request_mapping
 from registry.imports.openapi import InvalidDocument, SecurityScheme, parse_document
+from registry.imports.openapi.yaml_values import parse_yaml
 from registry.jsonschema import schema_check
+from tests.support.growth import assert_linear
 from tests.support.loops import for_each
-from tests.support.openapi_documents import OK, build_document, map_operation, parse
+from tests.support.openapi_documents import OK, build_body, build_document, map_operation, parse
 
 PET_ID = {"name": "petId", "in": "path", "required": True}
 SWAGGER = build_document(
@@ -310,3 +313,41 @@ def test_odd_numbers_indexes_and_halves_of_characters_fail_no_import() -> None:
 
     assert [each.name for each in document.refusals] == ["GET /b", "GET /c\ufffd"]
     assert document.title == "a\ufffd"
+
+
+def list_items(size: int) -> list[str]:
+    return [f"a{chr(0x4E00 + at)}" for at in range(size)]  # the same once cleaned
+
+
+GROWING = {
+    "paths": lambda size: build_document({f"/{name}": {"get": OK} for name in list_items(size)}),
+    "parameters": lambda size: build_document(
+        {"/a": {"get": {"parameters": [{"name": name, "in": "query"} for name in list_items(size)]}}}
+    ),
+    "definitions": lambda size: build_document(
+        {
+            "/a": {
+                "post": build_body({"anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in list_items(size)]})
+            }
+        },
+        components={"schemas": {name: {"type": "string"} for name in list_items(size)}},
+    ),
+}
+
+
+@pytest.mark.parametrize("build", GROWING.values(), ids=GROWING)
+def test_documents_are_read_in_linear_time(build: Callable[[int], dict[str, Any]]) -> None:
+    assert_linear(parse_document, lambda size: json.dumps(build(size)).encode(), size=1_000)
+
+
+def test_merge_keys_of_yaml_are_read_in_linear_time() -> None:
+    def build(size: int) -> str:
+        own = "".join(f"  b{at}: 1\n" for at in range(size))
+        return f"a: &a {{x: 1, y: 2}}\nb:\n  <<: [{', '.join(['*a'] * size)}]\n{own}"
+
+    assert parse_yaml("a: &a {x: 1, y: 2}\nb: &b {y: 3}\nc: {<<: [*b, *a], z: 4}", most=50)["c"] == {
+        "x": 1,
+        "y": 3,
+        "z": 4,
+    }
+    assert_linear(lambda text: parse_yaml(text, most=1_000_000), build, size=5_000)

@@ -1,0 +1,22 @@
+"""Names of ops that were made up, or that an import brings: each is resolved without a look at all ops."""
+
+import pytest
+
+from gateway.execution import op_guesses
+from registry.catalog.model import Catalog
+from tests.support.growth import assert_linear
+from tests.support.op_entries import build_catalog, build_op_entry
+
+
+@pytest.mark.parametrize("name", ["update_gadget{}", "crm.gadget{}.update", "gadget{}", "get_item"])
+def test_names_are_resolved_in_linear_time(name: str) -> None:
+    def build(size: int) -> tuple[Catalog, list[str]]:
+        entries = [build_op_entry(f"crm.item{at}.get", entity=f"item{at}", action="get") for at in range(size)]
+        return build_catalog(*entries), [name.format(at) for at in range(size)]
+
+    def resolve_all(case: tuple[Catalog, list[str]]) -> None:
+        catalog, names = case
+        for each in names:
+            op_guesses.resolve_name(catalog, each)
+
+    assert_linear(resolve_all, build, size=1_000)
