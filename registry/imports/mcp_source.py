@@ -139,8 +139,8 @@ def _get_annotations(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _describe(tool: Mapping[str, Any]) -> str:
     """Return the description of a tool, after its title if the description alone says little."""
-    description, title = (str(tool.get(name) or "").strip() for name in ("description", "title"))
-    title = title or str(_get_annotations(tool).get("title") or "").strip()
+    description, title = (cleanup.strip_blank(str(tool.get(name) or "")) for name in ("description", "title"))
+    title = title or cleanup.strip_blank(str(_get_annotations(tool).get("title") or ""))
     if not title or len(description.split()) >= FEW_WORDS:
         return description
     is_repeated = description.casefold() in (title.casefold(), str(tool.get("name")).casefold())

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from registry.text import cleanup
+
 MAX_NAME = 200
 MAX_DEPTH = 64  # of one function as JSON; the limit for schemas is lower
 
@@ -149,7 +151,7 @@ def _parse_function(item: Any, form: ProviderFormat, position: str) -> FunctionD
         )
     definition = _unwrap_function(item)
     name = _get_name(item)
-    if not name.strip():
+    if not cleanup.strip_blank(name):
         return RefusedFunction(position, "It has no name.")
     if len(name) > MAX_NAME or not name.isprintable():
         reason = f"Its name is longer than {MAX_NAME} characters or has non-printable ones."

@@ -88,8 +88,8 @@ def write_summary(description: str, name: str) -> str:
 
 
 def clean_description(text: str) -> str:
-    """Return a description without surrounding space, cut to the length that an op can have."""
-    text = text.strip()
+    """Return a description without surrounding space, cut to the length that an op can have; "" if it shows nothing."""
+    text = strip_blank(text)
     return text if len(text) <= MAX_DESCRIPTION else text[: MAX_DESCRIPTION - 1].rstrip() + "…"
 
 
@@ -121,6 +121,15 @@ def is_hidden(letter: str) -> bool:
 def strip_hidden_characters(text: str) -> str:
     """Return a text without its control, direction and other invisible characters."""
     return text.translate({ord(letter): None for letter in find_hidden_characters(text)})
+
+
+def strip_blank(text: str) -> str:
+    """Return a text without surrounding space; "" if it has only characters that show nothing."""
+    return text.strip() if any(map(_is_visible, text)) else ""
+
+
+def _is_visible(letter: str) -> bool:
+    return not (letter.isspace() or letter in _ALLOWED_INVISIBLE or letter in "\ufe0e\ufe0f" or is_hidden(letter))
 
 
 def list_names(names: Iterable[str], *, most: int = 12) -> str:

@@ -15,6 +15,7 @@ from registry.catalog.connections import ConnectionConfig
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.mcp_server import McpListing
 from registry.models import Connection
+from registry.text import cleanup
 
 SECONDS = 60
 MAX_BYTES = 20_000_000
@@ -66,7 +67,8 @@ async def _list(config: ConnectionConfig, call: AsyncCall) -> McpListing:
         client = session.client
         info = client.server_info
         has_resources = client.server_capabilities.resources is not None
-        return McpListing(info.title or info.name if info else "", info.version if info else "", tools, has_resources)
+        title = cleanup.strip_blank(info.title or "") or cleanup.strip_blank(info.name) if info else ""
+        return McpListing(title, info.version if info else "", tools, has_resources)
     finally:
         call.status, call.error = call.status or session.opening.status, call.error or session.opening.error
         session.close()

@@ -139,7 +139,7 @@ def parse_document(
         raise InvalidDocument("The document has no operations. Send one with paths.")
     info = document.get("info") if isinstance(document.get("info"), dict) else {}
     return OpenApiDocument(
-        title=cleanup.strip_hidden_characters(str(info.get("title") or "")[:1000]).strip()[:200],
+        title=cleanup.strip_blank(cleanup.strip_hidden_characters(str(info.get("title") or "")[:1000]))[:200],
         version=str(info.get("version") or "")[:60],
         base_url=find_base_url(document, url),
         security=find_security(document, references, url),

@@ -32,13 +32,13 @@ _SIZES = _split_to_set(
 def write_description(operation: dict[str, Any]) -> str:
     """Return the description of an operation: its summary where it has none."""
     texts = (operation.get(key) for key in ("description", "summary"))
-    return cleanup.clean_description(next((text for text in texts if isinstance(text, str) and text.strip()), ""))
+    return next((shown for text in texts if isinstance(text, str) and (shown := cleanup.clean_description(text))), "")
 
 
 def write_summary(operation: dict[str, Any], name: str) -> str:
     """Return one line of at most 12 words."""
     summary = operation.get("summary")
-    has_summary = isinstance(summary, str) and cleanup.strip_hidden_characters(summary).strip()
+    has_summary = isinstance(summary, str) and cleanup.strip_blank(summary)
     text = summary if has_summary else operation.get("description")
     return cleanup.write_summary(text if isinstance(text, str) else "", name)
 

@@ -94,3 +94,9 @@ def test_group_summary_names_its_contents() -> None:
     assert entries.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
     assert entries.summarise_group({"deal": ""}) == "deal"
     assert entries.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
+
+
+def test_description_of_invisible_characters_is_none() -> None:
+    written = entry("delete_deal", "\u3164\u200d")
+
+    assert (written["summary"], written.get("description")) == ("Delete deal", None)

@@ -95,6 +95,12 @@ def test_a_hint_that_does_not_fit_the_name_is_flagged(name: str, remark: str | N
         ("", {"annotations": {"title": "New note"}}, "New note"),
         ("Create a note.", {"title": "New note"}, "Create a note"),
         ("", {}, "Create note"),
+        *(
+            (nothing, {"title": nothing, "annotations": {"title": shown}}, summary)
+            for nothing in ("\u3164\ufeff", " \u200d\ufe0f", "\u2800\n\u00ad")
+            for shown, summary in ((nothing, "Create note"), ("New note", "New note"))
+        ),
+        ("\u3164", {"title": "New note"}, "New note"),
     ],
 )
 def test_title_helps_a_poor_description(description: str, fields: dict[str, Any], summary: str) -> None:
@@ -119,6 +125,7 @@ def test_texts_to_review_are_flagged_once(fields: dict[str, Any], remark: str) -
     ("tool", "name", "reason"),
     [
         ({"inputSchema": {}}, "tool 2", "It has no name."),
+        (build_tool("\u3164\u115f"), "tool 2", "It has no name."),
         (build_tool("get_note"), "get_note", "An earlier tool has the same name."),
         (build_tool("a\n"), "a\n", "Its name is longer than 200 characters or has non-printable ones."),
         (build_tool("x", inputSchema=[1]), "x", "Its parameters are not an object. Send a JSON Schema of type object."),

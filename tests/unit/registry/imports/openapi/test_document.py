@@ -295,11 +295,15 @@ def test_unknown_responses_do_not_matter() -> None:
 
 
 def test_titles_of_invisible_characters_are_empty() -> None:
-    operation = {"summary": "\u3164\ufeff", "description": "List the pets."}
-    document = parse(build_document({"/x": {"get": operation}}, info={"title": "\u3164\u115f", "version": "1"}))
+    operations = {
+        "get": {"summary": "\u3164\ufeff", "description": "List the pets."},
+        "post": {"summary": "Add a pet", "description": "\u3164\u200d"},
+    }
+    document = parse(build_document({"/x": operations}, info={"title": "\u3164\u115f\u200d", "version": "1"}))
 
     assert document.title == ""
-    assert document.operations[0].mapped.summary == "List the pets"
+    assert [each.mapped.summary for each in document.operations] == ["List the pets", "Add a pet"]
+    assert [each.mapped.description for each in document.operations] == ["List the pets.", "Add a pet"]
 
 
 def test_odd_numbers_indexes_and_halves_of_characters_fail_no_import() -> None:
