@@ -53,11 +53,12 @@ def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryD
 def build_findings_context(all_findings: Sequence[Finding], changes: Iterable[CopyChange] = ()) -> dict[str, Any]:
     """Return the context of registry/findings.html. `changes` are those that may be left out."""
     shown = all_findings[:MAX_LISTED]
-    names = {finding.op for finding in shown}
-    links = {name: link for kind in COPY_KINDS for name, link in _iterate_links(kind, names)}
-    changes_by_name = {change.name: change for change in changes if change.name in names}
+    names = {kind: {finding.op for finding in shown if finding.kind == kind} for kind in COPY_KINDS}
+    links = {(kind, name): link for kind in COPY_KINDS for name, link in _iterate_links(kind, names[kind])}
+    changed = {(change.kind, change.name): change for change in changes if change.name in names[change.kind]}
     linked = [
-        LinkedFinding(finding, _link_to_input(finding, links), changes_by_name.get(finding.op)) for finding in shown
+        LinkedFinding(finding, _link_to_input(finding, links), changed.get((finding.kind, finding.op)))
+        for finding in shown
     ]
     return {"findings": linked, "findings_count": len(all_findings)}
 
@@ -111,8 +112,8 @@ def format_daily_cost(tokens: float) -> str:
     return f"about {signed(round(tokens))} a day, {money}"
 
 
-def _link_to_input(finding: Finding, links: Mapping[str, str]) -> str:
-    link = links.get(finding.op, "")
+def _link_to_input(finding: Finding, links: Mapping[tuple[Kind, str], str]) -> str:
+    link = links.get((finding.kind, finding.op), "")
     return f"{link}#id_{finding.field.partition('/')[0]}" if link else ""
 
 

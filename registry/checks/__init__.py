@@ -118,10 +118,10 @@ def find_warnings(
     for op in content["ops"]:
         if only is None or op["op"] in only:
             findings += _iter_warnings(op, context, counts)
-    for name, entry in _iter_other_entries(content):
+    for kind, name, entry in _iter_other_entries(content):
         if only is None or name in only:
-            findings += prompt_injection.find_hidden_characters(name, entry)
-            findings += summaries.check_length(name, entry["summary"]) if "summary" in entry else ()
+            findings += prompt_injection.find_hidden_characters(name, entry, kind=kind)
+            findings += summaries.check_length(name, entry["summary"], kind=kind) if "summary" in entry else ()
     findings += (finding for finding in surface_copy.find_warnings(content) if only is None or finding.op in only)
     return list(_drop_waived(findings))
 
@@ -143,11 +143,11 @@ def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCo
         yield from budgets.check(op.op, counts[op.op])
 
 
-def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (name, entry) of everything but ops."""
+def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[Kind, str, dict[str, Any]]]:
+    """Yield (kind, name, entry) of everything but ops."""
     for kind, copy_kind in COPY_KINDS.items():
         if kind != Kind.OP:
-            yield from ((copy_kind.get_name(entry), entry) for entry in content.get(copy_kind.key, []))
+            yield from ((kind, copy_kind.get_name(entry), entry) for entry in content.get(copy_kind.key, []))
 
 
 def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:

@@ -1,17 +1,19 @@
 """Find what would break serving, in files before they are loaded and in the draft before it is published."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from core import canonical_json
 from registry import request_mapping
 from registry.checks import surface_copy
+from registry.checks.blame import NO_AGES, EntryAges
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.jsonschema import schema_check
 from registry.jsonschema.arguments import iter_arguments
 from registry.models import ROOT, get_parent_path
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import CopyChange
 
 
 def _make_blocking_rule(name: str, what: str, fix: str) -> CheckRule:
@@ -76,33 +78,39 @@ RULES = (
 
 
 def find_errors(
-    content: dict[str, Any], *, canonical_text: str | None = None, valid_paths: Collection[str] = ()
+    content: dict[str, Any],
+    *,
+    canonical_text: str | None = None,
+    valid_paths: Collection[str] = (),
+    changes: Iterable[CopyChange] = (),
 ) -> list[Finding]:
     """Return the blocking findings of a snapshot (see registry.snapshot.snapshot), in the order of its ops.
 
     `canonical_text` is its canonical JSON, if known: its content is sendable. `valid_paths` has the paths of ops
-    without findings of their own: they are only checked against other ops.
+    without findings of their own: they are only checked against other ops. `changes` are those since the live release:
+    of two entries that cannot go together, the finding is about the newer one.
     """
-    findings = [*_find_all_name_errors(content)]
+    ages = EntryAges.from_changes(changes)
+    findings = [*_find_all_name_errors(content, ages)]
     ops = {op["op"]: op for op in content["ops"]}
     is_sendable = canonical_text is not None and not _has_nul(canonical_text)
     for op in content["ops"]:
         findings += find_op_errors(op, is_sendable=is_sendable) if op["op"] not in valid_paths else ()
         findings += find_without_id_errors(op, ops)
-    return findings + list(_find_other_errors(content))
+    return findings + list(_find_other_errors(content, ages))
 
 
-def _find_other_errors(content: dict[str, Any]) -> Iterator[Finding]:
+def _find_other_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[Finding]:
     """Yield the findings of everything but ops, which need sendable text to be looked at further."""
     unsendable = [
         finding
         for kind, copy_kind in COPY_KINDS.items()
         if kind != Kind.OP
         for entry in content.get(copy_kind.key, [])
-        if (finding := _find_unsendable(copy_kind.get_name(entry), "content", entry))
+        if (finding := _find_unsendable(copy_kind.get_name(entry), "content", entry, kind))
     ]
-    names = {name for op in content["ops"] for name in list_op_names(op)}
-    yield from unsendable or surface_copy.find_errors(content, names=names)
+    names = {name: op["op"] for op in content["ops"] for name in list_op_names(op)}
+    yield from unsendable or surface_copy.find_errors(content, names=names, ages=ages)
 
 
 def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Finding]:
@@ -146,12 +154,20 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
 
 
 def find_name_errors(
-    op: dict[str, Any], *, names: Mapping[str, str], groups: Collection[str], paths: Collection[str]
+    op: dict[str, Any],
+    *,
+    names: Mapping[str, str],
+    groups: Collection[str],
+    paths: Collection[str],
+    ages: EntryAges = NO_AGES,
 ) -> Iterator[Finding]:
-    """Yield findings about the names of one op. `names` are those of other ops: {name: path}."""
+    """Yield findings about the names of one op, or of a newer group. `names` are those of other ops: {name: path}."""
     path, seen = op["op"], set[str]()
     for field, name in _iter_op_names(op):
-        if name in groups:
+        if name in groups and ages.is_newer(Kind.GROUP, name, Kind.OP, path):
+            message = f"{name} is already a name of {path}."
+            yield NAME_TAKEN.make_finding(name, "path", message, "Rename one of the two.", kind=Kind.GROUP)
+        elif name in groups:
             yield NAME_TAKEN.make_finding(
                 path, field, f"A group already has the path {name}.", "Rename one of the two."
             )
@@ -187,19 +203,19 @@ def find_without_id_errors(op: dict[str, Any], ops: Mapping[str, dict[str, Any]]
         yield WITHOUT_ID_WRONG.make_finding(path, field, message, "Leave it empty.")
 
 
-def _find_all_name_errors(content: dict[str, Any]) -> Iterator[Finding]:
+def _find_all_name_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[Finding]:
     """Yield findings for repeated names and for missing groups."""
     groups = {group["path"] for group in content["groups"]} | {ROOT}
     names: dict[str, str] = {}
     paths = {op["op"] for op in content["ops"]}
-    for op in content["ops"]:
-        yield from find_name_errors(op, names=names, groups=groups, paths=paths)
+    for op in sorted(content["ops"], key=lambda op: ages.get_rank(Kind.OP, op["op"])):  # the newest come last
+        yield from find_name_errors(op, names=names, groups=groups, paths=paths, ages=ages)
         names |= dict.fromkeys(list_op_names(op), op["op"])
     counts = Counter(group["path"] for group in content["groups"])
     for path, count in counts.items():
         if count > 1:
-            yield GROUP_REPEATED.make_finding(path, "path", f"{count} groups have this path.")
-        yield from _find_missing_group(path, groups, "path")
+            yield GROUP_REPEATED.make_finding(path, "path", f"{count} groups have this path.", kind=Kind.GROUP)
+        yield from _find_missing_group(path, groups, "path", Kind.GROUP)
 
 
 def _iter_op_names(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -210,10 +226,12 @@ def _iter_op_names(op: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from ((join_pointer("aliases", index), name) for index, name in enumerate(op.get("aliases", [])))
 
 
-def _find_missing_group(path: str, groups: Collection[str], field: str = "op") -> Iterator[Finding]:
+def _find_missing_group(
+    path: str, groups: Collection[str], field: str = "op", kind: Kind = Kind.OP
+) -> Iterator[Finding]:
     parent = get_parent_path(path)
     if path != ROOT and parent not in groups:
-        yield GROUP_MISSING.make_finding(path, field, f"The group {parent} is missing.")
+        yield GROUP_MISSING.make_finding(path, field, f"The group {parent} is missing.", kind=kind)
 
 
 def _is_text_list(value: Any) -> bool:
@@ -247,13 +265,13 @@ def _list_required_arguments(op: dict[str, Any]) -> list[str]:
     return required if isinstance(required, list) else []
 
 
-def _find_unsendable(path: str, field: str, entry: dict[str, Any]) -> Finding | None:
+def _find_unsendable(name: str, field: str, entry: dict[str, Any], kind: Kind = Kind.OP) -> Finding | None:
     try:
         text = canonical_json.dumps(entry).decode()
     except ValueError as error:
-        return UNSENDABLE.make_finding(path, field, f"{error}.")
+        return UNSENDABLE.make_finding(name, field, f"{error}.", kind=kind)
     if _has_nul(text):
-        return UNSENDABLE.make_finding(path, field, "The text has a NUL character.", "Delete it.")
+        return UNSENDABLE.make_finding(name, field, "The text has a NUL character.", "Delete it.", kind=kind)
     return None
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from core import json_pointer
+from registry.snapshot.copy_kinds import Kind
 
 _NUMBERS = re.compile(r"\d[\d,.]*")
 
@@ -22,8 +23,8 @@ class Severity(StrEnum):
 class Finding:
     """One problem in the copy.
 
-    `field` is a path in the op's entry, such as parameters_schema/properties/limit or policy/do/0. For a group or a
-    prompt section, `op` has its name.
+    `field` is a path in the op's entry, such as parameters_schema/properties/limit or policy/do/0. For an entry of
+    another kind, `op` has its name.
     """
 
     op: str
@@ -32,6 +33,7 @@ class Finding:
     severity: Severity
     message: str
     fix: str
+    kind: Kind = Kind.OP
 
     def __str__(self) -> str:
         return f"{self.op}, {self.field}: {self.summary}"
@@ -52,7 +54,7 @@ class Finding:
         return self.op, self.rule, _NUMBERS.sub("#", self.field), _NUMBERS.sub("#", self.message)
 
     def as_dict(self) -> dict[str, str]:
-        """Return {op, field, rule, severity, message, fix}."""
+        """Return {op, field, rule, severity, message, fix, kind}."""
         return {name: str(value) for name, value in asdict(self).items()}
 
 
@@ -65,9 +67,9 @@ class CheckRule:
     fix: str
     severity: Severity = Severity.WARNS
 
-    def make_finding(self, op: str, field: str, message: str, fix: str = "") -> Finding:
+    def make_finding(self, op: str, field: str, message: str, fix: str = "", *, kind: Kind = Kind.OP) -> Finding:
         """Return a finding of this rule. `fix` replaces the general fix if a specific one is known."""
-        return Finding(op, field, self.name, self.severity, message, fix or self.fix)
+        return Finding(op, field, self.name, self.severity, message, fix or self.fix, kind)
 
 
 def select_new_findings(findings: Iterable[Finding], known_findings: Iterable[Finding]) -> list[Finding]:

@@ -6,6 +6,7 @@ from typing import Any
 from core import json_text
 from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding
+from registry.snapshot.copy_kinds import Kind
 from registry.text import cleanup
 
 HIDDEN = CheckRule(
@@ -23,7 +24,7 @@ RULES = (HIDDEN, INSTRUCTION)
 MAX_FIX_CHARACTERS = 400  # characters; the fix of a longer text does not repeat it
 
 
-def find_hidden_characters(name: str, value: Any) -> Iterator[Finding]:
+def find_hidden_characters(name: str, value: Any, *, kind: Kind = Kind.OP) -> Iterator[Finding]:
     """Yield a finding for each string with invisible characters, at any depth of an entry."""
     for field, text in text_locations.iter_strings(value) if _can_hide_characters(value) else ():
         if letters := cleanup.find_hidden_characters(text):
@@ -32,7 +33,7 @@ def find_hidden_characters(name: str, value: Any) -> Iterator[Finding]:
                 "".join(letter for letter in text if letter not in letters) if len(text) <= MAX_FIX_CHARACTERS else ""
             )
             message = f"It has invisible characters: {codes}."
-            yield HIDDEN.make_finding(name, field, message, f"Without them: {cleaned}" if cleaned else "")
+            yield HIDDEN.make_finding(name, field, message, f"Without them: {cleaned}" if cleaned else "", kind=kind)
 
 
 def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ from typing import Any
 from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding
 from registry.models import Op
+from registry.snapshot.copy_kinds import Kind
 from registry.text import cleanup
 
 MAX_WORDS = cleanup.MAX_WORDS
@@ -40,7 +41,7 @@ def check(entry: dict[str, Any], context: CheckContext) -> Iterator[Finding]:
         )
 
 
-def check_length(path: str, summary: str) -> Iterator[Finding]:
+def check_length(path: str, summary: str, *, kind: Kind = Kind.OP) -> Iterator[Finding]:
     """Yield a finding if a summary is longer than one short line."""
     word_count = len(summary.split())
     if word_count > MAX_WORDS or len(summary) > MAX_CHARACTERS:
@@ -48,4 +49,5 @@ def check_length(path: str, summary: str) -> Iterator[Finding]:
             (word_count, MAX_WORDS, "words") if word_count > MAX_WORDS else (len(summary), MAX_CHARACTERS, "characters")
         )
         message = f"{count:,} {noun}; the limit is {limit}."
-        yield TOO_LONG.make_finding(path, "summary", message, f"For example: “{cleanup.write_summary(summary, path)}”.")
+        fix = f"For example: “{cleanup.write_summary(summary, path)}”."
+        yield TOO_LONG.make_finding(path, "summary", message, fix, kind=kind)

@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any
 
 from analytics.rollout.flags import Surface
 from registry.catalog import builder
+from registry.checks.blame import NO_AGES, EntryAges
 from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools
 from registry.search import tokenizer
@@ -71,18 +73,21 @@ RULES = (
 )
 
 
-def find_errors(content: dict[str, Any], *, names: Collection[str]) -> Iterator[Finding]:
-    """Yield the blocking findings of a snapshot's entries that are no ops. `names` are all names of its ops."""
+def find_errors(content: dict[str, Any], *, names: Mapping[str, str], ages: EntryAges = NO_AGES) -> Iterator[Finding]:
+    """Yield the blocking findings of a snapshot's entries that are no ops. `names` are those of ops: {name: path}.
+
+    Of an op and another entry that cannot go together, the finding is about the newer one.
+    """
     paths = frozenset(op["op"] for op in content["ops"])
     yield from _find_repeated_entries(content)
     for section in content.get("sections", []):
-        yield from find_off_surface_names(section, content["ops"], content.get("pins", []))
+        yield from find_off_surface_names(section, content["ops"], content.get("pins", []), names=names, ages=ages)
     for kind in (Kind.AGENT, Kind.PIN):
         for entry in content.get(COPY_KINDS[kind].key, []):
             yield from _find_unknown_ops(kind, entry, paths)
     yield from _find_reserved_paths(content)
     yield from _find_reserved_names(content)
-    yield from _find_taken_discovery_names(content["groups"], names)
+    yield from _find_taken_discovery_names(content["groups"], names, ages)
 
 
 def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
@@ -98,21 +103,36 @@ def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
         tokens = sum(tools[path].tokens for path in pin["ops"] if path in tools)
         if tokens > pin["max_tokens"]:
             message = f"Its ops take {tokens:,} tokens as tools; the limit is {pin['max_tokens']:,}."
-            yield OVER_BUDGET.make_finding(COPY_KINDS[Kind.PIN].get_name(pin), "max_tokens", message)
+            yield OVER_BUDGET.make_finding(COPY_KINDS[Kind.PIN].get_name(pin), "max_tokens", message, kind=Kind.PIN)
 
 
 def find_off_surface_names(
-    section: dict[str, Any], ops: Iterable[dict[str, Any]], pins: Iterable[dict[str, Any]] = ()
+    section: dict[str, Any],
+    ops: Iterable[dict[str, Any]],
+    pins: Iterable[dict[str, Any]] = (),
+    *,
+    names: Mapping[str, str] = MappingProxyType({}),
+    ages: EntryAges = NO_AGES,
 ) -> Iterator[Finding]:
-    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name."""
+    """Yield findings for names in a surface's prompt that are not on that surface. `ops` need op and tool_name.
+
+    A finding is about the section, or about an op (of `names`) that is newer and has taken a name in its text.
+    """
     if not section["prompt"].endswith(SURFACE_PROMPT_SUFFIX):
         return
     surface = section["prompt"].removesuffix(SURFACE_PROMPT_SUFFIX)
     hidden_names = _list_hidden_names(surface, list(ops), pins)
+    section_name = COPY_KINDS[Kind.SECTION].get_name(section)
     for field in ("title", "text"):
         for name in sorted(find_names_in_text(section[field], hidden_names)):
+            path = names.get(name)
+            if path is not None and ages.is_newer(Kind.OP, path, Kind.SECTION, section_name):
+                message = f"The prompt section {section_name} has {name} in its text, and its surface does not show it."
+                own_field = "op" if name == path else "tool_name"
+                yield OFF_SURFACE.make_finding(path, own_field, message, "Choose another name, or change the section.")
+                continue
             message = f"{name} is not available on the {surface} surface."
-            yield OFF_SURFACE.make_finding(COPY_KINDS[Kind.SECTION].get_name(section), field, message)
+            yield OFF_SURFACE.make_finding(section_name, field, message, kind=Kind.SECTION)
 
 
 def find_names_in_text(text: str, names: Collection[str]) -> set[str]:
@@ -145,13 +165,13 @@ def _find_repeated_entries(content: dict[str, Any]) -> Iterator[Finding]:
     for (prompt, section_name), count in Counter((each["prompt"], each["name"]) for each in sections).items():
         if count > 1:
             message = f"{count} sections of this prompt have this name."
-            yield SECTION_REPEATED.make_finding(prompt, section_name, message, "Give each section its own name.")
+            yield SECTION_REPEATED.make_finding(f"{prompt}/{section_name}", "name", message, kind=Kind.SECTION)
     for kind in (Kind.AGENT, Kind.PIN):
         copy_kind = COPY_KINDS[kind]
         for name, count in Counter(copy_kind.get_name(entry) for entry in content.get(copy_kind.key, [])).items():
             if count > 1:
                 message = f"{count} {copy_kind.plural} have this name."
-                yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message)
+                yield ENTRY_REPEATED.make_finding(name, copy_kind.name_fields[0], message, kind=kind)
 
 
 def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: frozenset[str]) -> Iterator[Finding]:
@@ -161,7 +181,8 @@ def _find_unknown_ops(kind: Kind, entry: dict[str, Any], paths: frozenset[str]) 
         is_known = any(fnmatchcase(path, pattern) for path in paths) if kind == Kind.AGENT else (pattern in paths)
         if not is_known:
             message = f"There is no op {pattern}."
-            yield OPS_UNKNOWN.make_finding(COPY_KINDS[kind].get_name(entry), join_pointer("ops", index), message)
+            name = COPY_KINDS[kind].get_name(entry)
+            yield OPS_UNKNOWN.make_finding(name, join_pointer("ops", index), message, kind=kind)
 
 
 def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
@@ -171,7 +192,7 @@ def _find_reserved_paths(content: dict[str, Any]) -> Iterator[Finding]:
             path = copy_kind.get_name(entry)
             if path.startswith(AGENT_PREFIX) or (path == AGENTS_PATH and kind == Kind.OP):
                 message = f"{AGENTS_PATH} is where help lists the agents."
-                yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message)
+                yield RESERVED_PATH.make_finding(path, copy_kind.name_fields[0], message, kind=kind)
 
 
 def _find_reserved_names(content: dict[str, Any]) -> Iterator[Finding]:
@@ -186,11 +207,18 @@ def _find_reserved_names(content: dict[str, Any]) -> Iterator[Finding]:
 _RESERVED = frozenset(map(tokenizer.normalise_name, PRODUCT_TOOLS))
 
 
-def _find_taken_discovery_names(groups: list[dict[str, Any]], names: Collection[str]) -> Iterator[Finding]:
+def _find_taken_discovery_names(
+    groups: list[dict[str, Any]], names: Mapping[str, str], ages: EntryAges
+) -> Iterator[Finding]:
     seen = {DISCOVER_AGENTS}
-    for group in groups:
+    for group in sorted(groups, key=lambda group: ages.get_rank(Kind.GROUP, group["path"])):  # the newest come last
         if name := group.get("discovery_name"):
-            if name in seen or name in names:
+            path = names.get(name)
+            if name not in seen and path is not None and ages.is_newer(Kind.OP, path, Kind.GROUP, group["path"]):
+                message = f"{name} is already the discovery name of the group {group['path']}."
+                field = "op" if name == path else "tool_name"
+                yield DISCOVERY_NAME_TAKEN.make_finding(path, field, message, "Choose another name.")
+            elif name in seen or path is not None:
                 message = f"{name} is already a name of something else."
-                yield DISCOVERY_NAME_TAKEN.make_finding(group["path"], "discovery_name", message)
+                yield DISCOVERY_NAME_TAKEN.make_finding(group["path"], "discovery_name", message, kind=Kind.GROUP)
             seen.add(name)

@@ -96,7 +96,7 @@ def _check_draft(
     names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = publishing.count_tokens({"groups": [], "ops": changed})
-    problems = _find_problems(content, frozen)
+    problems = _find_problems(content, frozen, changes)
     warnings = [] if problems or is_known else new_warnings.find_new_warnings(content, counts)
     before = live.tokens if live else {}
     tokens_by_op = {
@@ -105,12 +105,12 @@ def _check_draft(
     return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
 
 
-def _find_problems(content: dict[str, Any], frozen: str | None) -> list[Finding]:
+def _find_problems(content: dict[str, Any], frozen: str | None, changes: list[CopyChange]) -> list[Finding]:
     """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
     global _sound_hashes
     hashes = {op["op"]: canonical_json.try_digest(op) for op in content["ops"]}
     sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
-    problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound)
+    problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound, changes=changes)
     blocked = {finding.op for finding in problems}
     _sound_hashes = {name: digest for name, digest in hashes.items() if name not in blocked}
     return problems

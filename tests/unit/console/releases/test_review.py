@@ -1,6 +1,7 @@
 """The review shows what changes for models, who changed it and what the checks find; publishing does just that."""
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +16,7 @@ from analytics.models import AuditEntry, Cohort, Flag, OpDaily, Subject
 from analytics.rollout.flags import FlagKey
 from console import diff_view
 from registry.drafts import change_tracking
-from registry.models import Activation, Connection, Group, Op, PromptSection, Release
+from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support import any_upstream
 from tests.support.admin_pages import get_registry_url
@@ -421,3 +422,76 @@ def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client
 
     assert client.post(url, {"kind": "op", "name": Op.objects.get().op}).status_code == 403
     assert "Discard the change" not in read_page_text(open_review(client))
+
+
+def find_problem(client: Client, rule: str) -> diff_page.LinkedFinding:
+    """Return the only problem of a rule on the review page, with its link and the change that can be left out."""
+    problems = [each for each in open_review(client).context["findings"] if each.finding.rule == rule]
+    (problem,) = problems
+    return problem
+
+
+def get_change_url(row: Any) -> str:
+    return reverse(f"admin:registry_{row._meta.model_name}_change", args=[row.pk])
+
+
+def test_the_newer_of_two_entries_with_one_name_can_be_left_out(admin_client: Client, published: Release) -> None:
+    newer = make_op("onto.task.aaa", tool_name=Op.objects.get().op)  # first in the order of paths
+
+    problem = find_problem(admin_client, "name_taken")
+
+    assert (problem.finding.op, problem.finding.kind) == (newer.op, "op")
+    assert problem.link.startswith(get_change_url(newer))
+    assert problem.change is not None
+    discard(admin_client, "op", newer.op)
+    assert "cannot be published" not in read_page_text(open_review(admin_client))
+
+
+def test_a_new_group_with_the_name_of_a_live_op_can_be_left_out(admin_client: Client, published: Release) -> None:
+    group = Group.objects.create(path=Op.objects.get().op, summary="The same path")
+
+    problem = find_problem(admin_client, "name_taken")
+
+    assert (problem.finding.op, problem.finding.kind) == (group.path, "group")
+    assert problem.link.startswith(get_change_url(group))
+    assert problem.change is not None
+    assert problem.change.kind == "group"
+
+
+def test_a_new_op_whose_name_a_live_prompt_has_can_be_left_out(admin_client: Client) -> None:
+    make_op()
+    PromptSection.objects.create(prompt="gateway_surface", name="a", position=1, title="A", text="No old_tool.")
+    publishing.publish_draft(note="", by="ann", at=timezone.now())
+    newer = make_op("onto.task.new", tool_name="old_tool")
+
+    problem = find_problem(admin_client, "names_what_is_not_shown")
+
+    assert (problem.finding.op, problem.finding.field) == (newer.op, "tool_name")
+    assert problem.change is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "row"),
+    [
+        ("ops_unknown", lambda: Pin.objects.create(surface="hybrid", context="", model_family="", ops=["a.b"])),
+        ("ops_unknown", lambda: Agent.objects.create(name="a", summary="A", ops=["a.b"], system_prompt="A")),
+        (
+            "names_what_is_not_shown",
+            lambda: PromptSection.objects.create(
+                prompt="native_surface", name="a", position=1, title="A", text="Never onto.task.add."
+            ),
+        ),
+        ("path_reserved", lambda: Group.objects.create(path="agents.a", summary="A")),
+    ],
+)
+def test_every_kind_of_entry_that_blocks_has_a_link_and_can_be_left_out(
+    admin_client: Client, published: Release, rule: str, row: Callable[[], Any]
+) -> None:
+    entry = row()
+
+    problem = find_problem(admin_client, rule)
+
+    assert problem.link.startswith(get_change_url(entry))
+    assert problem.change is not None
+    discard(admin_client, problem.change.kind, problem.change.name)
+    assert not type(entry).objects.filter(pk=entry.pk).exists()

@@ -58,6 +58,7 @@ def test_op_is_checked_without_being_saved() -> None:
         "severity": "blocks",
         "message": "Additional properties are not allowed ('z' was unexpected).",
         "fix": "Correct the args or widen the schema.",
+        "kind": "op",
     }
 
 

@@ -168,7 +168,7 @@ def test_release_stores_accepted_warnings_and_the_reason() -> None:
 
     assert release.accepted_because == "Says the upstream."
     assert [sorted(each) for each in release.accepted_warnings] == [
-        ["field", "fix", "message", "op", "rule", "severity"]
+        ["field", "fix", "kind", "message", "op", "rule", "severity"]
     ]
     assert release.accepted_warnings[0]["field"] == "parameters_schema/properties/amount/description"
     assert "accepted" not in release.content
