@@ -424,7 +424,7 @@ def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client
     assert "Discard the change" not in read_page_text(open_review(client))
 
 
-def find_problem(client: Client, rule: str) -> diff_page.LinkedFinding:
+def find_problem(client: Client, rule: str) -> diff_view.LinkedFinding:
     """Return the only problem of a rule on the review page, with its link and the change that can be left out."""
     problems = [each for each in open_review(client).context["findings"] if each.finding.rule == rule]
     (problem,) = problems
