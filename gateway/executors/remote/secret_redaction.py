@@ -8,7 +8,7 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,24 +27,30 @@ _UTF_16 = ("utf-16-le", "utf-16-be")
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: secrets must not end up in logs
 class Redactor:
-    """Removes some secrets from what an upstream answered. `secrets` has none that contains another one."""
+    """Removes some secrets from what an upstream answered, the longest first: one may contain another."""
 
     secrets: tuple[str, ...] = ()
 
     def redact_text(self, text: str) -> str:
-        """Return a text without the secrets: each is replaced where it stands, or all if it is there only decoded."""
+        """Return a text without the secrets: each is replaced where it stands, or all if it is there only decoded.
+
+        Invisible characters do not part a secret: who strips them later would put it together again.
+        """
+        if not self.secrets:
+            return text
+        visible = redacted = cleanup.strip_hidden_characters(text)
         for form in self._forms:
-            text = text.replace(form, REPLACEMENT)
-        if self.secrets and _ENCODING_SIGNS.search(text):
-            decoded = (unquote_plus(text), _unescape(text), html.unescape(text))
+            redacted = redacted.replace(form, REPLACEMENT)
+        if _ENCODING_SIGNS.search(redacted):
+            decoded = (unquote_plus(redacted), _unescape(redacted), html.unescape(redacted))
             if any(secret in each for secret in self.secrets for each in decoded):
                 return REPLACEMENT
-        return text
+        return text if redacted == visible else redacted
 
     def redact_value(self, value: Any) -> Any:
         """Return a JSON value without the secrets in its texts and names."""
         # Most answers have none, and one look at all their texts is faster than one at each.
-        if not self.secrets or self.redact_text(text := "\0".join(cleanup.iterate_strings(value))) == text:
+        if not self.secrets or self.redact_text(text := "\n".join(cleanup.iterate_strings(value))) == text:
             return value
         return self._redact_parts(value)
 
@@ -79,19 +85,20 @@ def build_redactor(built: BuiltRequest, sent: BuiltRequest) -> Redactor:
     known_pairs = parse_qsl(urlsplit(built.url).query)
     values += [value for name, value in parse_qsl(urlsplit(sent.url).query) if (name, value) not in known_pairs]
     parts = {part for value in values for part in _iterate_parts(value) if len(part) >= MIN_LENGTH}
-    return Redactor(tuple(sorted(_drop_containers(parts))))
+    return Redactor(tuple(sorted(parts)))
 
 
 def _iterate_parts(value: str) -> Iterator[str]:
-    """Yield the words of a header or query value, and what Basic has encoded: the name and the password."""
-    yield value
-    for word in value.replace(";", " ").split():
-        if word.lower() not in _SCHEMES:
-            yield word
-            yield word.partition("=")[2]  # of a cookie
+    """Yield the words of a header or query value, and what Basic has encoded: name and password, the password."""
+    scheme, _, rest = value.partition(" ")
+    secret = rest if scheme.lower() in _SCHEMES else value
+    yield secret
+    for word in secret.replace(";", " ").split():
+        yield word
+        yield word.partition("=")[2]  # of a cookie
     if value[:6].lower() == "basic " and (decoded := _decode_basic(value[6:])):
         yield decoded
-        yield from decoded.split(":", 1)
+        yield decoded.partition(":")[2]  # the password; the name is no secret, and may stand in addresses
 
 
 def _decode_basic(text: str) -> str:
@@ -99,15 +106,6 @@ def _decode_basic(text: str) -> str:
         return base64.b64decode(text.strip(), validate=True).decode()
     except (binascii.Error, ValueError):
         return ""
-
-
-def _drop_containers(parts: Iterable[str]) -> set[str]:
-    """Return the texts that contain no other one: to remove those is enough."""
-    kept: list[str] = []
-    for part in sorted(parts, key=len):
-        if not any(each in part for each in kept):
-            kept.append(part)
-    return set(kept)
 
 
 @lru_cache(maxsize=256)

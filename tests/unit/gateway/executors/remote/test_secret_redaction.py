@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import http
+from gateway.executors.http import error_body
 from gateway.executors.remote.built_request import BuiltRequest
 from gateway.executors.remote.secret_redaction import Redactor, build_redactor
 from tests.support.growth import assert_linear
@@ -62,6 +64,33 @@ def test_password_of_basic_is_a_secret() -> None:
     redactor = build_redactor(BUILT, BUILT.with_headers({"Authorization": BASIC}))
 
     assert redactor.redact_text(f"{BASIC} is shop with correct horse") == "Basic *** is shop with ***"
+
+
+def test_a_secret_that_contains_another_one_goes_as_a_whole() -> None:
+    basic = "Basic " + base64.b64encode(b"server:server-2024-prod!").decode()
+    redactor = build_redactor(BUILT, BUILT.with_headers({"Authorization": basic, "X-Key": "server-2024"}))
+
+    assert redactor.redact_text("pw is server-2024-prod! ok") == "pw is *** ok"
+    assert redactor.redact_text("server-2024") == "***"
+
+
+def test_name_of_basic_is_no_secret() -> None:
+    basic = "Basic " + base64.b64encode(b"acme-corp:correct horse").decode()
+    redactor = build_redactor(BUILT, BUILT.with_headers({"Authorization": basic}))
+
+    value = {"url": "https://github.test/acme-corp/repo"}
+    assert redactor.redact_value(value) is value
+    assert redactor.redact_text("acme-corp:correct horse") == "***"
+
+
+@pytest.mark.parametrize("mark", ["\0", "\u200b", "\ufeff", "\u202e"])
+def test_invisible_characters_do_not_part_a_secret(mark: str) -> None:
+    parted = mark.join("hunter2-token")
+    redactor = build_redactor(BUILT, BUILT.with_headers({"X-Key": "hunter2-token"}))
+    answer = http.Response(400, "", {"content-type": "text/plain"}, f"bad key {parted}".encode(), 0)
+
+    assert redactor.redact_value({"a": [parted], parted: 1}) == {"a": ["***"], "***": 1}
+    assert error_body.parse_error_body(answer, redactor).message == "bad key ***"
 
 
 def test_schemes_and_names_of_cookies_are_no_secrets() -> None:
