@@ -14,6 +14,7 @@ from registry.jsonschema.arguments import has_flat_properties, iter_arguments
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import ROOT, Op, get_parent_path
 from registry.request_mapping import RequestMapping, parse_mapping
+from registry.text.cleanup import clean_tool_name
 
 T = TypeVar("T")
 
@@ -67,8 +68,11 @@ class CatalogOp:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether an import put a prefix before its name, because another op has that name or is meant by it."""
-        return bool(self.upstream_name) and self.tool_name.endswith(f"_{self.upstream_name}")
+        """Whether its tool name is not its upstream's: an import gave it a prefix, because that name means another op.
+
+        The name of an HTTP operation is its method and path, which nothing else is called.
+        """
+        return bool(self.upstream_name) and not self.request and self.tool_name != clean_tool_name(self.upstream_name)
 
     @property
     def group(self) -> str:

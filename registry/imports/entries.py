@@ -1,18 +1,16 @@
 """Build the entries (see registry.snapshot.snapshot) of imported ops and of their groups."""
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from registry.imports.import_source import SourceOp
 from registry.models import ROOT, get_parent_path
+from registry.text.cleanup import MAX_TOOL_NAME, clean_tool_name
 from registry.text.numbered_names import NumberedNames
 
-MAX_TOOL_NAME = 128
 MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
 
-_NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 
 
@@ -26,7 +24,7 @@ def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str =
         entry["connection"] = connection
     if op.name != tool_name:
         entry["upstream_name"] = op.name
-    if op.tool_name != tool_name and not tool_name.endswith(f"_{op.tool_name}"):  # no prefix: nobody else has that name
+    if op.tool_name != tool_name and clean_tool_name(op.tool_name) == tool_name:  # no prefix: nobody else has that name
         entry["keywords"] = [*entry.get("keywords", []), op.tool_name]
     return entry
 
@@ -44,16 +42,11 @@ def choose_tool_name(
     the whole import.
     """
     clean_name = clean_tool_name(name)
-    prefixed = f"{_NOT_IN_TOOL_NAMES.sub('_', prefix.replace('.', '_'))}_{clean_name}"
+    prefixed = f"{clean_tool_name(prefix.replace('.', '_'))}_{clean_name}"
     if is_free(clean_name) and not means_other(clean_name):
         return clean_name
     whole = prefixed[:MAX_TOOL_NAME]
     return whole if is_free(whole) else numbered.find_free(prefixed[: MAX_TOOL_NAME - 6], is_free)
-
-
-def clean_tool_name(name: str) -> str:
-    """Return a name with the characters that a tool name may have."""
-    return _NOT_IN_TOOL_NAMES.sub("_", name).strip("_")[:MAX_TOOL_NAME] or "tool"
 
 
 def build_group_entries(op_entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

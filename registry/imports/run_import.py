@@ -169,7 +169,7 @@ def _build_entries(
         result.upstream_names[path] = op.name
         _add_remarks(op, result)
         if op.name not in draft.rows and tool_name != op.tool_name:
-            is_cleaned = tool_name == entries.clean_tool_name(op.tool_name)
+            is_cleaned = tool_name == cleanup.clean_tool_name(op.tool_name)
             result.remarks[RENAMED if is_cleaned else PREFIXED].append(op.name)
     return op_entries
 

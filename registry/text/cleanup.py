@@ -13,6 +13,9 @@ MAX_SUMMARY = 90  # characters
 MAX_UNSPACED = 30  # characters, in a script without spaces between words
 MAX_DESCRIPTION = 4_000
 MAX_SHOWN = 400  # characters of a text in a report
+MAX_TOOL_NAME = 128
+
+_NOT_IN_TOOL_NAMES = re.compile(r"[^A-Za-z0-9_.-]+")
 
 _MARKUP = re.compile(r"<[^<>]{1,200}>|[`*#]+|(?<!_)(?:(?<!\w)_+|_++(?!\w))")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
@@ -121,6 +124,11 @@ def is_hidden(letter: str) -> bool:
 def strip_hidden_characters(text: str) -> str:
     """Return a text without its control, direction and other invisible characters."""
     return text.translate({ord(letter): None for letter in find_hidden_characters(text)})
+
+
+def clean_tool_name(name: str) -> str:
+    """Return a name with the characters that a tool name may have."""
+    return _NOT_IN_TOOL_NAMES.sub("_", name).strip("_")[:MAX_TOOL_NAME] or "tool"
 
 
 def strip_blank(text: str) -> str:

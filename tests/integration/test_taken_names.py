@@ -1,5 +1,6 @@
 """Names of imported tools take over no calls that are meant for the ops that were there."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -52,6 +53,17 @@ def test_a_name_that_means_another_op_gets_the_connection_as_prefix(shipped: Non
     for name in ("onto_task_list", "add_task", "task_create", "onto.task.list"):
         assert op_guesses.resolve_name(catalog, name).startswith("onto.task."), name
     assert not list(surface_copy.find_errors(snapshot.snapshot_draft(), names=catalog.names))
+
+
+def test_a_name_that_was_cleaned_or_numbered_too_takes_no_calls(shipped: None) -> None:
+    import_tools("task/create", "add task", "add_task")
+
+    catalog = build_draft_catalog()
+    tool_names = set(Op.objects.filter(source="todo").values_list("tool_name", flat=True))
+    assert tool_names == {"todo_task_create", "todo_add_task", "todo_add_task_2"}
+    for name in ("task/create", "add task", "add_task", "task_create"):
+        assert not str(catalog.names.get(name, "")).startswith("todo."), name
+    assert not set(chain.from_iterable(Op.objects.filter(source="todo").values_list("keywords", flat=True)))
 
 
 def test_importing_again_keeps_paths_and_names(shipped: None) -> None:
