@@ -7,7 +7,7 @@ fields. Nothing is cut inside a value.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from django.conf import settings
@@ -140,7 +140,8 @@ def _keep(value: Any, wanted: _FieldTree, found: set[str]) -> Any:
 def _name_fields(result: dict[str, Any], missing: Sequence[str]) -> str:
     """Return the fields close to those that are missing, and the first of all if one is close to none."""
     known = list(dict.fromkeys(_iter_fields(result)))
-    close = [find_similar(field, known[:MAX_COMPARED]) for field in missing[:MAX_NAMED]]
+    short = [name for name in islice(known, MAX_COMPARED) if len(name) <= MAX_NAME_LENGTH]  # only those are shown
+    close = [find_similar(field, short) for field in missing[:MAX_NAMED] if len(field) <= MAX_NAME_LENGTH]
     return cleanup.list_names([*chain.from_iterable(close), *(() if all(close) else known)], most=MAX_NAMED)
 
 

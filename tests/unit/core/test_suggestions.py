@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import suggestions
+from tests.support.growth import assert_linear
 
 
 @pytest.mark.parametrize(
@@ -56,3 +57,22 @@ def test_find_similar_ignores_very_long_names() -> None:
 def test_negation_is_not_similar() -> None:
     assert suggestions.find_similar("inactive", ["active", "unfinished"]) == []
     assert suggestions.find_similar("unfinishd", ["finished", "unfinished"]) == ["unfinished"]
+
+
+def test_of_many_names_only_those_that_begin_alike_or_share_a_word_are_compared() -> None:
+    many = [f"field_{number}" for number in range(1_000)] + ["task_id", "invoice_title"]
+
+    assert suggestions.find_similar("tsakid", many, limit=1) == []
+    assert suggestions.find_similar("taks_id", many, limit=1) == ["task_id"]
+    assert suggestions.find_similar("title_of_invoice", many, limit=1, cutoff=0.4) == ["invoice_title"]
+
+
+def test_the_work_for_many_unknown_names_does_not_grow_with_their_product() -> None:
+    def build(size: int) -> tuple[list[str], list[str]]:
+        return [f"my_field_{number}" for number in range(size // 40)], [f"field_{number}" for number in range(size)]
+
+    def suggest_all(names: tuple[list[str], list[str]]) -> None:
+        for name in names[0][:50]:
+            suggestions.find_similar(name, names[1])
+
+    assert_linear(suggest_all, build, size=2_000)

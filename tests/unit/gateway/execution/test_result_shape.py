@@ -1,5 +1,6 @@
 """Answers of remote services: only the fields asked for, cut after whole rows, and continued by a cursor."""
 
+import random
 from datetime import UTC, datetime
 from typing import Any
 
@@ -222,3 +223,16 @@ def test_shaping_time_is_linear(build: Any, fields: tuple[str, ...]) -> None:
 def test_shaping_stops_at_the_deadline() -> None:
     with pytest.raises(DeadlineExceeded):
         shape({f"key_{number}": number for number in range(50_000)}, build_work(seconds=0))
+
+
+def test_long_names_are_not_compared_with_each_other() -> None:
+    """Each comparison takes time that grows with the square of their lengths, and long names are not shown."""
+    numbers = random.Random(1)
+
+    def name(size: int) -> str:
+        return "".join(numbers.choices("ab", k=size))
+
+    def run(names: tuple[list[str], list[str]]) -> None:
+        shape(dict.fromkeys(names[0], 1), build_work(seconds=100), fields=tuple(names[1]))
+
+    assert_linear(run, lambda size: ([name(size) for _ in range(500)], [name(size) for _ in range(6)]), size=199)
