@@ -19,7 +19,7 @@ START_SECONDS = 2  # CPU time on top of the limit; it ends the process if its pa
 
 
 class ProcessFailed(Exception):
-    """The program ended with an error: most often it exceeded its memory limit."""
+    """The program ended with an error: most often it exceeded its memory limit. The text is the error's class, if any."""
 
 
 class ProcessTimedOut(Exception):
@@ -45,8 +45,10 @@ def run(program: str, request: bytes, *, seconds: float, memory: int, file_size:
         )
     except subprocess.TimeoutExpired:
         raise ProcessTimedOut from None
-    except subprocess.CalledProcessError:
-        raise ProcessFailed from None  # no cause: the process's output may quote the request
+    except subprocess.CalledProcessError as error:
+        last_line = error.stderr.rstrip().rpartition(b"\n")[2]
+        # No cause and no message: the process's output may quote the request.
+        raise ProcessFailed(last_line.partition(b":")[0][:80].decode(errors="replace")) from None
     return process.stdout
 
 

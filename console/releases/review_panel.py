@@ -9,7 +9,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from analytics.models import Notification
 from core.admin.form_fields import PlainTextField
 from registry.models import ReviewRequest
-from registry.models.review_request import MAX_COMMENT_LENGTH
+from registry.models.review_request import MAX_COMMENT_LENGTH, Person
 from registry.releases.review import DraftReview
 from registry.reviews import notices, requests
 from registry.reviews.approval import Decision
@@ -56,10 +56,16 @@ def may_decide(request: HttpRequest) -> bool:
     return request.user.has_perm("registry.add_release")
 
 
+def is_asker(request: HttpRequest, open_request: ReviewRequest | None) -> bool:
+    """Return whether the user asked for the review, whatever the name was then."""
+    user = Person(str(request.user), request.user.pk)
+    return open_request is not None and open_request.asker.is_same(user)
+
+
 def build_panel_context(
     request: HttpRequest, draft_review: DraftReview, decision: Decision, form: ReviewForm | None = None
 ) -> dict[str, Any]:
-    """Return the context of registry/review_panel.html."""
+    """Return the context of console/releases/review_panel.html."""
     open_request = requests.get_open_request()
     is_current = open_request is not None and open_request.is_about(draft_review.version)
     can_publish = may_decide(request) and decision.allowed
@@ -93,9 +99,9 @@ def _list_steps(
 ) -> list[tuple[str, str, bool]]:
     """Return the buttons that the user gets: (step, label, whether it is the main one)."""
     steps = []
-    is_asker = open_request is not None and open_request.asked_by == str(request.user)
+    asked = is_asker(request, open_request)
     if draft_review.changes:
-        if open_request and may_decide(request) and not is_asker:
+        if open_request and may_decide(request) and not asked:
             if not (is_current and open_request.state == State.APPROVED):
                 steps.append((APPROVE, "Approve", True))
             steps.append((SEND_BACK, "Request changes", False))
@@ -103,9 +109,9 @@ def _list_steps(
             if open_request is None:
                 steps.append((ASK, "Ask for a review", not can_publish))
             elif not is_current or open_request.state == State.SENT_BACK:
-                steps.append((ASK, "Ask again, for the draft as it is now", is_asker))
+                steps.append((ASK, "Ask again, for the draft as it is now", asked))
     if open_request and may_take_part(request):
         steps.append((COMMENT, "Comment", False))
-        if is_asker or may_decide(request):
+        if asked or may_decide(request):
             steps.append((WITHDRAW, "Withdraw the request", False))
     return steps

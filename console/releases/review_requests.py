@@ -53,8 +53,7 @@ def _check_permission(request: HttpRequest, step: str) -> None:
     allowed = review_panel.may_decide(request) if step in (APPROVE, SEND_BACK) else review_panel.may_take_part(request)
     if step == WITHDRAW:
         open_request = requests.get_open_request()
-        is_asker = open_request is not None and open_request.asked_by == str(request.user)
-        allowed = is_asker or review_panel.may_decide(request)
+        allowed = review_panel.is_asker(request, open_request) or review_panel.may_decide(request)
     if not allowed:
         raise PermissionDenied
 

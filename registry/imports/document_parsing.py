@@ -1,5 +1,6 @@
 """Parse a document with its other files, in a process of its own if they are large: they may be anybody's."""
 
+import logging
 import pickle
 
 from core import limited_process
@@ -10,6 +11,8 @@ from registry.imports.openapi import InvalidDocument, OpenApiDocument
 from registry.imports.openapi.parsing import ParsingTask
 from registry.imports.openapi.reading import DocumentTooLarge
 from registry.imports.openapi.references import OtherHost
+
+log = logging.getLogger(__name__)
 
 MAX_BYTES_HERE = 1_000_000  # larger files are parsed in a process of their own
 MAX_VALUES_HERE = 200_000  # likewise: a small file of YAML can grow
@@ -59,7 +62,8 @@ def _parse(task: ParsingTask, files: DocumentFiles) -> OpenApiDocument:
         answer = limited_process.run(_PROGRAM, pickle.dumps(task), seconds=seconds, memory=MAX_MEMORY)
     except ProcessTimedOut:
         raise DeadlineExceeded from None
-    except ProcessFailed:
+    except ProcessFailed as error:
+        log.warning("import.process_failed error=%s", error)
         raise UnreadableDocument("The document needs too much memory to be read. Send a part of it.") from None
     outcome, task.unread = pickle.loads(answer)  # noqa: S301 - our own program wrote it
     if isinstance(outcome, InvalidDocument):
