@@ -43,7 +43,7 @@ class LinkedFinding(NamedTuple):
 
 
 def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryDifference]) -> dict[str, Any]:
-    """Return the context of registry/diff_list.html: one page of changes."""
+    """Return the context of console/releases/diff_list.html: one page of changes."""
     names = {kind: [each.change.name for each in page_differences if each.change.kind == kind] for kind in COPY_KINDS}
     links = {(kind, name): link for kind in COPY_KINDS for name, link in _iterate_links(kind, names[kind])}
     linked = [LinkedDifference(each, links.get((each.change.kind, each.change.name), "")) for each in page_differences]

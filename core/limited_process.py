@@ -19,7 +19,7 @@ START_SECONDS = 2  # CPU time on top of the limit; it ends the process if its pa
 
 
 class ProcessFailed(Exception):
-    """The program ended with an error: most often it exceeded its memory limit. The text is the error's class, if any."""
+    """The program ended with an error: most often it exceeded its memory limit. The text is its class."""
 
 
 class ProcessTimedOut(Exception):

@@ -60,7 +60,7 @@ class TakenRow(NamedTuple):
 
 
 def build_summary_context(compared: EvalComparison | None) -> dict[str, Any]:
-    """Return the context of registry/eval_summary.html."""
+    """Return the context of console/evals/eval_summary.html."""
     if compared is None:
         return {"eval_sets": [], "eval_lost": [], "eval_lost_count": 0}
     lost = compared.lost

@@ -84,7 +84,7 @@ def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: for
 
 
 def build_schedule_context(draft_review: DraftReview) -> dict[str, Any]:
-    """Return the context of registry/schedule.html."""
+    """Return the context of console/releases/schedule.html."""
     waiting = scheduling.get_waiting()
     live_version = draft_review.live.version if draft_review.live else ""
     is_stale = waiting is not None and (waiting.version, waiting.live_version) != (draft_review.version, live_version)

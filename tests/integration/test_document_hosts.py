@@ -62,7 +62,7 @@ def test_hosts_that_were_allowed_before_stay_allowed(admin_client: HttpClient, t
 
 def test_command_asks_only_hosts_that_it_is_told(two_hosts: TwoHosts, capsys: pytest.CaptureFixture[str]) -> None:
     run_command(two_hosts)
-    told = f"were not asked: {two_hosts.other_host}. Allow each with --allow-host."
+    told = f"were not read: {two_hosts.other_host}. Allow each with --allow-host."
     assert told in capsys.readouterr().out
     assert Op.objects.count() == 1
 
