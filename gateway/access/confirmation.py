@@ -24,6 +24,8 @@ from registry.text import cleanup
 MAX_AGE = 300  # seconds
 SALT = "gateway.confirmation"
 MAX_ARGS_TEXT = 400  # characters of a question's args
+MAX_SHORT_VALUE = 40  # characters of a value that stands before longer ones
+MAX_LEFT_OUT = 10  # names of args whose values have no room
 MAX_VALUE_TEXT = 80
 MAX_NAME_TEXT = 40
 MAX_LISTED = 3  # items of a list
@@ -110,20 +112,25 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
 def describe_args(args: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
     """Return the args of a call in words, for the end user: user id: 7; force: yes.
 
-    The id of a row is left out if the question has its name.
+    The id of a row is left out if the question has its name. Short values come first, so that long texts hide no
+    switch, and what has no room is named.
     """
     own_ids = ("id", f"{operation.get('entity')}_id") if operation.get("entity_name") else ()
-    parts = [
-        f"{_shorten(name.replace('_', ' '), MAX_NAME_TEXT)}: {_describe_value(value)}"
-        for name, value in args.items()
-        if name not in own_ids
-    ]
+    described = [(_write_name(name), _describe_value(value)) for name, value in args.items() if name not in own_ids]
+    described.sort(key=lambda each: len(each[1]) > MAX_SHORT_VALUE)
     text = ""
-    for index, part in enumerate(parts):
+    for index, (name, value) in enumerate(described):
+        part = f"{name}: {value}"
         if len(text) + len(part) > MAX_ARGS_TEXT:
-            return f"{text}; and {len(parts) - index} more"
+            left_out = [name for name, _ in described[index:]]
+            more = len(left_out) - MAX_LEFT_OUT
+            return f"{text}; and {', '.join(left_out[:MAX_LEFT_OUT])}" + (f" and {more} more" if more > 0 else "")
         text = f"{text}; {part}" if text else part
     return text
+
+
+def _write_name(name: str) -> str:
+    return _shorten(name.replace("_", " "), MAX_NAME_TEXT)
 
 
 def _describe_value(value: Any, *, is_nested: bool = False) -> str:
@@ -139,7 +146,7 @@ def _describe_value(value: Any, *, is_nested: bool = False) -> str:
         shown = [_describe_value(each, is_nested=True) for each in value[:MAX_LISTED]]
     else:
         shown = [
-            f"{_shorten(name.replace('_', ' '), MAX_NAME_TEXT)} {_describe_value(each, is_nested=True)}"
+            f"{_write_name(name)} {_describe_value(each, is_nested=True)}"
             for name, each in islice(value.items(), MAX_LISTED)
         ]
     more = len(value) - len(shown)

@@ -34,3 +34,13 @@ def test_any_args_are_a_short_line(value: Any) -> None:
 
     assert len(text) < MAX_ARGS_TEXT + 100
     assert "\n" not in text
+
+
+def test_long_texts_hide_no_switch_and_what_has_no_room_is_named() -> None:
+    args = {f"text_{number}": "word " * 14 for number in range(6)} | {"delete_all": True, "account": "7"}
+
+    text = describe_args(args, {})
+
+    assert text.startswith("delete all: yes; account: “7”; text 0: “word")
+    assert text.endswith("; and text 4, text 5")
+    assert describe_args({f"text_{number}": "word " * 14 for number in range(30)}, {}).endswith(", text 13 and 16 more")
