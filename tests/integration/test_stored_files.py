@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from mcp_types import CallToolResult, ImageContent
 
 from gateway.contracts.errors import NotFoundError, PermissionDeniedError
+from gateway.executors.mcp import tool_result
 from gateway.executors.remote import stored_files
 from gateway.executors.remote.stored_files import clean_name, load_file, store_file
 from gateway.jobs import retention
@@ -136,3 +138,17 @@ def test_names_are_cleaned(name: str, cleaned: str) -> None:
 @pytest.mark.parametrize("content_type", ["", "text", "text/html\r\nX: y", "text/html; x=<script>"])
 def test_invalid_content_types_become_bytes(api: Api, content_type: str) -> None:
     assert store(api, content_type=content_type)["content_type"] == "application/octet-stream"
+
+
+def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
+    client_id = ApiKey.objects.get(prefix=api.headers["Authorization"].removeprefix("Bearer ")[:11]).client_id
+    call = build_call(subject="demo-user", client_id=client_id)
+    images = [ImageContent(type="image", data="aGk=", mime_type="image/png") for _ in range(tool_result.MAX_FILES + 2)]
+
+    result = tool_result.read_result(CallToolResult(content=images), call)
+
+    assert StoredFile.objects.count() == tool_result.MAX_FILES
+    assert [each["file"].get("message", "") for each in result["content"]][-3:] == [
+        "",
+        *["The file was not stored: at most 10 of one answer are."] * 2,
+    ]

@@ -29,15 +29,26 @@ from registry.text import cleanup
 
 StoreFile = Callable[[str, str, str], dict[str, Any]]  # takes name, content type and base64; returns what to answer
 
+MAX_FILES = 10  # of one answer
 FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`
 
 
 def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor = NO_SECRETS) -> dict[str, Any]:
-    """Return the result of a tool that succeeded, without secrets. Raises InternalError (upstream_broken)."""
+    """Return the result of a tool that succeeded, without secrets. Raises InternalError (upstream_broken).
+
+    It stores ten files at most: with more, one answer could use up all that a user may store.
+    """
+    count = 0
 
     def store_file(name: str, content_type: str, data: str) -> dict[str, Any]:
+        nonlocal count
+        count += 1
         content = redactor.redact_bytes(_decode(data))
-        return stored_files.store_file(work, redactor.redact_text(name), redactor.redact_text(content_type), content)
+        name, content_type = redactor.redact_text(name), redactor.redact_text(content_type)
+        if count <= MAX_FILES:
+            return stored_files.store_file(work, name, content_type, content)
+        message = f"The file was not stored: at most {MAX_FILES} of one answer are."
+        return stored_files.describe_file(name, content_type, content) | {"message": message}
 
     value: dict[str, Any] = redactor.redact_value(_read_contents(result, store_file))
     return value

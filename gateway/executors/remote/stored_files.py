@@ -35,13 +35,18 @@ def load_file(work: UpstreamCall, file_id: str) -> FileContent:
     return file.name, file.content_type, bytes(file.content)
 
 
+def describe_file(name: str, content_type: str, content: bytes) -> dict[str, Any]:
+    """Return what to answer of a file that is not stored: {name, content_type, size}."""
+    return {"name": clean_name(name), "content_type": content_type, "size": len(content)}
+
+
 def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:
     """Store a file for the caller and return what to answer: {id, name, content_type, size, url}.
 
     The try of an admin has no client, so that nobody could fetch the file: it is only described. Raises
     PermissionDeniedError if the caller has as many files as it may; a write has taken effect, so it says that instead.
     """
-    described = {"name": clean_name(name), "content_type": content_type, "size": len(content)}
+    described = describe_file(name, content_type, content)
     if not work.client_id:
         return described
     at = timezone.now()
