@@ -98,7 +98,8 @@ def _is_harmful_read(operation_id: str, last: str, text: str) -> bool:
     opening = tool_name_words.get_first_word(text)
     words = tool_name_words.split_name(operation_id)
     if (words[0] if words else opening) in READ_VERBS:
-        return last.lower() in harmful_verbs.HARMFUL_VERBS or bool(_find_harmful_second_verb(words))
+        ends = last.lower() in HARMFUL_NOUN_LIKE_VERBS and opening not in READ_VERBS  # getOrderCancel of .../cancel
+        return ends or last.lower() in harmful_verbs.HARMFUL_VERBS or bool(_find_harmful_second_verb(words))
     verbs = (harmful_verbs.find_harmful_verb(name, other_verbs=VERBS) for name in (operation_id, last))
     return any(verb and not (verb in HARMFUL_NOUN_LIKE_VERBS and opening in READ_VERBS) for verb in verbs)
 
@@ -133,11 +134,11 @@ def judge_names(names: Sequence[str], summary: str, *, is_write: bool, is_known:
     opening = tool_name_words.get_first_word(summary)
     if opening in harmful_verbs.HARMFUL_VERBS:
         return Danger.HARMFUL
-    if is_known or any(map(_has_known_verb, names)):
+    if any(map(_has_known_verb, names)):
         return Danger.NONE
-    if opening in harmful_verbs.HARMFUL_NOUN_LIKE_VERBS:
+    if opening in HARMFUL_NOUN_LIKE_VERBS:
         return Danger.HARMFUL
-    return Danger.NONE if opening in _TELLING_VERBS else Danger.UNKNOWN
+    return Danger.NONE if is_known or opening in _TELLING_VERBS else Danger.UNKNOWN
 
 
 def _has_known_verb(name: str) -> bool:

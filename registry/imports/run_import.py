@@ -200,9 +200,14 @@ def _asks_first(op: SourceOp, draft: _DraftState) -> bool:
 
 
 def _hold_back_copy(entry: dict[str, Any], op: SourceOp, draft: _DraftState, result: ImportResult) -> None:
-    """Retire a new entry whose summary nearly copies that of an op outside of the import; only report a common one."""
-    _, shipped = draft.rows.get(op.name, (None, {"status": Op.Status.RETIRED}))
-    if shipped.get("status") != Op.Status.RETIRED:
+    """Retire an entry whose new summary nearly copies that of an op outside of the import; only report a common one.
+
+    An op that was imported before is judged again if its text has changed at its service, unless an admin has written
+    another one.
+    """
+    row, shipped = draft.rows.get(op.name, (None, {}))
+    is_held = row is None or shipped.get("status") == Op.Status.RETIRED
+    if not (is_held or (row and entry["summary"] != shipped["summary"] == row.summary)):
         return
     similar = draft.summaries.find_similar(entry["op"], entry["summary"])
     words = similarity.extract_words(entry["summary"])

@@ -101,6 +101,18 @@ def test_a_copied_summary_holds_back_its_op_and_the_rest_is_imported(shipped: No
     assert (held.status, held.summary) == (Op.Status.ACTIVE, "Wire a sum to the moon")
 
 
+def test_a_summary_that_becomes_a_copy_later_holds_back_its_op(shipped: None) -> None:
+    copied = Op.objects.get(op="onto.task.create").summary
+    import_tools("wire_it", "wire_own")
+    Op.objects.filter(tool_name="wire_own").update(summary="Wire a sum to the moon")
+
+    done = import_tools("wire_it", "wire_own", description=copied)
+
+    states = dict(Op.objects.filter(source="todo").values_list("tool_name", "status"))
+    assert states == {"wire_it": Op.Status.RETIRED, "wire_own": Op.Status.ACTIVE}
+    assert done.remarks[run_import.HELD_BACK] == ["wire_it"]
+
+
 def test_reserved_names_are_those_of_the_product() -> None:
     definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
 

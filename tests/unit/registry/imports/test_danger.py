@@ -49,6 +49,14 @@ NONE, UNKNOWN, HARMFUL = Danger.NONE, Danger.UNKNOWN, Danger.HARMFUL
         ("GET /items/{id}/delete", "getItem", "Returns an item", (WRITE, HARMFUL)),
         ("GET /deleteItem", "deleteItem", "Returns whether it worked", (WRITE, HARMFUL)),
         ("GET /items/pop", "getAndDelete", "", (WRITE, HARMFUL)),
+        ("GET /orders/{id}/cancel", "getOrderCancel", "", (WRITE, HARMFUL)),
+        ("GET /session/reset", "getSessionReset", "", (WRITE, HARMFUL)),
+        ("GET /cache/flush", "getCacheFlush", "Flush the cache", (WRITE, HARMFUL)),
+        ("GET /orders/cancel", "getCancel", "Returns the form that cancels", (READ, NONE)),
+        ("PATCH /orders/{id}", "", "Cancel an order.", (WRITE, HARMFUL)),
+        ("POST /process/{id}", "", "Kill a process.", (WRITE, HARMFUL)),
+        ("POST /items", "", "Empty the cart", (WRITE, HARMFUL)),
+        ("PATCH /orders/{id}", "updateOrder", "Cancel or change an order.", (WRITE, NONE)),
     ],
 )
 def test_danger_of_operations(request: str, operation_id: str, text: str, expected: tuple[bool, Danger]) -> None:

@@ -187,11 +187,11 @@ def test_name_shared_by_two_ops_belongs_to_its_owner() -> None:
     assert catalog.names["PDF&URL"] == "tools.pdf_url.run"
 
 
-def test_alias_shared_by_two_ops_belongs_to_neither() -> None:
+def test_an_upstreams_name_that_two_ops_share_stays_with_the_first() -> None:
     import_functions(build_function("PDF&URL"), group="one")
     import_functions(build_function("PDF&URL"), group="two")
 
-    assert "PDF&URL" not in publish().names
+    assert publish().names["PDF&URL"] == "one.pdf_url.run"
 
 
 def test_import_never_changes_shipped_or_own_rows() -> None:
