@@ -11,7 +11,9 @@ import yaml
 
 from registry.imports.openapi.yaml_values import MAX_DEPTH, TooManyValues, UnsafeYaml, parse_yaml
 
-MAX_VALUES = 5_000_000  # of all files of a document together, with every alias of YAML expanded
+# Of all files of a document together, with every alias of YAML expanded. A reference that is followed is one, too.
+MAX_VALUES = 5_000_000
+TOO_MANY = f"The document has more than {MAX_VALUES:,} values with its other files. Send a part of it."
 
 # What neither a database nor UTF-8 can hold: halves of surrogate pairs, and the character 0.
 _NO_TEXT = re.compile("[\ud800-\udfff\0]")
@@ -32,6 +34,12 @@ class ValueBudget:
 
     left: int = MAX_VALUES
 
+    def take(self) -> None:
+        """Count one value more. Raises DocumentTooLarge."""
+        self.left -= 1
+        if self.left < 0:
+            raise DocumentTooLarge(TOO_MANY)
+
     def read_file(self, raw: bytes) -> Any:
         """Return the value of a JSON or YAML file, with text as the keys of all objects. Raises InvalidDocument.
 
@@ -45,9 +53,7 @@ class ValueBudget:
             value = _parse_text(text, self.left)
             self.left -= _count_values(value, self.left)
         except TooManyValues:
-            raise DocumentTooLarge(
-                f"The document has more than {MAX_VALUES:,} values with its other files. Send a part of it."
-            ) from None
+            raise DocumentTooLarge(TOO_MANY) from None
         return _replace_no_text(value) if _MAYBE_NO_TEXT.search(text) or "\0" in text else value
 
 

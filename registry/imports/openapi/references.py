@@ -41,7 +41,8 @@ class References:
         self._load = load
 
     def locate(self, ref: str, url: str) -> str:
-        """Return the whole address of a reference in a file."""
+        """Return the whole address of a reference in a file. Each costs a value of the budget: many can lead to one."""
+        self._budget.take()
         try:
             return ref if url == "" else urljoin(url, ref)
         except ValueError:  # such as a bracket in the host

@@ -7,6 +7,8 @@ import pytest
 from registry.imports import document_parsing, document_source, import_document
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ReadDocument
+from registry.imports.openapi import parse_document
+from registry.imports.openapi.reading import DocumentTooLarge
 from tests.support.loops import for_each
 from tests.support.openapi_documents import build_document
 from tests.support.two_hosts import OTHER, TwoHosts
@@ -98,6 +100,20 @@ def test_a_document_with_many_values_is_parsed_in_a_process_of_its_own(monkeypat
     monkeypatch.setattr(document_parsing, "MAX_VALUES_HERE", 5)
 
     assert list_names(import_document.read_document(files)) == ["GET /a"]
+
+
+def test_references_that_many_operations_share_count_as_values() -> None:
+    fields = {f"f{number}": {"$ref": "#/components/schemas/A"} for number in range(100)}
+    body = {"content": {"application/json": {"schema": {"type": "object", "properties": fields}}}}
+    paths = {
+        f"/a{number}": {"post": {"requestBody": {"$ref": "#/components/requestBodies/B"}}} for number in range(100)
+    }
+    components = {"schemas": {"A": {"type": "string"}}, "requestBodies": {"B": body}}
+    document = json.dumps(build_document(paths, components=components)).encode()
+
+    assert len(parse_document(document, most_values=20_000).operations) == 100
+    with pytest.raises(DocumentTooLarge):
+        parse_document(document, most_values=5_000)
 
 
 def test_the_process_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
