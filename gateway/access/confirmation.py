@@ -6,9 +6,8 @@ A service that asks its users whatever its client's setting is sends `Gateway-Co
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from itertools import islice
 from typing import Any
 
 from django.core import signing
@@ -26,9 +25,11 @@ SALT = "gateway.confirmation"
 MAX_ARGS_TEXT = 400  # characters of a question's args
 MAX_SHORT_VALUE = 40  # characters of a value that stands before longer ones
 MAX_LEFT_OUT = 10  # names of args whose values have no room
+MIN_PART_TEXT = 60  # of an arg that is shown
 MAX_VALUE_TEXT = 80
 MAX_NAME_TEXT = 40
 MAX_LISTED = 3  # items of a list
+_INNER_QUOTES = str.maketrans("“”", "''")  # a value could else end its own quotation and imitate other args
 ASK = "ask"  # instead of a token
 
 
@@ -112,21 +113,47 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
 def describe_args(args: Mapping[str, Any], operation: Mapping[str, Any]) -> str:
     """Return the args of a call in words, for the end user: user id: 7; force: yes.
 
-    The id of a row is left out if the question has its name. Short values come first, so that long texts hide no
-    switch, and what has no room is named.
+    The id of a row is left out if the question has its name. The model chooses the args and their order, so switches
+    and other short values come first, long ones share the room that is left, and what has none is named.
     """
     own_ids = ("id", f"{operation.get('entity')}_id") if operation.get("entity_name") else ()
-    described = [(_write_name(name), _describe_value(value)) for name, value in args.items() if name not in own_ids]
-    described.sort(key=lambda each: len(each[1]) > MAX_SHORT_VALUE)
-    text = ""
+    described = _describe_fields({name: value for name, value in args.items() if name not in own_ids})
+    parts: list[str] = []
+    room = MAX_ARGS_TEXT
     for index, (name, value) in enumerate(described):
-        part = f"{name}: {value}"
-        if len(text) + len(part) > MAX_ARGS_TEXT:
-            left_out = [name for name, _ in described[index:]]
-            more = len(left_out) - MAX_LEFT_OUT
-            return f"{text}; and {', '.join(left_out[:MAX_LEFT_OUT])}" + (f" and {more} more" if more > 0 else "")
-        text = f"{text}; {part}" if text else part
-    return text
+        part = _cut(f"{name}: {value}", max(room // (len(described) - index), MIN_PART_TEXT))
+        if len(part) > room:
+            parts.append(f"and {_list_names(described[index:])}")
+            break
+        parts.append(part)
+        room -= len(part) + len("; ")
+    return "; ".join(parts)
+
+
+def _describe_fields(fields: Mapping[str, Any], *, is_nested: bool = False) -> list[tuple[str, str]]:
+    """Return (name, value) of fields in words: short values before long ones, switches and numbers before texts."""
+    described = [(name, value, _describe_value(value, is_nested=is_nested)) for name, value in fields.items()]
+    described.sort(
+        key=lambda each: (
+            len(each[2]) > MAX_SHORT_VALUE,
+            isinstance(each[1], str | list | dict),
+            isinstance(each[1], str),
+        )
+    )
+    return [(_write_name(name), text) for name, _, text in described]
+
+
+def _list_names(described: Sequence[tuple[str, str]]) -> str:
+    names = ", ".join(name for name, _ in described[:MAX_LEFT_OUT])
+    more = len(described) - MAX_LEFT_OUT
+    return names + (f" and {more} more" if more > 0 else "")
+
+
+def _cut(part: str, limit: int) -> str:
+    if len(part) <= limit:
+        return part
+    start = part[: limit - 2].rstrip("…")
+    return f"{start}…{'”' if start.count('“') > start.count('”') else ''}"
 
 
 def _write_name(name: str) -> str:
@@ -144,17 +171,15 @@ def _describe_value(value: Any, *, is_nested: bool = False) -> str:
         return f"{len(value)} {'items' if isinstance(value, list) else 'fields'}"
     if isinstance(value, list):
         shown = [_describe_value(each, is_nested=True) for each in value[:MAX_LISTED]]
-    else:
-        shown = [
-            f"{_write_name(name)} {_describe_value(each, is_nested=True)}"
-            for name, each in islice(value.items(), MAX_LISTED)
-        ]
-    more = len(value) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+        more = len(value) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more else "")
+    fields = _describe_fields(value, is_nested=True)
+    text = ", ".join(f"{name} {text}" for name, text in fields[:MAX_LISTED])
+    return text + (f" and {_list_names(fields[MAX_LISTED:])}" if len(fields) > MAX_LISTED else "")
 
 
 def _shorten(text: str, limit: int) -> str:
-    visible = " ".join(cleanup.strip_hidden_characters(text[: limit * 4]).split())
+    visible = " ".join(cleanup.strip_hidden_characters(text[: limit * 4]).split()).translate(_INNER_QUOTES)
     return visible if len(visible) <= limit else f"{visible[: limit - 1]}…"
 
 
