@@ -29,6 +29,7 @@ _TELLING_VERBS = VERBS - _SAY_NOTHING | frozenset(
     )
 )
 
+_HARMFUL_WORDS = harmful_verbs.HARMFUL_VERBS | HARMFUL_NOUN_LIKE_VERBS
 _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FINDING_SEGMENTS = frozenset(
     ("search", "query", "list", "find", "lookup", "count", "validate", "calculate", "estimate", "preview")
@@ -98,10 +99,24 @@ def _is_harmful_read(operation_id: str, last: str, text: str) -> bool:
     opening = tool_name_words.get_first_word(text)
     words = tool_name_words.split_name(operation_id)
     if (words[0] if words else opening) in READ_VERBS:
-        ends = last.lower() in HARMFUL_NOUN_LIKE_VERBS and opening not in READ_VERBS  # getOrderCancel of .../cancel
-        return ends or last.lower() in harmful_verbs.HARMFUL_VERBS or bool(_find_harmful_second_verb(words))
+        if last.lower() in harmful_verbs.HARMFUL_VERBS or _find_harmful_second_verb(words):
+            return True
+        return opening not in READ_VERBS and _is_named_after_harm(words, last, opening)
     verbs = (harmful_verbs.find_harmful_verb(name, other_verbs=VERBS) for name in (operation_id, last))
     return any(verb and not (verb in HARMFUL_NOUN_LIKE_VERBS and opening in READ_VERBS) for verb in verbs)
+
+
+def _is_named_after_harm(words: Sequence[str], last: str, opening: str) -> bool:
+    """Return whether a GET called a read does harm: getOrderCancel of .../cancel, or getCacheFlush, “Flush the cache”.
+
+    Where there is no text, a path of several words says it, unless it is one of a collection: /delete-requests.
+    """
+    segment = tool_name_words.split_name(last)
+    if opening in _HARMFUL_WORDS and opening in (*words[-1:], *segment[:1], *segment[-1:]):
+        return True
+    if not segment or segment[0] not in _HARMFUL_WORDS:
+        return False
+    return len(segment) == 1 or (not opening and tool_name_words.to_singular(segment[-1]) == segment[-1])
 
 
 def _find_harmful_second_verb(words: Sequence[str]) -> str:
