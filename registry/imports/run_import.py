@@ -203,22 +203,23 @@ def _hold_back_copy(entry: dict[str, Any], op: SourceOp, draft: _DraftState, res
     """Retire an entry whose new summary nearly copies that of an op outside of the import; only report a common one.
 
     An op that was imported before is judged again if its text has changed at its service, unless an admin has written
-    another one.
+    another one. A status that an admin has chosen stays.
     """
     row, shipped = draft.rows.get(op.name, (None, {}))
     is_held = row is None or shipped.get("status") == Op.Status.RETIRED
     if not (is_held or (row and entry["summary"] != shipped["summary"] == row.summary)):
         return
     similar = draft.summaries.find_similar(entry["op"], entry["summary"])
-    words = similarity.extract_words(entry["summary"])
-    if (
+    is_copy = (
         any(path not in draft.imported and not draft.others.ops[path].is_of_service for path in similar)
-        and len(words) >= MIN_COPIED_WORDS
-    ):
-        entry["status"] = Op.Status.RETIRED
-        result.remarks[HELD_BACK].append(op.name)
-    elif similar:
-        result.remarks[SIMILAR].append(op.name)
+        and len(similarity.extract_words(entry["summary"])) >= MIN_COPIED_WORDS
+    )
+    shipped_status = snapshot.get_value(shipped, "status")
+    has_chosen_status = row is not None and row.status != shipped_status
+    if is_copy:
+        entry["status"] = shipped_status if has_chosen_status else Op.Status.RETIRED
+    if similar:
+        result.remarks[HELD_BACK if is_copy and not has_chosen_status else SIMILAR].append(op.name)
 
 
 def _add_remarks(op: SourceOp, result: ImportResult) -> None:

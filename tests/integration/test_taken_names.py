@@ -113,6 +113,25 @@ def test_a_summary_that_becomes_a_copy_later_holds_back_its_op(shipped: None) ->
     assert done.remarks[run_import.HELD_BACK] == ["wire_it"]
 
 
+@pytest.mark.parametrize(
+    ("first_is_copy", "chosen"), [(True, Op.Status.ACTIVE), (False, Op.Status.ACTIVE), (False, Op.Status.RETIRED)]
+)
+def test_a_copy_keeps_the_status_that_an_admin_chose(shipped: None, first_is_copy: bool, chosen: Op.Status) -> None:
+    first, second = (Op.objects.get(op=f"onto.task.{verb}").summary for verb in ("create", "delete"))
+    import_tools("wire_it", description=first if first_is_copy else "Wire money.")
+    if not first_is_copy and chosen == Op.Status.ACTIVE:  # held back by a later text
+        import_tools("wire_it", description=first)
+    Op.objects.filter(source="todo").update(status=chosen)
+
+    done = import_tools("wire_it", description=second)
+
+    assert run_import.HELD_BACK not in done.remarks
+    assert done.remarks[run_import.SIMILAR] == ["wire_it"]
+    for description in (second, "Wire money."):
+        import_tools("wire_it", description=description)
+        assert Op.objects.get(source="todo").status == chosen
+
+
 def test_reserved_names_are_those_of_the_product() -> None:
     definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
 
