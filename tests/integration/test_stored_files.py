@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from mcp_types import CallToolResult, ImageContent
 
-from gateway.contracts.errors import NotFoundError, PermissionDeniedError
+from gateway.contracts.errors import InternalError, NotFoundError, PermissionDeniedError
 from gateway.executors.mcp import tool_result
 from gateway.executors.remote import stored_files
 from gateway.executors.remote.stored_files import clean_name, load_file, store_file
@@ -152,3 +152,17 @@ def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
         "",
         *["The file was not stored: at most 10 of one answer are."] * 2,
     ]
+
+
+@pytest.mark.parametrize("last", ["aGk=", "no base64"])
+def test_an_answer_that_fails_leaves_no_files(api: Api, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
+    monkeypatch.setattr(stored_files, "MAX_FILES", 2)
+    client_id = ApiKey.objects.get(prefix=api.headers["Authorization"].removeprefix("Bearer ")[:11]).client_id
+    images = [ImageContent(type="image", data=data, mime_type="image/png") for data in ("aGk=", "aGk=", last)]
+    call = build_call(subject="demo-user", client_id=client_id)
+    read = replace(call, op=replace(call.op, kind="read"))
+
+    with pytest.raises((PermissionDeniedError, InternalError)):
+        tool_result.read_result(CallToolResult(content=images), read)
+
+    assert not StoredFile.objects.exists()

@@ -20,7 +20,7 @@ from mcp_types import (
 
 from core import strict_json
 from core.strict_json import NotStrictJSON
-from gateway.contracts.errors import InternalError
+from gateway.contracts.errors import GatewayError, InternalError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.remote import stored_files
 from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
@@ -36,21 +36,25 @@ FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`
 def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor = NO_SECRETS) -> dict[str, Any]:
     """Return the result of a tool that succeeded, without secrets. Raises InternalError (upstream_broken).
 
-    It stores ten files at most: with more, one answer could use up all that a user may store.
+    It stores ten files at most: with more, one answer could use up all that a user may store. If it
+    fails, none stays.
     """
-    count = 0
+    files: list[dict[str, Any]] = []
 
     def store_file(name: str, content_type: str, data: str) -> dict[str, Any]:
-        nonlocal count
-        count += 1
         content = redactor.redact_bytes(_decode(data))
         name, content_type = redactor.redact_text(name), redactor.redact_text(content_type)
-        if count <= MAX_FILES:
-            return stored_files.store_file(work, name, content_type, content)
+        if len(files) < MAX_FILES:
+            files.append(stored_files.store_file(work, name, content_type, content))
+            return files[-1]
         message = f"The file was not stored: at most {MAX_FILES} of one answer are."
         return stored_files.describe_file(name, content_type, content) | {"message": message}
 
-    value: dict[str, Any] = redactor.redact_value(_read_contents(result, store_file))
+    try:
+        value: dict[str, Any] = redactor.redact_value(_read_contents(result, store_file))
+    except GatewayError:
+        stored_files.remove_files(file["id"] for file in files if "id" in file)
+        raise
     return value
 
 

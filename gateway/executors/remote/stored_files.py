@@ -1,6 +1,7 @@
 """Files that ops return or take, each of one subject of one client."""
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from math import ceil
 from typing import Any
@@ -71,6 +72,12 @@ def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes)
         "size": file.size,
         "url": f"{settings.GATEWAY_URL}/api/v1/files/{file.id}",
     }
+
+
+def remove_files(file_ids: Iterable[str]) -> None:
+    """Remove files of an answer that failed: nobody learns their ids, and they count for the quota."""
+    if keys := list(file_ids):
+        StoredFile.objects.filter(pk__in=keys).delete()
 
 
 def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> PermissionDeniedError | None:
