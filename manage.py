@@ -30,8 +30,7 @@ def _exit_without_database() -> Iterator[None]:
     """End the process with a sentence if the database cannot be reached or has not the tables of this version."""
     from django.db import DatabaseError, InterfaceError
 
-    from core.database_errors import NOT_MIGRATED, is_schema_missing, is_unavailable
-    from core.database_watch import find_reason
+    from core.database.watch import NOT_MIGRATED, find_reason, is_schema_missing, is_unavailable
 
     try:
         yield

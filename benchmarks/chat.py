@@ -24,7 +24,7 @@ from benchmarks.chat_load import (
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from benchmarks.lab import Lab
 from benchmarks.load import Address
-from core import tokens
+from core.text import token_budget
 
 SCRIPTED_MESSAGE = "What is on my plate? Show my high-priority tasks."
 TEN, NEW_A_SECOND, NEW_SECONDS = 10, 40, 5
@@ -69,7 +69,7 @@ def measure_context(lab: Lab) -> list[BenchmarkFigure]:
     with _serve(lab) as bench:
         context = {"type": "project", "project_id": DEMO_PROJECT}
         layers = _read_layers(bench, context)
-        complete = tokens.count(orjson.dumps(_load_complete_data(bench)).decode())
+        complete = token_budget.count(orjson.dumps(_load_complete_data(bench)).decode())
     initial = sum(layer["tokens"] for layer in layers if layer["name"] not in NOT_INITIAL)
     against = f"project, every task, note and plan of it by get: {complete:,} tokens"
     return [

@@ -20,7 +20,7 @@ from benchmarks.peers.contextforge import CONTEXTFORGE
 from benchmarks.peers.fastmcp import FASTMCP_OPENAPI
 from benchmarks.peers.peer import Peer
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 
 ROUNDS = 9
 ROUND_SECONDS = 0.6

@@ -20,7 +20,7 @@ import orjson
 
 from benchmarks.demo_calls import Envelope, send_call
 from benchmarks.figures import BenchmarkFigure, compute_percentile
-from core import tokens
+from core.text import token_budget
 from gateway.arguments import normalise
 from gateway.request_context import UserContext
 from registry.catalog import cache
@@ -53,7 +53,7 @@ class RepairedCall:
     @property
     def error_tokens(self) -> list[int]:
         """The tokens of each error, without meta.operation: that is for the chat to show, not for the model."""
-        return [tokens.count(orjson.dumps(_leave_out_operation(error)).decode()) for error in self.errors]
+        return [token_budget.count(orjson.dumps(_leave_out_operation(error)).decode()) for error in self.errors]
 
 
 def _leave_out_operation(envelope: Envelope) -> Envelope:

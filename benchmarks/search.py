@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks import usage
 from benchmarks.figures import BenchmarkFigure, compute_percentile
-from core import suggestions
+from core.text import english
 from registry import search
 from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
@@ -96,7 +96,7 @@ def _build_catalog(tools: list[dict[str, Any]]) -> Catalog:
 
 
 def _build_entry(tool: dict[str, Any], taken: dict[str, None]) -> dict[str, Any]:
-    base = path = f"{GROUP_PATH}.{_NON_NAME_CHARACTERS.sub('_', suggestions.to_snake_case(tool['name'])).strip('_')}"
+    base = path = f"{GROUP_PATH}.{_NON_NAME_CHARACTERS.sub('_', english.to_snake_case(tool['name'])).strip('_')}"
     while path in taken:
         path = f"{base}_{len(taken)}"
     taken[path] = None

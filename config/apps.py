@@ -3,7 +3,7 @@ import sys
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
-from core import sqlite
+from core.database import connections
 
 
 def import_drf_without_requests() -> None:
@@ -31,6 +31,6 @@ class WiringConfig(AppConfig):
         from config import wiring  # models can be imported only now
         from core.sign_in import second_factor
 
-        connection_created.connect(sqlite.wait_fairly_for_locks)
+        connection_created.connect(connections.wait_fairly_for_locks)
         second_factor.connect()
         wiring.connect()

@@ -9,9 +9,9 @@ os.environ["DJANGO_SETTINGS_MODULE"] = "config.chat_settings"
 from django.core.asgi import get_asgi_application
 
 from config.chat_api import PREFIX, ChatApiHandler
-from core import safe_traceback
+from core import logs
 
-threading.excepthook = safe_traceback.log_thread_failure
+threading.excepthook = logs.log_thread_failure
 _pages = get_asgi_application()
 _api = ChatApiHandler()
 

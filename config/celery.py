@@ -10,7 +10,7 @@ from celery import Celery, signals
 from django.conf import settings
 
 from config import env
-from core import poller
+from core.background import poller
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 

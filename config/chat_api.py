@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 
 from chat.errors import ApiError
 from config.csp import DENY_ALL, HEADER
-from core import safe_traceback
+from core import logs
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ class ChatApiHandler(ASGIHandler):
         except ApiError as error:
             response = error.to_response()
         except Exception as error:
-            log.error("chat.request_failed\n%s", safe_traceback.format(error))
+            log.error("chat.request_failed\n%s", logs.format_safely(error))
             response = ApiError(500, "internal", "Something went wrong here. Try again.").to_response()
         for name, value in HEADERS.items():
             response.headers[name] = value

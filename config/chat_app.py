@@ -3,7 +3,7 @@ import warnings
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
-from core import sqlite
+from core.database import connections
 
 
 class ChatWiringConfig(AppConfig):
@@ -16,6 +16,6 @@ class ChatWiringConfig(AppConfig):
         from core.sign_in import second_factor  # models can be imported only now
 
         second_factor.connect()
-        connection_created.connect(sqlite.wait_fairly_for_locks)
+        connection_created.connect(connections.wait_fairly_for_locks)
         # Static files: WhiteNoise sends them from synchronous iterators. They are small.
         warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")

@@ -3,9 +3,8 @@
 from django.conf import settings
 
 from config.wsgi import application as django_application
-from core.client_address import read_limited_address
 from core.server.application import Application, Route
-from core.server.environ import Environ
+from core.server.environ import Environ, read_limited_address
 from core.server.thread_pool import ThreadPool
 
 MOST_PER_ADDRESS = 64  # requests without a key that one address may have waiting or running in a worker

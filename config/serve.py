@@ -17,7 +17,7 @@ from django.conf import settings
 from granian.server.mp import MPServer
 
 from config import env
-from core.gc_pause import pause_gc
+from core.memory import pause_gc
 
 log = logging.getLogger(__name__)
 

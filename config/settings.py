@@ -121,7 +121,7 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
         "TEST": {"NAME": str(VAR_DIR / "test.sqlite3")},  # a file: threads and server processes share it
     }
 else:
-    from core.postgres import LimitedConnection
+    from core.database.connections import LimitedConnection
 
     LimitedConnection.default_seconds = DEFAULT_STATEMENT_TIMEOUT_MS / 1000
     DATABASES["default"].setdefault("OPTIONS", {}).update(
@@ -146,8 +146,8 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
 ]
 PASSWORD_HASHERS = [
-    "core.sign_in.password_hashing.BoundedArgon2PasswordHasher",
-    "core.sign_in.password_hashing.BoundedPBKDF2PasswordHasher",
+    "core.sign_in.throttle.BoundedArgon2PasswordHasher",
+    "core.sign_in.throttle.BoundedPBKDF2PasswordHasher",
 ]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
@@ -164,7 +164,7 @@ ACCOUNT_ADAPTER = "core.sign_in.adapters.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/sign_in/forms.py)
+ACCOUNT_RATE_LIMITS = False  # wrong codes count like wrong passwords (core/sign_in/adapters.py)
 SOCIALACCOUNT_ADAPTER = "core.sign_in.single_sign_on.SocialAccountAdapter"
 SOCIALACCOUNT_LOGIN_ON_GET = True  # a form could not be redirected to the provider: the policy of our pages forbids it
 SOCIALACCOUNT_PROVIDERS = {
@@ -187,7 +187,7 @@ SOCIALACCOUNT_PROVIDERS = {
 }
 MFA_ADAPTER = "core.sign_in.adapters.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_FORMS = {"reauthenticate": "core.sign_in.forms.CodeForm"}
+MFA_FORMS = {"reauthenticate": "core.sign_in.adapters.CodeForm"}
 MFA_TOTP_TOLERANCE = 1  # codes before and after this one, for clocks that differ
 MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not PRODUCTION  # http://localhost
 
@@ -300,7 +300,7 @@ env.make_folder("PROMETHEUS_MULTIPROC_DIR")
 # Limits of wrong passwords (core/sign_in/throttle.py).
 AXES_HANDLER = "core.sign_in.throttle.SignInThrottle"
 AXES_USERNAME_CALLABLE = "core.sign_in.throttle.get_account"
-AXES_CLIENT_IP_CALLABLE = "core.client_address.get_axes_address"
+AXES_CLIENT_IP_CALLABLE = "core.server.environ.get_axes_address"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"], "ip_address", "username"]
 AXES_FAILURE_LIMIT = 1  # the handler counts the limits that are reached
 AXES_COOLOFF_TIME = timedelta(minutes=15)

@@ -22,9 +22,9 @@ from console.reports import report_page, saved_views
 from console.reports.report_list import REPORTS
 from console.rollout import who_gets_this
 from console.system import guides
-from core import poller
-from core.admin import index_page, site
+from core.admin import page_parts, site
 from core.admin.site import AdminPage
+from core.background import poller
 from gateway import builtin_ops, executors, replay
 from gateway.api import metrics
 from gateway.batches import broker, sweep
@@ -122,8 +122,8 @@ ADMIN_PAGES = (
     AdminPage("op_new", "registry/op/new/", add_op.page),
     AdminPage("op_try", "registry/op/<int:pk>/try/", try_op.page),
     AdminPage("home_checklist_hide", "first-steps/hide/", checklist.hide),
-    AdminPage(index_page.SYSTEM_PAGE, "system/", index_page.page),
-    AdminPage(index_page.GUIDES_PAGE, "guides/", index_page.page),
+    AdminPage(page_parts.SYSTEM_PAGE, "system/", page_parts.render_index_page),
+    AdminPage(page_parts.GUIDES_PAGE, "guides/", page_parts.render_index_page),
     AdminPage("guide", "guides/<path:name>/", guides.page),
     AdminPage("rollout_who", "rollout/who/", who_gets_this.page),
     AdminPage("saved_view_save", "saved-views/save/", saved_views.save),

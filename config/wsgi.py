@@ -5,12 +5,13 @@ import threading
 from django.core.wsgi import get_wsgi_application
 
 from config import celery, env
-from core import poller, safe_traceback
+from core import logs
+from core.background import poller
 
 # prometheus_client reads this when it is first imported, which happens below.
 env.make_metrics_folder()
 
-threading.excepthook = safe_traceback.log_thread_failure
+threading.excepthook = logs.log_thread_failure
 application = get_wsgi_application()
 poller.start()
 celery.start_embedded_worker()

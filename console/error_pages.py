@@ -3,22 +3,22 @@
 from django.http import HttpRequest, HttpResponse
 
 from console.access.forbidden import describe_refusal
-from core.admin import error_page
+from core.admin import page_parts
 from gateway.api import error_pages
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 404 response for an unknown URL."""
-    if not error_page.is_browser(request):
+    if not page_parts.is_browser(request):
         return error_pages.not_found(request, exception)
     message = "This page does not exist, or what it showed was deleted."
-    return error_page.render_error_page(request, title="Page not found", message=message, status=404)
+    return page_parts.render_error_page(request, title="Page not found", message=message, status=404)
 
 
 def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """Return the 403 response for requests that Django forbids before any view, and for pages of other roles."""
-    if not error_page.is_browser(request):
+    if not page_parts.is_browser(request):
         return error_pages.forbidden(request, exception)
     is_signed_in = hasattr(request, "user") and request.user.is_authenticated
     message = describe_refusal(request) if is_signed_in else "Sign in to the admin to open this page."
-    return error_page.render_error_page(request, title="Not allowed", message=message, status=403)
+    return page_parts.render_error_page(request, title="Not allowed", message=message, status=403)

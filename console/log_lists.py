@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 
 from analytics.models import Cohort
 from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
-from core.admin import base, filter_chips
+from core.admin import base, page_parts
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
 
@@ -33,7 +33,7 @@ class LogAdmin(base.ReadOnlyMixin, base.ModelAdmin[Any]):
 
     def build_list_context(self, request: HttpRequest, changelist: ChangeList) -> dict[str, Any]:
         """Return the variables of the template above the list."""
-        return {"chips": filter_chips.list_chips(changelist)}
+        return {"chips": page_parts.list_chips(changelist)}
 
 
 class ConditionFilter(admin.SimpleListFilter):

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS
 from console.system import guides
-from core.admin.index_page import GUIDES_PAGE, SYSTEM_PAGE
+from core.admin.page_parts import GUIDES_PAGE, SYSTEM_PAGE
 
 
 class ModelList(NamedTuple):

@@ -1,9 +1,9 @@
-"""Log lines: JSON in production, plain text locally, with the request's trace id and without secrets.
+"""Log lines: JSON in production, text locally, with the request's trace id and without secrets."""
 
-The code logs with the standard library, and structlog formats. `trace` and `release` are set once they are known.
-"""
-
+import logging
 import re
+import threading
+import traceback
 from collections.abc import Collection
 from contextvars import ContextVar
 from typing import Any
@@ -11,16 +11,14 @@ from typing import Any
 import structlog
 from structlog.typing import EventDict, ExcInfo, Processor, WrappedLogger
 
-from core import safe_traceback
-
+log = logging.getLogger(__name__)
+LONGEST_CHAIN = 10  # exceptions; a longer chain is a loop
 MASK = "***"
 MIN_SECRET_LENGTH = 6  # characters; shorter secrets are not searched for, since they may be ordinary words
 UNMASKED_FIELDS = frozenset({"time", "level", "logger", "trace", "release"})
 LOGGED_TYPES = (str, int, float, list, tuple, dict, type(None))
-
 trace: ContextVar[str] = ContextVar("trace", default="")  # trace id of this thread's request
 release: ContextVar[str] = ContextVar("release", default="")  # version of the release that serves it
-
 _REDACTED_KEYS = r"(?:password|passwd|secret|token|authorization|cookie|api_?key|pepper|credential)"
 _SECRET_NAME = re.compile(_REDACTED_KEYS, re.IGNORECASE)
 
@@ -31,6 +29,36 @@ _PATTERNS = [
     re.compile(r"(://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
     re.compile(rf"({_REDACTED_KEYS}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
 ]
+
+
+def format_safely(error: BaseException) -> str:
+    """Return the types and tracebacks of an exception and its causes, first cause first, without their messages.
+
+    Messages quote values: a KeyError its key, PostgreSQL the row that violates a constraint. For a database error the
+    SQLSTATE and the constraint's name are included instead.
+    """
+    parts: list[str] = []
+    current: BaseException | None = error
+    while current is not None and len(parts) < LONGEST_CHAIN:
+        frames = "".join(traceback.format_list(traceback.extract_tb(current.__traceback__)))
+        parts.append(
+            f"{frames}{type(current).__module__}.{type(current).__qualname__}{_describe_database_error(current)}"
+        )
+        current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
+    return "\nwhich led to:\n".join(reversed(parts))
+
+
+def log_thread_failure(failure: threading.ExceptHookArgs) -> None:
+    """Log an exception that ended a thread. Installed as threading.excepthook, whose default prints the message."""
+    name = failure.thread.name if failure.thread else "unknown"
+    log.error("thread.failed name=%s", name, exc_info=failure.exc_value)
+
+
+def _describe_database_error(error: BaseException) -> str:
+    state = getattr(error, "sqlstate", None)
+    constraint = getattr(getattr(error, "diag", None), "constraint_name", None)
+    details = " ".join(str(part) for part in (state, constraint) if part)
+    return f" ({details})" if details else ""
 
 
 def formatter(*, as_json: bool, secrets: Collection[str] = ()) -> structlog.stdlib.ProcessorFormatter:
@@ -73,7 +101,7 @@ def _add_request(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 
 
 def _format_exception(exc_info: ExcInfo) -> str:
-    return safe_traceback.format(exc_info[1])
+    return format_safely(exc_info[1])
 
 
 def _build_masker(secrets: list[str]) -> Processor:

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import json_pointer
+from core.text import json_pointer
 from gateway.arguments import normalise
 from gateway.contracts.validation import find_field_errors
 from gateway.recording.redaction import REDACTED

@@ -14,8 +14,8 @@ from typing import Any
 import http_sf
 
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
-from core import suggestions
 from core.server.environ import REPEATED_HEADERS
+from core.text import english
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.errors import GatewayError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.routing import release_routing, toolset_token
@@ -158,7 +158,7 @@ def find_agent(catalog: Catalog, name: str) -> CatalogAgent:
     """Return an agent of the release that serves a call. Raises NotFoundError, which does not repeat the name."""
     agent = catalog.agents.get(name)
     if agent is None:
-        close_names = suggestions.find_similar(name, catalog.agents) or sorted(catalog.agents)[:5]
+        close_names = english.find_similar(name, catalog.agents) or sorted(catalog.agents)[:5]
         hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
         raise NotFoundError(
             f"{_format_header(_AGENT)} names no agent of this release.{hint}",

@@ -16,7 +16,8 @@ from hypothesis import settings as hypothesis_settings
 
 from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
-from core import logs, write_behind
+from core import logs
+from core.background import write_behind
 from gateway.clients import api_keys, key_verification
 from gateway.credentials import client_credentials
 from gateway.executors.http import retry_budget

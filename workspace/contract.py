@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
 from typing import Any
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from workspace.errors import ArgumentError
 
 UNCHANGED = "unchanged"  # warning of a write that changed nothing

@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 
 from analytics.events.models import OperationEvent
-from core.statements import Statement, execute_together
-from core.write_behind import WriteBehindBuffer
+from core.background.write_behind import WriteBehindBuffer
+from core.database.deadlines import Statement, execute_together
 
 BUFFER_SIZE = 20_000  # events; ten seconds without a database at 2,000 calls a second
 MAX_NAME_LENGTH = 200  # characters of op, subject, session and turn; longer ones are cut

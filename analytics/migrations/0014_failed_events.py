@@ -2,7 +2,7 @@
 
 from django.db import migrations, models
 
-from core.online_index import AddIndexOnline
+from core.database.connections import AddIndexOnline
 
 
 class Migration(migrations.Migration):

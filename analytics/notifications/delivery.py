@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from analytics.notifications.models import Notification
 from core import http
-from core.background import run_in_background
-from core.deadlines import Deadline
+from core.background.poller import run_in_background
+from core.database.deadlines import Deadline
 
 log = logging.getLogger(__name__)
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from django.db import transaction
 
 from analytics.notifications.models import Notification
-from core import safe_traceback
-from core.background import run_in_background
+from core import logs
+from core.background.poller import run_in_background
 
 log = logging.getLogger(__name__)
 
@@ -65,4 +65,4 @@ def _send_message() -> None:
     try:
         current_app.send_task(TASK_NAME, retry=False, ignore_result=True)
     except Exception as error:  # each broker has errors of its own
-        log.warning("notification.broker_unavailable\n%s", safe_traceback.format(error))
+        log.warning("notification.broker_unavailable\n%s", logs.format_safely(error))

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.models import Assignment
-from core.write_behind import RecentKeys, WriteBehindBuffer
+from core.background.write_behind import RecentKeys, WriteBehindBuffer
 
 log = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.models import Subject
-from core.write_behind import RecentKeys, WriteBehindBuffer
+from core.background.write_behind import RecentKeys, WriteBehindBuffer
 
 RECORD_INTERVAL = timedelta(hours=1)
 RECENT_PERIOD = timedelta(days=7)

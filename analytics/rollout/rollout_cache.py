@@ -9,7 +9,7 @@ from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, 
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import Cohort as CohortRow
 from analytics.rollout.models import CohortRule
-from core.polled_query import PolledQuery, Row
+from core.background.poller import PolledQuery, Row
 
 
 def get_current() -> Rollout:

@@ -13,7 +13,7 @@ from benchmarks.load import Address
 from benchmarks.orders_document import LOOPBACK, READ_OPERATION, READ_PATH
 from benchmarks.peers.peer import Peer, PeerServer, build_tool_call
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 
 ARGUMENTS = ("-m", "uvicorn", "mcpgateway.main:app", "--workers", "2", "--log-level", "warning")
 START_SECONDS = 120.0  # it sets up its database first

@@ -20,7 +20,7 @@ from chat.events.turn_log import TurnLog
 from chat.gateway import envelopes
 from chat.models import Message, ToolCall
 from chat.turns import repair, turn_runner
-from core import safe_traceback
+from core import logs
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class SessionRunner:
         try:
             self._run(task, result)
         except Exception as error:  # the other sessions are worth money, so they go on
-            log.error("evaluation.session_failed\n%s", safe_traceback.format(error))
+            log.error("evaluation.session_failed\n%s", logs.format_safely(error))
             result.problems.append(f"The session could not be run: {type(error).__name__}")
         finally:
             give_back_connection()

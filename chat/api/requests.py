@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from chat.conversations.context_field import ContextField
 from chat.errors import ApiError
-from core import strict_json
+from core.text import json_text
 
 MAX_MESSAGE = 20_000
 MAX_DECISIONS = 40  # as many as a turn has calls
@@ -83,8 +83,8 @@ def read_body(request: HttpRequest, serializer_class: type[serializers.Serialize
     """Return the validated body; no body is an empty object. Raises ApiError that names each wrong field."""
     content = _read_bytes(request, advice="Send less text.") or b"{}"
     try:
-        body = strict_json.loads(content)
-    except strict_json.NotStrictJSON as error:
+        body = json_text.parse(content)
+    except json_text.NotStrictJSON as error:
         raise ApiError(400, "invalid_request", str(error)) from None
     return validate_body(_check_object(body), serializer_class)
 

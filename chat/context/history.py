@@ -10,7 +10,7 @@ from chat.context.shortening import arguments, clipping, envelopes
 from chat.context.shortening.json_text import dump, parse
 from chat.context.tool_results import shorten_results
 from chat.context.turns import Call, PastTurn, Step
-from core import tokens
+from core.text import token_budget
 
 __all__ = ["Call", "History", "PastTurn", "Step", "build_history", "describe_last_turn"]
 
@@ -56,7 +56,7 @@ def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budg
 
 def count_tokens(messages: Sequence[Message]) -> int:
     """Return the tokens of messages: texts, names and arguments, and some for each message."""
-    return sum(budgets.MESSAGE + sum(map(tokens.count, _list_texts(message))) for message in messages)
+    return sum(budgets.MESSAGE + sum(map(token_budget.count, _list_texts(message))) for message in messages)
 
 
 def _list_texts(message: Message) -> Iterator[str]:
@@ -66,7 +66,7 @@ def _list_texts(message: Message) -> Iterator[str]:
 
 
 def _build_summary(summary: str, budget: int) -> Message:
-    room = budget - budgets.MESSAGE - tokens.count(SUMMARY_HEADING) - 1
+    room = budget - budgets.MESSAGE - token_budget.count(SUMMARY_HEADING) - 1
     return {"role": "system", "content": f"{SUMMARY_HEADING}\n{clipping.clip_to_tokens(clipping.clean(summary), room)}"}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 
 from chat.context import budgets
-from core import tokens
+from core.text import token_budget
 
 TOOLS = "tools"
 
@@ -25,7 +25,7 @@ class Layer:
     @classmethod
     def of_text(cls, name: str, text: str, *, budget: int, is_cut: bool = False) -> "Layer":
         """Return the layer of a text, with its tokens counted."""
-        return cls(name, text, tokens.count(text), budget, is_cut)
+        return cls(name, text, token_budget.count(text), budget, is_cut)
 
     def describe(self) -> dict[str, Any]:
         """Return what the page shows of the layer."""
@@ -55,7 +55,7 @@ class Context:
 
 def measure_tools(toolset: Mapping[str, Any]) -> Layer:
     """Return the layer of the tool definitions. The gateway counts the prompt with them, which the system layer has."""
-    size = max(0, int(toolset.get("tokens", 0)) - tokens.count(toolset.get("prompt", "")))
+    size = max(0, int(toolset.get("tokens", 0)) - token_budget.count(toolset.get("prompt", "")))
     return Layer(TOOLS, "", size, _get_tools_budget(toolset), is_cut=False)
 
 

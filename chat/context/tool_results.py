@@ -6,7 +6,7 @@ from typing import Any
 from chat.context import budgets
 from chat.context.shortening import envelopes, stubs, token_fit
 from chat.context.shortening.json_text import dump
-from core import tokens
+from core.text import token_budget
 
 STUB_TOKENS = 60  # of an old answer, while there is room
 
@@ -21,13 +21,13 @@ def fit_results(results: Sequence[Answer], *, budget: int = budgets.TOOL_RESULTS
     """
     prepared = [envelopes.prepare(each) for each in results]
     texts = _shorten(prepared, budget)
-    sizes = [tokens.count(text) for text in texts]
+    sizes = [token_budget.count(text) for text in texts]
     for build in (envelopes.build_short, stubs.build_empty):
         for index, answer in enumerate(prepared):
             if sum(sizes) <= budget:
                 return texts
             text = build(answer)
-            if (size := tokens.count(text)) < sizes[index]:
+            if (size := token_budget.count(text)) < sizes[index]:
                 texts[index], sizes[index] = text, size
     return texts
 
@@ -44,16 +44,16 @@ def _shorten(prepared: Sequence[dict[str, Any]], budget: int) -> list[str]:
     texts = [dump(each) for each in prepared]
     if token_fit.fits("".join(texts), budget - len(texts)):
         return texts
-    sizes = [tokens.count(text) for text in texts]
+    sizes = [token_budget.count(text) for text in texts]
     least = [min(size, _count_least(each)) for each, size in zip(prepared, sizes, strict=True)]
     room = budget - sum(least)
     for index in reversed(range(len(texts))):
         given = min(sizes[index], least[index] + max(room, 0))
         if given < sizes[index]:
             texts[index] = envelopes.shorten(prepared[index], given)
-        room -= tokens.count(texts[index]) - least[index]
+        room -= token_budget.count(texts[index]) - least[index]
     return texts
 
 
 def _count_least(answer: dict[str, Any]) -> int:
-    return tokens.count(envelopes.build_least(answer, STUB_TOKENS))
+    return token_budget.count(envelopes.build_least(answer, STUB_TOKENS))

@@ -9,7 +9,7 @@ from chat.context.shortening.clipping import clip_to_tokens
 from chat.conversations import past_turns, turn_store
 from chat.models import Conversation, Message
 from core import llm
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 
 log = logging.getLogger(__name__)
 

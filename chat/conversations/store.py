@@ -11,7 +11,7 @@ from chat.conversations.turn_view import describe_conversation, describe_message
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, Message
-from core import cursors
+from core.text import lists
 
 
 def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, 
     last = page[size - 1]
     return {
         "conversations": conversations,
-        "next_cursor": cursors.encode(f"{last.updated_at.isoformat()} {last.pk}"),
+        "next_cursor": lists.encode_cursor(f"{last.updated_at.isoformat()} {last.pk}"),
     }
 
 
@@ -82,7 +82,7 @@ def cancel(subject: str, session_id: str, *, message_id: str | None) -> bool:
 
 def _filter_after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Conversation]:
     try:
-        updated_at, id = cursors.decode(cursor).split(" ")
+        updated_at, id = lists.decode_cursor(cursor).split(" ")
         at, last_id = datetime.fromisoformat(updated_at).astimezone(UTC), UUID(id)
     except (ValueError, OverflowError):
         raise ApiError(400, "invalid_request", "The cursor is not valid. Begin without one.") from None

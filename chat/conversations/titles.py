@@ -9,7 +9,7 @@ from chat.conversations import turn_store
 from chat.conversations.title_text import shorten_title
 from chat.models import Conversation, Message
 from core import llm
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from chat.connections import close_connection, give_back_connection
 from chat.events import failed_turns
 from chat.events.turn_log import TurnLog
 from chat.models import EventChunk, Message
-from core import safe_traceback
+from core import logs as safe_traceback
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def _try(step: Callable[[], None]) -> None:
     except (DatabaseError, InterfaceError) as error:
         log.warning("chat.event_writer_waits turns=%d reason=%s", len(_running), type(error).__name__)
     except Exception as error:
-        log.error("chat.event_writer_failed\n%s", safe_traceback.format(error))
+        log.error("chat.event_writer_failed\n%s", safe_traceback.format_safely(error))
 
 
 def _stop() -> None:

@@ -10,7 +10,7 @@ from django.conf import settings
 
 from chat.gateway import envelopes
 from core import http
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
 
 MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2

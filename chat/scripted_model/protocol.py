@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from chat.scripted_model.answers import Answer, ToolCall
-from core import tokens
+from core.text import token_budget
 
 MODEL = "scripted"
 _PIECE = re.compile(r"\S*\s*")  # a word with the spaces after it
@@ -138,8 +138,8 @@ def _build_tool_call(call: ToolCall) -> dict[str, Any]:
 def count_usage(request: ChatRequest, answer: Answer) -> dict[str, int]:
     """Return the tokens of a request and its answer. Messages and tools are counted as JSON."""
     calls = [{"name": call.name, "arguments": call.arguments} for call in answer.tool_calls]
-    prompt = tokens.count(orjson.dumps([request.messages, request.tools]).decode())
-    completion = tokens.count(answer.text) + (tokens.count(orjson.dumps(calls).decode()) if calls else 0)
+    prompt = token_budget.count(orjson.dumps([request.messages, request.tools]).decode())
+    completion = token_budget.count(answer.text) + (token_budget.count(orjson.dumps(calls).decode()) if calls else 0)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 

@@ -11,9 +11,10 @@ from chat.gateway.client import GatewayClient, GatewayRefused, GatewayUnavailabl
 from chat.turns import tool_plan
 from chat.turns.model_endpoint import ChatModel
 from chat.turns.tool_plan import CUT_OFF, NO_SUCH_TOOL
-from core import llm, tokens
-from core.deadlines import Deadline
+from core import llm
+from core.database.deadlines import Deadline
 from core.http import Abort
+from core.text import token_budget
 
 RUN_AGENT = "x.agent.run"
 MAX_CALLS = 8
@@ -155,6 +156,6 @@ def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
 
 def _cut_tokens(text: str, budget: int) -> str:
     """Return a text that has at most so many tokens."""
-    while tokens.count(text) > budget:
+    while token_budget.count(text) > budget:
         text = text[: int(len(text) * 0.9)].rstrip() + "…"
     return text

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chat.gateway import envelopes
-from core import strict_json
 from core.llm import StreamedCall
+from core.text import json_text
 
 HELP, EXEC, BATCH = "tool_help", "tool_exec", "tool_batch"
 DISCOVER_PREFIX = "discover_"
@@ -48,8 +48,8 @@ class PlannedCall:
 def plan_call(call: StreamedCall) -> PlannedCall:
     """Return what to send. Malformed arguments are never run as if they were empty."""
     try:
-        args = strict_json.loads(call.arguments.encode("utf-8", "surrogatepass")) if call.arguments.strip() else {}
-    except strict_json.NotStrictJSON as error:
+        args = json_text.parse(call.arguments.encode("utf-8", "surrogatepass")) if call.arguments.strip() else {}
+    except json_text.NotStrictJSON as error:
         return _refuse(call, f"The arguments of {call.name} cannot be sent. {_describe(error)}")
     if not isinstance(args, dict):
         return _refuse(call, f"The arguments of {call.name} are not a JSON object. Send one, such as {{}}.")
@@ -70,7 +70,7 @@ def _refuse(call: StreamedCall, message: str) -> PlannedCall:
     return PlannedCall(call, "", op, {}, problem)
 
 
-def _describe(error: strict_json.NotStrictJSON) -> str:
+def _describe(error: json_text.NotStrictJSON) -> str:
     if error.problem:
         return f"This is not valid JSON: {error.problem} at character {error.at}. Send one JSON object."
     return str(error).replace("The body", "The JSON")  # the sentences are about bodies of requests

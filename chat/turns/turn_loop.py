@@ -16,7 +16,7 @@ from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
 from chat.turns.tool_runner import Outcome, ToolRunner
 from chat.turns.turn_messages import ModelRound, build_messages
 from core import llm
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http import Abort
 from core.llm import StreamedCall, StreamedCompletion
 

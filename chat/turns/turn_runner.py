@@ -32,8 +32,8 @@ from chat.turns.operations import NamesSeen
 from chat.turns.spending import Spent
 from chat.turns.tool_runner import ToolRunner
 from chat.turns.turn_loop import TurnLoop
-from core import llm, safe_traceback
-from core.deadlines import Deadline
+from core import llm, logs
+from core.database.deadlines import Deadline
 from core.http import Abort
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
         start_thread(runner.run, name=f"turn-{new.turn.pk}")
     except Exception as error:
         event_writer.remove_turn(turn_log)
-        log.error("chat.turn_not_started turn=%s\n%s", new.turn.pk, safe_traceback.format(error))
+        log.error("chat.turn_not_started turn=%s\n%s", new.turn.pk, logs.format_safely(error))
         refusal = ApiError(503, "not_started", "The answer could not be begun. Send the message again.", retry_after=2)
         turn_store.store_failed_start(new.turn, refusal.to_dict())
         raise refusal from None
@@ -124,14 +124,14 @@ class TurnRunner:
         except GatewayRefused as refusal:
             finish = self._fail("gateway_refused", refusal.message, "", retryable=refusal.status >= 429)
         except Exception as error:
-            log.error("chat.turn_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
+            log.error("chat.turn_failed turn=%s\n%s", self._turn.pk, logs.format_safely(error))
             finish = self._fail("internal", WENT_WRONG)
         finally:
             give_back_connection()
         try:
             self._end(finish)
         except Exception as error:
-            log.error("chat.end_failed turn=%s\n%s", self._turn.pk, safe_traceback.format(error))
+            log.error("chat.end_failed turn=%s\n%s", self._turn.pk, logs.format_safely(error))
             self._turn.finish = self._fail("internal", WENT_WRONG)
             self._turn.error = self._build_error()
             self._log.append("error", failed_turns.describe_error(self._turn))

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from config.docs import surface_cost
-from core import tokens
+from core.text import token_budget
 from gateway.contracts import tool_definitions
 from registry.catalog import builder, model
 from registry.catalog.model import Catalog, CatalogOp
@@ -176,14 +176,14 @@ def _format_total_row(number: int, cost: ContextCost) -> str:
 def _measure_levels(content: dict[str, Any]) -> Iterable[tuple[str, str]]:
     catalog = builder.build_catalog("", content)
     item_counts = [len(page["items"]) for page in _render_help_pages(catalog, _list_group_paths(catalog))]
-    sizes = [tokens.count(_render_help(catalog, help_bodies)) for help_bodies in _list_group_paths(catalog)]
+    sizes = [token_budget.count(_render_help(catalog, help_bodies)) for help_bodies in _list_group_paths(catalog)]
     yield "an item of a group", f"{sum(sizes) / sum(item_counts):.0f} on average"
     for form in ("short", "full"):
-        counts = sorted(tokens.count(_render_help(catalog, help_bodies, form)) for help_bodies in catalog.ops)
+        counts = sorted(token_budget.count(_render_help(catalog, help_bodies, form)) for help_bodies in catalog.ops)
         yield f"an op, {form}", f"{counts[len(counts) // 2]} median, {counts[-1]:,} at most"
     help_bodies = [_render_help(catalog, help_bodies) for help_bodies in (ROOT, TARGET.rpartition(".")[0], TARGET)]
     name, args, answer = _build_exec_call(catalog.ops[TARGET])
-    token_count = sum(map(tokens.count, (*help_bodies, json.dumps(args), answer, name)))
+    token_count = sum(map(token_budget.count, (*help_bodies, json.dumps(args), answer, name)))
     yield f"root → group → `{TARGET}` → its call and answer", f"{token_count:,}"
 
 
@@ -280,7 +280,7 @@ def _strip_annotations(schema: Any) -> Any:
 
 
 def _count_tokens(value: Any) -> int:
-    return tokens.count(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+    return token_budget.count(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
 
 
 def _format_saved_share(small: int, large: int) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from analytics.rollout.flags import Surface
-from core import tokens
+from core.text import token_budget as tokens
 from gateway.request_context import UserContext
 from gateway.toolset import formats, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest

@@ -13,9 +13,8 @@ from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from core.client_address import read_client_address
-from core.sign_in.password_hashing import MAX_WAIT_SECONDS, PasswordHashingBusy
-from core.sign_in.throttle import SignInLocked
+from core.server.environ import read_client_address
+from core.sign_in.throttle import MAX_WAIT_SECONDS, PasswordHashingBusy, SignInLocked
 
 log = logging.getLogger(__name__)
 

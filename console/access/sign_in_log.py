@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from core.client_address import read_client_address
+from core.server.environ import read_client_address
 from core.sign_in.second_factor import used_single_sign_on
 
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from analytics import audit
 from analytics.models import AuditEntry
 from core.admin import base
-from core.sign_in import user_sessions
+from core.sign_in import second_factor
 
 admin.site.unregister([Authenticator, EmailAddress, UserSession])  # shown with their users
 HAS_SINGLE_SIGN_ON = apps.is_installed("allauth.socialaccount")
@@ -43,14 +43,14 @@ class SignInMixin(base.ModelAdmin[User]):
     @admin.action(description="Sign out everywhere", permissions=["change"])
     def end_sessions(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
-            count = user_sessions.end_sessions(user, by=request.user.get_username())
+            count = second_factor.end_sessions(user, by=request.user.get_username())
             _record(request, user, f"Signed out everywhere: {count} session{pluralize(count)}")
             self.message_user(request, f"{user} is signed out of {count} session{pluralize(count)}.")
 
     @admin.action(description="Remove second factors: the password alone signs in", permissions=["change"])
     def remove_second_factors(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
-            count = user_sessions.remove_second_factors(user, by=request.user.get_username())
+            count = second_factor.remove_second_factors(user, by=request.user.get_username())
             if count:
                 _record(request, user, "Removed the second factors")
             self.message_user(request, f"{user} has no second factor any more." if count else f"{user} had none.")
@@ -58,7 +58,7 @@ class SignInMixin(base.ModelAdmin[User]):
     @admin.action(description="Unlink from single sign-on: the next sign-in links again", permissions=["change"])
     def unlink_identities(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         for user in queryset:
-            count = user_sessions.unlink_identities(user, by=request.user.get_username())
+            count = second_factor.unlink_identities(user, by=request.user.get_username())
             if count:
                 _record(request, user, "Unlinked from single sign-on")
             self.message_user(request, f"{user} is not linked any more." if count else f"{user} was not linked.")

@@ -11,8 +11,8 @@ from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.models import OperationEvent, ToolSelection, Turn
 from analytics.turns import trace
 from analytics.turns.trace import TraceStep, TurnTrace
-from core import canonical_json, tokens
-from core.charts import bars
+from core.admin import charts
+from core.text import json_text, token_budget
 from registry.models import Release
 
 MAX_STEPS = 200  # of a trace; a longer turn's other events are in their list
@@ -109,7 +109,7 @@ def build_turn_trace(turn: Turn) -> ShownTrace | None:
         ShownStep(
             step,
             reverse("admin:analytics_operationevent_change", args=[step.event.pk]),
-            bars.draw_span(step.start_share, step.length_share, is_failed=step.has_failed),
+            charts.draw_span(step.start_share, step.length_share, is_failed=step.has_failed),
             _count_tokens(step.event, help_tokens),
         )
         for step in built.steps
@@ -128,7 +128,7 @@ def _count_tokens(event: OperationEvent, help_tokens: ReleaseTokens) -> int | No
     """Return the tokens of a step: of an op's help as its release counts them, else of stored args and result."""
     content: dict[str, Any] = event.content or {}
     if content and "too_large" not in content:
-        return sum(tokens.count(canonical_json.dumps(part).decode()) for part in content.values())
+        return sum(token_budget.count(json_text.canonicalize(part).decode()) for part in content.values())
     counts = help_tokens.get(event.release, {}).get(event.op)
     formats = (OperationEvent.Format.SHORT, OperationEvent.Format.FULL)
     if event.type == OperationEvent.Type.HELP and event.ok and counts and event.format in formats:

@@ -12,8 +12,8 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from core import json_text, tokens
 from core.admin import base
+from core.text import json_text, token_budget
 from gateway.execution import result_shape
 from registry.drafts import history
 from registry.models import Op
@@ -96,4 +96,4 @@ def _build_preview(form: AnswerFieldsForm, result: dict[str, Any], fields: list[
 
 
 def _count(value: Any) -> int:
-    return tokens.count(json_text.dump(value).decode())
+    return token_budget.count(json_text.dump(value).decode())

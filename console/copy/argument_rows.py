@@ -8,7 +8,7 @@ from django import forms
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget, UnfoldBooleanWidget
 
 from console.copy.hand_made_ops import ARGUMENT_TYPES, PLACES, HandMadeArgument
-from core import strict_json
+from core.text import json_text
 from registry.request_mapping import is_header_allowed
 
 EMPTY_ROWS = 3
@@ -118,7 +118,7 @@ ArgumentFormSet = cast(
 def _parse_value(text: str, type: str) -> Any:
     if type == "string":
         return text
-    value = strict_json.loads(text.encode(), strict_json.CONTENT_LIMITS)
+    value = json_text.parse(text.encode(), json_text.CONTENT_LIMITS)
     kinds: dict[str, Any] = {"integer": int, "number": (int, float), "boolean": bool, "array": list, "object": dict}
     if not isinstance(value, kinds[type]) or (isinstance(value, bool) and type != "boolean"):
         raise ValueError(json.dumps(value)[:20])

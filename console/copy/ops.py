@@ -18,9 +18,9 @@ from console.copy.op_list import OpListMixin
 from console.copy.other_copy import CopyAdmin
 from console.copy.preview import OpPreviewMixin
 from console.evals.op_edit import OpEditPageMixin
-from core import strict_json
 from core.admin import base
 from core.admin.form_fields import SentenceField
+from core.text import json_text
 from registry.files import export
 from registry.models import Example, Op, OpAlias, PolicyRule, Switch
 from registry.releases import publishing
@@ -71,8 +71,8 @@ class OpForm(CopyForm):
 def _is_schema_text(text: str, schema: Any) -> bool:
     """Return whether the text is still this schema. An import or restore may have replaced the schema."""
     try:
-        return diff.is_same_json(strict_json.loads(text.encode(), strict_json.CONTENT_LIMITS), schema)
-    except strict_json.NotStrictJSON:
+        return diff.is_same_json(json_text.parse(text.encode(), json_text.CONTENT_LIMITS), schema)
+    except json_text.NotStrictJSON:
         return False
 
 

@@ -17,7 +17,7 @@ from analytics.events.event_filters import CountedAs
 from console.copy import form_entry, op_list, preview_parts
 from console.copy.form_entry import FormEntry
 from console.reports import row_links
-from core.admin.live_preview import LivePreviewAdmin
+from core.admin.page_parts import LivePreviewAdmin
 from registry import checks
 from registry.catalog import cache, connections
 from registry.catalog.model import Catalog

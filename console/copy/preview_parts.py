@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from analytics import reports
 from console import diff_view
 from console.copy.form_entry import FormEntry
-from core import json_positions, json_text
 from core.templatetags.admin_format import signed
+from core.text import json_text
 from registry.checks import Finding
 from registry.models import Op, get_parent_path
 from registry.releases.preview import AnswerPreview, OpPreview, TextPreview
@@ -131,7 +131,7 @@ def _find_line(text: str, pointer: str) -> int:
     """Return the line in the typed JSON that a pointer leads to, 0 if unknown."""
     if not text or not pointer.strip("/"):
         return 0
-    return json_positions.get_line_and_column(text, json_positions.find_offset(text, pointer))[0]
+    return json_text.get_line_and_column(text, json_text.find_offset(text, pointer))[0]
 
 
 def _render_answers(preview: OpPreview, was: str, at: datetime) -> Iterator[RenderedAnswer]:

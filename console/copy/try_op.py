@@ -19,9 +19,10 @@ from analytics.models import AuditEntry
 from console.access.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from console.copy import answer_fields
 from console.copy.answer_fields import AnswerFieldsForm
-from core import json_text, logs
+from core import logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
+from core.text import json_text
 from gateway import request_context
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.execution import try_op

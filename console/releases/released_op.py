@@ -10,7 +10,7 @@ from django.urls import URLPattern, path
 
 from console import diff_view
 from console.releases.actions import ReleaseActionsMixin
-from core import json_text
+from core.text import json_text
 from registry.catalog import builder
 from registry.drafts import draft
 from registry.help import help_pages, token_budget

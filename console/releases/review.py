@@ -18,7 +18,7 @@ from console.evals import results
 from console.forms import LATER, PublishForm
 from console.releases import review_panel, schedule
 from console.releases.review_panel import ReviewForm
-from core import gc_pause
+from core import memory
 from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
@@ -39,7 +39,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
     def has_publish_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("registry.add_release")
 
-    @gc_pause.pause_gc()  # while thousands of ops are in memory, each collection would take a tenth of a second
+    @memory.pause_gc()  # while thousands of ops are in memory, each collection would take a tenth of a second
     def review_view(self, request: HttpRequest) -> HttpResponse:
         """Show the draft compared with the live release; on POST publish it."""
         if not request.user.has_perms(SEE_DRAFT):

@@ -13,7 +13,7 @@ from console import diff_view
 from console.releases import review_panel
 from console.releases.review import SEE_DRAFT, ReviewMixin
 from console.releases.review_panel import APPROVE, ASK, COMMENT, SEND_BACK, WITHDRAW, ReviewForm
-from core import gc_pause
+from core import memory
 from core.admin import base
 from registry.models import ReviewRequest
 from registry.releases import review
@@ -33,7 +33,7 @@ DONE = {
 class ReviewRequestMixin(ReviewMixin):
     """Adds the steps of a review to the review page."""
 
-    @gc_pause.pause_gc()  # as for the page itself
+    @memory.pause_gc()  # as for the page itself
     def review_view(self, request: HttpRequest) -> HttpResponse:
         """Take the step of the button that was pressed; show the review again, with errors if it was refused."""
         step = request.POST.get("step", "")

@@ -25,7 +25,7 @@ from console.reports.report_query import ReportQuery, build_choices, label_value
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
 from console.reports.verdicts import comparison_text
 from console.reports.verdicts.boxes import build_sides_verdict
-from core.charts import bars
+from core.admin import charts
 from registry.models import Activation, Release
 
 
@@ -224,4 +224,4 @@ def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCe
     if interval is None:
         return ReportCell(None)
     ends = " to ".join(comparison_text.format_signed(end, interval) for end in interval)
-    return ReportCell(ends, html=bars.draw_interval(interval.low, interval.high, most))
+    return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, most))

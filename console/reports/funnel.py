@@ -9,7 +9,7 @@ from console.reports import row_links, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from core.charts import bars
+from core.admin import charts
 
 LEAD = (
     "How far turns get. Models may skip steps: the first columns count all turns that took a step, the last columns "
@@ -45,7 +45,7 @@ def _build_row(scope: ReportFilter, step: FunnelStep, turns: int) -> list[Report
         ReportCell(step.name.capitalize()),
         ReportCell(step.turns, row_links.to_turns(scope, step.contains)),
         ReportCell(share),
-        ReportCell("", html=bars.draw_bar(share or 0)),
+        ReportCell("", html=charts.draw_bar(share or 0)),
         ReportCell(step.cumulative_turns),
         ReportCell(all_share),
     ]

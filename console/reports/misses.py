@@ -19,7 +19,7 @@ from console.reports import row_links, tables
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from core import suggestions
+from core.text import english
 from registry.drafts.op_edits import OpEdit
 from registry.models import Op
 
@@ -113,7 +113,7 @@ class _ActionLinks:
 
     def guess_op(self, name: str) -> str:
         """Return the op of the draft whose path or tool name is most similar; "" if none is similar."""
-        similar = suggestions.find_similar(name, self.names, limit=1)
+        similar = english.find_similar(name, self.names, limit=1)
         return self.names[similar[0]] if similar else ""
 
     def build_op_cell(self, op: str) -> ReportCell:
@@ -204,7 +204,7 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
     name = each.pointer.removeprefix("/")
     links = []
     if each.code == UNKNOWN_ARGUMENT and "/" not in name:
-        meant = suggestions.find_similar(name, actions.arguments.get(each.op, []), limit=1, cutoff=0.0)
+        meant = english.find_similar(name, actions.arguments.get(each.op, []), limit=1, cutoff=0.0)
         fields = {"text": name, "argument": meant[0] if meant else ""}
         edit = OpEdit.ARGUMENT_ALIAS
         links.append(actions.link_edit("Argument alias", edit, op=each.op, evidence=evidence, **fields))

@@ -19,7 +19,7 @@ from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
 from console.reports.verdicts.boxes import build_period_verdict, build_sides_verdict
 from console.reports.verdicts.sentences import VerdictBox
-from core.charts.line_chart import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
+from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
 

@@ -7,7 +7,7 @@ from typing import Any
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportTable
 from console.reports.verdicts.sentences import VerdictBox
-from core.charts.line_chart import LineChart
+from core.admin.charts import LineChart
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.utils.safestring import SafeString
 
-from core import safe_csv
-from core.safe_csv import CellValue
+from core.text import lists
+from core.text.lists import CellValue
 
 Formatter = Callable[[Any], str]
 
@@ -67,7 +67,7 @@ class ReportTable:
 
     def to_csv_response(self, file_name: str) -> HttpResponse:
         """Return the table as a CSV download with unrounded numbers."""
-        content = safe_csv.render_csv(
+        content = lists.render_csv(
             [each.title for each in self.columns], [[cell.value for cell in row] for row in self.rows]
         )
         headers = {"Content-Disposition": f'attachment; filename="{file_name}.csv"'}

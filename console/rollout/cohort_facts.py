@@ -21,7 +21,7 @@ from console.reports.report_list import REPORT_PERMISSIONS
 from console.reports.verdicts import boxes
 from console.reports.verdicts.comparison_text import describe_comparison
 from console.reports.verdicts.sentences import VerdictBox, describe_verdict, get_tone
-from core.charts.line_chart import ChartLine, LineChart, choose_color
+from core.admin.charts import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
 
 DAYS = 28

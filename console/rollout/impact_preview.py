@@ -11,7 +11,7 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.impact import RolloutImpact
 from console.rollout import impact_text
-from core.admin.live_preview import LivePreviewAdmin
+from core.admin.page_parts import LivePreviewAdmin
 
 INCOMPLETE_FORM = "Fill in the form to see its effect."
 

@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.forms.fields import InvalidJSONInput
 
-from core import json_positions, strict_json
+from core.text import json_text
 
 MAX_REPORTED_LINES = 5  # lines reported in one error
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -30,8 +30,8 @@ class StrictJSONDecoder(json.JSONDecoder):
 
     def decode(self, s: str, *args: Any) -> Any:
         try:
-            return strict_json.loads(s.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
-        except strict_json.NotStrictJSON as error:
+            return json_text.parse(s.encode("utf-8", "surrogatepass"), json_text.CONTENT_LIMITS)
+        except json_text.NotStrictJSON as error:
             raise json.JSONDecodeError(str(error), s[:50], 0) from None
 
 
@@ -48,8 +48,8 @@ class StrictJSONField(forms.JSONField):
         """
         if isinstance(value, str) and value.strip():
             try:
-                strict_json.loads(value.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
-            except strict_json.NotStrictJSON as error:
+                json_text.parse(value.encode("utf-8", "surrogatepass"), json_text.CONTENT_LIMITS)
+            except json_text.NotStrictJSON as error:
                 raise _to_validation_error(value, error) from None
         elif not self.required and callable(self.initial):
             return self.initial()
@@ -110,11 +110,11 @@ def find_invisible(text: str) -> str:
     return f"U+{ord(invisible):04X}" if invisible else ""
 
 
-def _to_validation_error(text: str, error: strict_json.NotStrictJSON) -> ValidationError:
-    offset = json_positions.find_duplicate_key(text) if error.code == "duplicate_key" else error.at
+def _to_validation_error(text: str, error: json_text.NotStrictJSON) -> ValidationError:
+    offset = json_text.find_duplicate_key(text) if error.code == "duplicate_key" else error.at
     if offset is None:
         return ValidationError(str(error).replace("The body", "The JSON"), code="invalid")
-    line, column = json_positions.get_line_and_column(text, offset)
+    line, column = json_text.get_line_and_column(text, offset)
     message = str(error) if error.code == "duplicate_key" else f"Invalid JSON: {error.problem}."
     params = {"line": line, "column": column, "problem": message}
     return ValidationError("Line %(line)d, column %(column)d: %(problem)s", code="invalid", params=params)

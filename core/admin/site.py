@@ -1,17 +1,19 @@
-"""The admin site. It answers malformed requests with 400 and a reason, before they reach the database."""
+"""The admin site: it answers malformed requests with 400, and "Go to" finds pages and rows by name."""
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.admin import exceptions
 from django.contrib.admin.apps import AdminConfig
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.core.exceptions import SuspiciousOperation, ValidationError
 from django.db import DataError, NotSupportedError
-from django.db.models import DateTimeField, Model
+from django.db.models import Case, DateTimeField, IntegerField, Model, Q, QuerySet, Value, When
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.http.response import HttpResponseBase
 from django.template.response import SimpleTemplateResponse, TemplateResponse
@@ -19,22 +21,68 @@ from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.text import smart_split
 
-from core.admin import go_to
-from core.admin.go_to import GoToResult
-
 if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
     from django.contrib.admin import AdminSite
 else:
     from unfold.sites import UnfoldAdminSite as AdminSite
 
+MAX_ROWS = 10  # rows per model
+_PARTS = re.compile(r"[\s._\-]+")
 MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word adds one per searched column
 MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
 MAX_VALUES = 100  # query parameters of one URL
-
 SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
 REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
-
 View = Callable[..., HttpResponseBase]
+
+
+class NameMatch(IntEnum):
+    """How well a name matches the search text, best first."""
+
+    WHOLE = 0
+    BEGINNING = 1
+    BEGINNING_OF_PART = 2  # of a dotted path, or of a word
+    INSIDE = 3
+    ELSEWHERE = 4  # the text was found in another column, such as the summary
+
+
+class GoToResult(NamedTuple):
+    """A page or a row. `order` decides between equally good matches, lowest first."""
+
+    title: str
+    description: str
+    link: str
+    order: int
+
+
+def sort_results(results: Iterable[GoToResult], search_text: str) -> list[GoToResult]:
+    """Return the results, best match first."""
+    return sorted(results, key=lambda each: (match_name(each.title, search_text), each.order, each.title))
+
+
+def match_name(name: str, search_text: str) -> NameMatch:
+    """Return how well a name matches the search text."""
+    name, text = name.casefold(), search_text.casefold()
+    if name == text:
+        return NameMatch.WHOLE
+    if name.startswith(text):
+        return NameMatch.BEGINNING
+    if any(part.startswith(text) for part in _PARTS.split(name)):
+        return NameMatch.BEGINNING_OF_PART
+    is_inside = all(word in name for word in text.split())
+    return NameMatch.INSIDE if is_inside else NameMatch.ELSEWHERE
+
+
+def limit_rows(rows: QuerySet[Any], name_field: str, search_text: str) -> QuerySet[Any]:
+    """Return the rows whose name matches best: a model may have thousands that match."""
+    quality = Case(
+        When(Q(**{f"{name_field}__iexact": search_text}), then=Value(0)),
+        When(Q(**{f"{name_field}__istartswith": search_text}), then=Value(1)),
+        When(Q(**{f"{name_field}__icontains": search_text}), then=Value(2)),
+        default=Value(3),
+        output_field=IntegerField(),
+    )
+    return rows.order_by(quality, name_field)[:MAX_ROWS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +134,7 @@ class Site(AdminSite):
         """Show the results of "Go to": matching sidebar entries, and rows of models with `go_to_order`."""
         search_text = request.GET.get("s", "").strip()
         matches = [self._find_pages(request, search_text), self._find_rows(request, search_text)] if search_text else []
-        results = go_to.sort_results(chain.from_iterable(matches), search_text)
+        results = sort_results(chain.from_iterable(matches), search_text)
         context = {"results": results, "search_text": search_text}
         return TemplateResponse(request, "console/go_to_results.html", context)
 
@@ -104,7 +152,7 @@ class Site(AdminSite):
                 rows, may_have_duplicates = page.get_search_results(request, page.get_queryset(request), search_text)
                 name = f"{self.name}:{model._meta.app_label}_{model._meta.model_name}_change"
                 name_field = str(page.search_fields[0])
-                for row in go_to.limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
+                for row in limit_rows(rows.distinct() if may_have_duplicates else rows, name_field, search_text):
                     title = page.get_go_to_title(row)  # type: ignore[attr-defined]  # pages with an order are ours
                     yield GoToResult(title, str(model._meta.verbose_name), reverse(name, args=[row.pk]), order)
 

@@ -1,10 +1,9 @@
 """Guarded outgoing HTTP: `http.request(…)` and the errors it raises (docs/adr/0008)."""
 
-from core.http.abort import Abort
-from core.http.answer_headers import parse_parameters, parse_retry_after
 from core.http.api_endpoint import build_endpoint_url, call_api, post_for_stream, post_json
 from core.http.client import Response, ResponseStream, request
 from core.http.errors import (
+    Abort,
     AddressRefused,
     BadRequest,
     BadUrl,
@@ -15,6 +14,8 @@ from core.http.errors import (
     TooManyRedirects,
     Unreachable,
     Untrusted,
+    parse_parameters,
+    parse_retry_after,
 )
 from core.http.ssrf import get_upstream_networks
 

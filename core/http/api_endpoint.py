@@ -8,9 +8,9 @@ from urllib.parse import urlsplit, urlunsplit
 
 import orjson
 
-from core.deadlines import Deadline
-from core.http.abort import Abort
+from core.database.deadlines import Deadline
 from core.http.client import Response, ResponseStream, open_stream, request
+from core.http.errors import Abort
 
 # The administrator chose the address, and it is often on this machine (docs/adr/0008).
 _ANY_NETWORK = (ip_network("0.0.0.0/0"), ip_network("::/0"))

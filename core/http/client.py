@@ -1,10 +1,7 @@
-"""One guarded call to another server: `http.request(…)`. Nothing else in this project opens outgoing connections.
-
-This does not use httpx2's client, which stores cookies, reads proxies and passwords from the environment, logs whole
-URLs, and sends all headers across redirects. It uses httpx2's transport over our own sockets.
-"""
+"""One guarded call to another server, its body with size limits. Nothing else opens connections."""
 
 import os
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,10 +9,18 @@ from dataclasses import dataclass
 import httpcore2
 import httpx2
 
-from core.deadlines import Deadline
-from core.http import redirects, response_body
-from core.http.abort import Abort
-from core.http.errors import BadRequest, BrokenAnswer, OutgoingError, TimedOut, TooManyRedirects, Unreachable
+from core.database.deadlines import Deadline
+from core.http import redirects
+from core.http.errors import (
+    Abort,
+    BadRequest,
+    BrokenAnswer,
+    OutgoingError,
+    TimedOut,
+    TooLarge,
+    TooManyRedirects,
+    Unreachable,
+)
 from core.http.network import HEAD_MAX_BYTES, Exchange, GuardedBackend, current_exchange
 from core.http.ssrf import Networks
 
@@ -26,6 +31,46 @@ CONNECTIONS = 64
 STREAMS = 1_000  # connections of streams, which each last as long as an answer of a model
 MAX_REDIRECTS = 5
 MAX_BYTES = 1_000_000
+
+
+def read_body(response: httpx2.Response, max_bytes: int) -> bytes:
+    """Return the decompressed body. Raises TooLarge before holding more than `max_bytes`, and BrokenAnswer.
+
+    Requests only accept gzip. Any other encoding is an error, above all a chain of encodings, since each one multiplies
+    the size.
+    """
+    encoding = response.headers.get("content-encoding", "").strip().lower()
+    if encoding in ("gzip", "x-gzip"):
+        return _gunzip(iter_chunks(response, max_bytes), max_bytes)
+    body = b"".join(iter_chunks(response, max_bytes))
+    if body and encoding not in ("", "identity"):
+        raise BrokenAnswer
+    return body
+
+
+def iter_chunks(response: httpx2.Response, max_bytes: int) -> Iterator[bytes]:
+    """Yield the body as it arrives, without unpacking it. Raises TooLarge."""
+    left = max_bytes
+    for chunk in response.iter_raw():
+        left -= len(chunk)
+        if left < 0:
+            raise TooLarge
+        yield chunk
+
+
+def _gunzip(chunks: Iterator[bytes], max_bytes: int) -> bytes:
+    gzip, body, is_empty = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16), bytearray(), True
+    for chunk in chunks:
+        is_empty = False
+        try:
+            body += gzip.decompress(chunk, max_bytes - len(body) + 1)
+        except zlib.error:
+            raise BrokenAnswer from None
+        if len(body) > max_bytes:
+            raise TooLarge
+    if not is_empty and (not gzip.eof or gzip.unused_data):  # truncated, or followed by other data
+        raise BrokenAnswer
+    return bytes(body)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -114,7 +159,7 @@ def _read_content(
 ) -> tuple[bytes, OutgoingError | None]:
     """Return the body, or why it cannot be read where that is no error."""
     try:
-        return response_body.read_body(response, max_bytes), None
+        return read_body(response, max_bytes), None
     except (OutgoingError, httpx2.TransportError) as error:
         if not (keep_unread and response.is_success):
             raise
@@ -145,7 +190,7 @@ def open_stream(
     exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True, pause=pause)
     try:
         with _open_response(hop, exchange, encoding="identity") as response:
-            chunks = response_body.iter_chunks(response, max_bytes)
+            chunks = iter_chunks(response, max_bytes)
             yield ResponseStream(response.status_code, dict(response.headers), chunks)
     finally:
         abort.attach(None)

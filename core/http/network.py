@@ -11,9 +11,8 @@ from typing import Any
 
 import httpcore2
 
-from core.deadlines import Deadline, DeadlineExceeded
-from core.http.abort import Abort
-from core.http.errors import TimedOut, TooLarge, Unreachable, Untrusted
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.http.errors import Abort, TimedOut, TooLarge, Unreachable, Untrusted
 from core.http.ssrf import Address, Networks, resolve_allowed_addresses
 
 HEAD_MAX_BYTES = 64 * 1024  # status line and headers, including those of informational (1xx) responses

@@ -3,13 +3,23 @@
 https://platform.openai.com/docs/api-reference/chat. Off unless LLM_BASE_URL is set.
 """
 
-from core.llm.completion import Completion, JsonCompletion
-from core.llm.completions import complete, complete_json
-from core.llm.errors import LlmAborted, LlmCutOff, LlmError, LlmMalformed, LlmNotConfigured, LlmRefused, LlmUnavailable
-from core.llm.stream_parser import StreamedCall, StreamedCompletion
-from core.llm.streaming import stream_completion
-from core.llm.tiers import Endpoint, Model, Tier, get_endpoint, is_configured
-from core.llm.usage import Usage
+from core.llm.completions import Completion, JsonCompletion, complete, complete_json
+from core.llm.endpoint import (
+    Endpoint,
+    LlmAborted,
+    LlmCutOff,
+    LlmError,
+    LlmMalformed,
+    LlmNotConfigured,
+    LlmRefused,
+    LlmUnavailable,
+    Model,
+    Tier,
+    Usage,
+    get_endpoint,
+    is_configured,
+)
+from core.llm.streaming import StreamedCall, StreamedCompletion, stream_completion
 
 __all__ = [
     "Completion",

@@ -1,26 +1,137 @@
-"""Ask a model for one answer, which arrives whole."""
+"""Ask a model for one answer that arrives whole, and send the request again if that may help."""
 
 import logging
+import random
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
 
 from core import http
-from core.deadlines import Deadline
-from core.failure_pause import FailurePause
-from core.llm import completion, retries, usage
-from core.llm.completion import Completion, JsonCompletion
-from core.llm.errors import LlmError, LlmNotConfigured, LlmUnavailable
-from core.llm.tiers import Tier, get_model, is_configured
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.llm import endpoint
+from core.llm.endpoint import (
+    LlmCutOff,
+    LlmError,
+    LlmMalformed,
+    LlmNotConfigured,
+    LlmRefused,
+    LlmUnavailable,
+    Tier,
+    Usage,
+    get_model,
+    is_configured,
+)
+from core.overload import FailurePause
+from core.text import json_text
 
+# `finish_reason`: OpenAI has stop and length, text-generation-inference eos_token, and Mistral model_length.
+COMPLETE = frozenset({"stop", "eos_token"})
+CUT_OFF = frozenset({"length", "model_length", "max_tokens"})
+MAX_RETRIES = 2
+FIRST_WAIT_SECONDS = 0.5  # doubles with each retry
+MAX_BYTES = 8_000_000  # of an answer
+TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})  # and all from 500; those that OpenAI's clients retry
 log = logging.getLogger(__name__)
-
 Messages = Sequence[Mapping[str, Any]]  # such as {"role": "system", "content": "…"}
 
 # One for each tier: quick calls with a short deadline must not stop the long ones.
 _pauses = {tier: FailurePause(f"llm.{tier}") for tier in Tier}
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
+class Completion:
+    """A complete text, and what it cost."""
+
+    text: str
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JsonCompletion:
+    """A JSON object, and what it cost."""
+
+    value: dict[str, Any]
+    usage: Usage
+
+
+def parse_answer(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a response. Raises LlmMalformed."""
+    return _parse_object(body, problem="the response is not a JSON object")
+
+
+def read_text(answer: Mapping[str, Any]) -> str:
+    """Return the whole text of an answer. Raises LlmCutOff, LlmRefused, LlmMalformed."""
+    try:
+        choice = answer["choices"][0]
+        message, reason = choice["message"], choice["finish_reason"]
+        text, refusal = message.get("content"), message.get("refusal")
+    except (AttributeError, IndexError, KeyError, TypeError):
+        raise LlmMalformed("not a chat completion") from None
+    if reason in CUT_OFF:
+        raise LlmCutOff("the answer is longer than the endpoint allows")
+    if refusal or reason == "content_filter":
+        raise LlmRefused("the model refuses the content")
+    if reason not in COMPLETE or not isinstance(text, str) or not text.strip():
+        raise LlmMalformed("the answer has no complete text")
+    return text
+
+
+def parse_text(text: str) -> dict[str, Any]:
+    """Return the JSON object that is a text. Raises LlmMalformed."""
+    return _parse_object(text.encode("utf-8", "surrogatepass"), problem="the answer is not a JSON object")
+
+
+def _parse_object(raw: bytes, *, problem: str) -> dict[str, Any]:
+    try:
+        value = json_text.parse(raw)
+    except json_text.NotStrictJSON:
+        raise LlmMalformed(problem) from None
+    if not isinstance(value, dict):
+        raise LlmMalformed(problem)
+    return value
+
+
+def post_with_retries(url: str, *, key: str, body: Any, deadline: Deadline) -> bytes:
+    """Return the body of the answer with status 200. Raises LlmUnavailable, LlmRefused, LlmMalformed."""
+    for retry in range(MAX_RETRIES + 1):
+        retry_after = None
+        try:
+            response = http.post_json(url, key=key, body=body, deadline=deadline, max_bytes=MAX_BYTES)
+        except http.TooLarge:
+            raise LlmMalformed("the response is too large") from None
+        except (http.BadUrl, http.BadRequest, http.Untrusted) as error:
+            raise LlmUnavailable(type(error).__name__) from None
+        except (http.OutgoingError, DeadlineExceeded) as error:
+            problem = type(error).__name__
+        else:
+            if response.status == 200:
+                return response.body
+            problem = f"status {response.status}"
+            if response.status < 500 and response.status not in TEMPORARY_STATUSES:
+                raise LlmRefused(problem)
+            retry_after = http.parse_retry_after(response.headers.get("retry-after", ""), now=datetime.now(UTC))
+        if retry == MAX_RETRIES or not _wait(choose_wait(retry, retry_after), deadline):
+            raise LlmUnavailable(problem)
+    raise AssertionError("unreachable: the last round returns or raises")
+
+
+def choose_wait(retry: int, retry_after: float | None) -> float:
+    """Return the seconds to wait: those that the endpoint asks for, or a random time that doubles with each retry."""
+    if retry_after is not None:
+        return retry_after
+    return FIRST_WAIT_SECONDS * (1 << retry) * random.uniform(0.5, 1)
+
+
+def _wait(seconds: float, deadline: Deadline) -> bool:
+    """Wait, or return False at once if the deadline comes first."""
+    if time.monotonic() + seconds >= deadline.at:
+        return False
+    time.sleep(seconds)
+    return True
 
 
 def complete(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline) -> Completion:
@@ -38,7 +149,7 @@ def complete_json(messages: Messages, *, tier: Tier, purpose: str, deadline: Dea
     """
     options = {"response_format": {"type": "json_object"}}
     answer = _ask(messages, tier=tier, purpose=purpose, deadline=deadline, options=options)
-    return JsonCompletion(completion.parse_text(answer.text), answer.usage)
+    return JsonCompletion(parse_text(answer.text), answer.usage)
 
 
 def clear_state() -> None:
@@ -74,7 +185,7 @@ def _request_completion(
     if pause.is_active():
         raise LlmUnavailable("paused after several failures")
     try:
-        raw = retries.post_with_retries(
+        raw = post_with_retries(
             http.build_endpoint_url(settings.LLM_BASE_URL, "/chat/completions"),
             key=settings.LLM_API_KEY,
             body={"model": model.name, "messages": list(messages), **options},
@@ -84,10 +195,10 @@ def _request_completion(
         pause.count_failure(error)
         raise
     pause.count_success()
-    answer = completion.parse_answer(raw)
-    spent = usage.read_usage(answer, model=model)
-    usage.count_usage(spent, tier=tier)  # an answer that is of no use is paid for too
-    return Completion(completion.read_text(answer), spent)
+    answer = parse_answer(raw)
+    spent = endpoint.read_usage(answer, model=model)
+    endpoint.count_usage(spent, tier=tier)  # an answer that is of no use is paid for too
+    return Completion(read_text(answer), spent)
 
 
 def _since(started: float) -> float:

@@ -1,20 +1,26 @@
-"""What django-allauth asks of this project: addresses, reauthentication, names and the encryption of secrets."""
+"""What django-allauth asks of this project: addresses, reauthentication, names, forms and encryption."""
 
 import base64
 from functools import lru_cache
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core import context
 from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.base.forms import ReauthenticateForm
 from allauth.mfa.models import Authenticator
+from axes.handlers.proxy import AxesProxyHandler
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django import forms
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
-from core.client_address import read_client_address
+from core.server.environ import read_client_address
 from core.sign_in.second_factor import is_pending
+from core.sign_in.throttle import SignInLocked
 
 NO_ADDRESS = "0.0.0.0"  # noqa: S104 - of a server that listens on a socket without addresses
 
@@ -73,3 +79,25 @@ def _get_cipher() -> MultiFernet:
 def _build_cipher(keys: tuple[str, ...], secret_key: str) -> MultiFernet:
     derived = HKDF(SHA256(), length=32, salt=None, info=b"second factors").derive(secret_key.encode())
     return MultiFernet([*(Fernet(key) for key in keys), Fernet(base64.urlsafe_b64encode(derived))])
+
+
+class CodeForm(ReauthenticateForm):  # type: ignore[misc]  # allauth has no type hints
+    """Checks no code while sign-in is locked."""
+
+    user: User
+
+    def clean_code(self) -> str:
+        """Return the code if it is right."""
+        request = context.request
+        credentials = {"username": self.user.get_username()}
+        if not AxesProxyHandler.is_allowed(request, credentials):
+            raise _build_locked_error(SignInLocked(max(request.sign_in_lock_ends)))
+        try:
+            code: str = super().clean_code()
+        except SignInLocked as lock:
+            raise _build_locked_error(lock) from None
+        return code
+
+
+def _build_locked_error(lock: SignInLocked) -> forms.ValidationError:
+    return forms.ValidationError(f"There were too many wrong codes. Try again after {lock.until:%H:%M} UTC.")

@@ -1,9 +1,6 @@
-"""Second factors: codes of an authenticator app, passkeys, recovery codes (django-allauth; docs/adr/0029).
+"""Second factors and sessions of users: authenticator apps, passkeys, recovery codes (ADR 29)."""
 
-Who has entered the password of a user with a second factor is signed in, but gets no further than the page that asks
-for it. What was shown is in the session, so no page asks the database for this.
-"""
-
+import logging
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlencode
@@ -15,7 +12,7 @@ from allauth.mfa.signals import authentication_failed, authenticator_added
 from allauth.usersessions.models import UserSession
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import AbstractBaseUser, User
 from django.contrib.auth.signals import user_logged_in, user_login_failed
 from django.contrib.sessions.backends.base import SessionBase
 from django.http import HttpRequest, HttpResponseRedirect
@@ -34,6 +31,7 @@ OPEN_PAGES = frozenset(
     }
 )
 STAFF_PAGES = "/admin/"
+log = logging.getLogger(__name__)
 
 
 def connect() -> None:
@@ -128,3 +126,28 @@ def _get_page(kinds: list[str]) -> str:
 def _redirect(request: HttpRequest, page: str) -> HttpResponseRedirect:
     target = request.get_full_path() if request.method in ("GET", "HEAD") else request.META.get("SCRIPT_NAME") or "/"
     return HttpResponseRedirect(f"{reverse(page)}?{urlencode({'next': target})}")
+
+
+def end_sessions(user: User, *, by: str) -> int:
+    """End all sessions of a user. Return how many there were."""
+    sessions = UserSession.objects.purge_and_list(user)
+    for session in sessions:
+        session.end()
+    log.info("sign_in.sessions_ended user=%s sessions=%d by=%s", user.pk, len(sessions), by)
+    return len(sessions)
+
+
+def remove_second_factors(user: User, *, by: str) -> int:
+    """Remove the second factors and recovery codes of a user, who lost them. Return how many there were."""
+    count: int = Authenticator.objects.filter(user=user).delete()[0]
+    log.info("sign_in.second_factors_removed user=%s count=%d by=%s", user.pk, count, by)
+    return count
+
+
+def unlink_identities(user: User, *, by: str) -> int:
+    """Unlink a user from the identities at the provider of single sign-on. Return how many there were."""
+    from allauth.socialaccount.models import SocialAccount  # installed only if GATEWAY_SSO_ISSUER is set
+
+    count: int = SocialAccount.objects.filter(user=user).delete()[0]
+    log.info("sign_in.identities_unlinked user=%s count=%d by=%s", user.pk, count, by)
+    return count

@@ -1,19 +1,25 @@
-"""Limits of wrong passwords. django-axes keeps the failures in the database, for all processes (ADR 20)."""
+"""Limits on wrong passwords (django-axes, ADR 20), and password hashing that yields to requests."""
 
 import logging
-from collections.abc import Iterator
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 from axes.handlers.database import AxesDatabaseHandler
 from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
+from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher
 from django.contrib.auth.models import User
 from django.db.models import Max, QuerySet, Sum
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from core.client_address import read_client_address
+from core.server.environ import read_client_address
 
 log = logging.getLogger(__name__)
 
@@ -21,10 +27,13 @@ log = logging.getLogger(__name__)
 PAIR_LIMIT = 5  # of one account from one address
 ADDRESS_LIMIT = 20  # from one address, which several people may share
 ACCOUNT_LIMIT = 50  # of one account, except for addresses from which its user signed in lately
-
 KNOWN_ADDRESS_AGE = timedelta(days=30)  # since the last sign-in from an address that ACCOUNT_LIMIT exempts
-
 UNKNOWN_USER = "unknown:"  # start of an account without a user; user names contain no colon
+T = TypeVar("T")
+MAX_WAITING = 1  # requests that wait for their turn, each in one of the two threads that serve pages
+MAX_WAIT_SECONDS = 2.0
+NICENESS = 10  # gets a tenth of the processor time that another thread gets, if there is not enough for both
+_places = threading.Semaphore(1 + MAX_WAITING)
 
 
 class SignInLocked(Exception):
@@ -111,3 +120,56 @@ def _log_failure(request: HttpRequest, account: str, *, was_locked: bool) -> Non
     reason = "locked" if was_locked else "wrong_password"
     name = "".join(character if character.isprintable() else "?" for character in account)
     log.warning("sign_in.failed reason=%s user=%s address=%s", reason, name, address)
+
+
+class PasswordHashingBusy(Exception):
+    """Other requests are hashing passwords. Nothing was checked or changed; try again."""
+
+
+class BoundedArgon2PasswordHasher(Argon2PasswordHasher):
+    """Django's hasher with the least parameters that OWASP recommends. Raises PasswordHashingBusy."""
+
+    time_cost = 2
+    memory_cost = 19_456  # KiB. Django's default, 100 MiB, is half of what a worker needs
+    parallelism = 1
+
+    def encode(self, password: str, salt: str) -> str:
+        """Return the hash of a password."""
+        return _take_turn(lambda: super(BoundedArgon2PasswordHasher, self).encode(password, salt))
+
+    def verify(self, password: str, encoded: str) -> bool:
+        """Return whether a password has a hash."""
+        return _take_turn(lambda: super(BoundedArgon2PasswordHasher, self).verify(password, encoded))
+
+
+class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
+    """For hashes from before Argon2, which Django replaces when their users sign in. Raises PasswordHashingBusy."""
+
+    def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
+        """Return the hash of a password. `verify` calls this, too."""
+        return _take_turn(lambda: super(BoundedPBKDF2PasswordHasher, self).encode(password, salt, iterations))
+
+
+def _take_turn(work: Callable[[], T]) -> T:
+    """Return what the work returns once it is its turn. Raises PasswordHashingBusy instead of waiting for long."""
+    if not _places.acquire(blocking=False):
+        raise PasswordHashingBusy
+    hashing = _thread.submit(work)
+    hashing.add_done_callback(_leave_place)
+    with suppress(TimeoutError):
+        return hashing.result(MAX_WAIT_SECONDS)
+    if hashing.cancel():  # it has not started
+        raise PasswordHashingBusy
+    return hashing.result()
+
+
+def _leave_place(_: Future[T]) -> None:
+    _places.release()
+
+
+def _lower_priority() -> None:
+    if sys.platform == "linux":  # elsewhere it would apply to the process
+        os.nice(NICENESS)
+
+
+_thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="password-hashing", initializer=_lower_priority)

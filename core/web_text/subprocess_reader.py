@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 
 from core import limited_process
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.limited_process import ProcessFailed, ProcessTimedOut
 
 MAX_SECONDS = 10.0  # limit for reading one page

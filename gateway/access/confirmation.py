@@ -12,7 +12,7 @@ from typing import Any
 
 from django.core import signing
 
-from core import canonical_json
+from core.text import json_text
 from gateway.contracts.errors import ConflictError
 from gateway.executors.base import UpstreamCall
 from gateway.models import UsedConfirmation
@@ -184,6 +184,6 @@ def _shorten(text: str, limit: int) -> str:
 
 
 def _hash_call(caller: Caller, work: UpstreamCall) -> str:
-    return canonical_json.digest(
+    return json_text.hash_canonically(
         {"op": work.op.op, "args": work.args, "client": caller.key.client_id, "subject": caller.subject}
     )

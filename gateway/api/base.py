@@ -8,9 +8,10 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from analytics.models import OperationEvent
-from core import json_text, logs, metrics
+from core import logs, metrics
 from core.metrics import CallLabels
-from core.rate_limit import RateLimitDecision
+from core.overload import RateLimitDecision
+from core.text import json_text
 from gateway import request_context
 from gateway.api import exception_mapping, request_body
 from gateway.clients.key_verification import VerifiedKey

@@ -4,7 +4,7 @@ import sys
 
 from django.http import HttpRequest, HttpResponse
 
-from core.database_errors import is_schema_missing, is_unavailable
+from core.database.watch import is_schema_missing, is_unavailable
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from gateway import request_context
 from gateway.api.base import render_envelope

@@ -7,8 +7,8 @@ from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from rest_framework.exceptions import MethodNotAllowed, Throttled
 
-from core import safe_traceback
-from core.database_errors import is_schema_missing, is_unavailable
+from core import logs
+from core.database.watch import is_schema_missing, is_unavailable
 from gateway.contracts.errors import (
     GatewayError,
     InternalError,
@@ -54,5 +54,5 @@ def to_api_error(exc: Exception, *, allowed_methods: Sequence[str], trace_id: st
         return InternalError(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
     if is_unavailable(exc) or is_schema_missing(exc):
         return db_errors.to_api_error(exc, keyed=False)
-    log.error("request.crashed trace=%s\n%s", trace_id, safe_traceback.format(exc))
+    log.error("request.crashed trace=%s\n%s", trace_id, logs.format_safely(exc))
     return InternalError("The gateway failed to run this call. Tell the administrator its trace id.")

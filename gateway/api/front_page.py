@@ -4,7 +4,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.csrf import csrf_exempt
 
-from core.admin.error_page import is_browser
+from core.admin.page_parts import is_browser
 
 
 @csrf_exempt  # it changes nothing, and clients that send something read the same error

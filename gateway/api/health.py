@@ -7,9 +7,9 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from core import database_watch
-from core.database_errors import is_schema_missing
-from core.wait_limit import limit_waits
+from core.database import watch
+from core.database.deadlines import limit_waits
+from core.database.watch import is_schema_missing
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
 from gateway.jobs import write_check
@@ -41,7 +41,7 @@ class ReadyView(PublicView):
 
 
 def _check_database() -> str:
-    if not database_watch.is_answering():
+    if not watch.is_answering():
         return DOES_NOT_ANSWER
     try:
         with limit_waits(time.monotonic()), connection.cursor() as cursor:

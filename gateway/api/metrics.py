@@ -10,7 +10,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from analytics.events import event_log
-from core import metrics, poller
+from core import metrics
+from core.background import poller
 from gateway.api.base import PublicView
 from gateway.contracts.errors import NotFoundError
 from registry.catalog import cache

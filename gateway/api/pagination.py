@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from core import cursors
+from core.text import lists
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
@@ -75,12 +75,12 @@ def _get_validator(schema: str) -> SchemaValidator:
 
 
 def _encode_cursor(at: datetime, key: str) -> str:
-    return cursors.encode(json.dumps([at.isoformat(), key]))
+    return lists.encode_cursor(json.dumps([at.isoformat(), key]))
 
 
 def _decode_cursor(cursor: str) -> tuple[datetime, str] | None:
     try:
-        at, key = json.loads(cursors.decode(cursor))
+        at, key = json.loads(lists.decode_cursor(cursor))
         time, key = datetime.fromisoformat(at), str(key)
         # Refuse what databases do not accept: a time before year 1 in UTC, a lone surrogate, a NUL.
         position = time.astimezone(UTC), key.encode().decode()

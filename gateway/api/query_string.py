@@ -2,7 +2,7 @@
 
 from django.http import QueryDict
 
-from core.text_cache import cache_by_text
+from core.text.lists import cache_by_text
 
 
 @cache_by_text

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from core import json_text
+from core.text import json_text
 from gateway.api import pagination, query_string
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.openapi.releases import release_get, releases_list

@@ -5,8 +5,8 @@ from typing import Any, cast
 from django.conf import settings
 from django.http import HttpRequest
 
-from core import strict_json
 from core.server.environ import BODY_PROBLEM, BodyProblem
+from core.text import json_text
 from gateway.contracts.errors import (
     FieldError,
     InvalidRequestError,
@@ -40,8 +40,8 @@ def read_json_object(request: HttpRequest) -> dict[str, Any]:
             'The body is empty. Send a JSON object, such as {"path": "root"}.', reason="invalid_json"
         )
     try:
-        body = strict_json.loads(raw)
-    except strict_json.NotStrictJSON as error:
+        body = json_text.parse(raw)
+    except json_text.NotStrictJSON as error:
         raise InvalidRequestError(str(error), reason=error.code) from None
     if not isinstance(body, dict):
         raise InvalidRequestError(

@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from analytics.models import OperationEvent
-from core import json_text
+from core.text import json_text
 from gateway.api import request_body
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.openapi.toolset import escalation_by_post, toolset_by_post

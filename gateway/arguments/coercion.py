@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 from typing import Any
 
-from core import strict_json, suggestions
+from core.text import english, json_text
 from registry.jsonschema.dialect import VALUE_ALIASES
 
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].{2,40}")
@@ -58,7 +58,7 @@ def translate_values(schema: dict[str, Any], value: Any, within: str = "") -> li
 def convert_whole_numbers(schema: dict[str, Any], value: Any) -> Any:
     """Convert 5.0 to 5 wherever the schema has an integer: JSON has one number type, Python has two."""
     if isinstance(value, float):
-        is_whole = value.is_integer() and abs(value) <= strict_json.MAX_INTEGER and "integer" in str(schema.get("type"))
+        is_whole = value.is_integer() and abs(value) <= json_text.MAX_INTEGER and "integer" in str(schema.get("type"))
         return int(value) if is_whole else value
     if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
         return [convert_whole_numbers(items, item) for item in value]
@@ -126,7 +126,7 @@ def _match_option(argument: dict[str, Any], value: str) -> Any:
     aliases = argument.get(VALUE_ALIASES)
     if not isinstance(aliases, dict):
         return value
-    snake_value = suggestions.to_snake_case(value[:100])
+    snake_value = english.to_snake_case(value[:100])
     options = [option for option in argument.get("enum", []) if isinstance(option, str)]
     if value not in options and snake_value in options:
         return snake_value

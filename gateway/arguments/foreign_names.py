@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from core.suggestions import to_snake_case
+from core.text.english import to_snake_case
 from gateway.arguments import name_synonyms
 from gateway.arguments.value_synonyms import CLOSED_WORDS, FINAL_STATES, OPEN_WORDS
 

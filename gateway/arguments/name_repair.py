@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from core import suggestions
+from core.text import english
 from gateway.arguments import foreign_names, name_synonyms, normalise, value_synonyms
 from gateway.arguments.repair_work import RepairWork
 from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
@@ -74,7 +74,7 @@ def correct_name(
 
 def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
     """Add the kind that the sent name tells to the items of a list, such as task for {"tasks": [{"title": …}]}."""
-    kind, items = suggestions.to_snake_case(name).removesuffix("s"), argument.get("items", {})
+    kind, items = english.to_snake_case(name).removesuffix("s"), argument.get("items", {})
     kinds = items.get("properties", {}).get(KIND, {}).get("enum", ()) if isinstance(items, dict) else ()
     if kind in kinds and isinstance(value, list):
         for item in value:
@@ -104,7 +104,7 @@ def _unwrap(work: RepairWork, name: str, arguments: dict[str, Any]) -> bool:
     if name == "op" and inner in (work.op.op, work.op.tool_name, *work.op.aliases):
         del work.args[name]  # the op again, inside args
         return True
-    spelling = suggestions.to_snake_case(name)
+    spelling = english.to_snake_case(name)
     is_wrapper = spelling in _WRAPPERS or spelling in (
         work.op.entity,
         *value_synonyms.ENTITY_WORDS.get(work.op.entity, ()),
@@ -137,7 +137,7 @@ def _leave_out_own_project(work: RepairWork, error: FieldError, name: str) -> bo
 
 def _leave_out_of_answer(work: RepairWork, error: FieldError, name: str) -> bool:
     """Leave out what only says what to answer. Return False if the answer would then have other rows."""
-    is_offset = suggestions.to_snake_case(name[:100]) in foreign_names.OFFSET_NAMES
+    is_offset = english.to_snake_case(name[:100]) in foreign_names.OFFSET_NAMES
     advice = f"for the next page, send its next_cursor as {CURSOR}" if CURSOR in work.op.arguments else ""
     advice = (is_offset and advice) or "leave it out"
     work.errors_by_path[error.path] = replace(error, message=f"There is no {_cut(name)} here; {advice}.", expected=None)
@@ -151,7 +151,7 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
     """Read a time that was sent to a delete as that of the one occurrence to delete."""
     if work.op.action != "delete" or OCCURRENCE not in work.op.arguments or OCCURRENCE in work.args:
         return False
-    if suggestions.to_snake_case(name[:100]) not in foreign_names.TIMES_OF_AN_OCCURRENCE:
+    if english.to_snake_case(name[:100]) not in foreign_names.TIMES_OF_AN_OCCURRENCE:
         return False
     work.args[OCCURRENCE] = work.args.pop(name)
     work.args.setdefault(SCOPE, ONE)
@@ -164,7 +164,7 @@ def _name_occurrence(work: RepairWork, error: FieldError, name: str) -> bool:
 
 def _connect(work: RepairWork, error: FieldError, name: str) -> bool:
     """Send the rows that a new one depends on, or blocks, as its connections."""
-    word = suggestions.to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
+    word = english.to_snake_case(name[:100]).removesuffix("_ids").removesuffix("_id")
     relation = value_synonyms.RELATION_BY_WORD.get(word)
     members = get_subschema(work.op.schema, [CONNECTIONS, 0]).get("properties", {})
     if work.op.action != "create" or relation is None or work.op.entity not in members.get(KIND, {}).get("enum", ()):
@@ -199,14 +199,14 @@ def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool
 
 def _find_alias(work: RepairWork, name: str) -> str | None:
     """Return the argument of which the name has an alias in it, such as mitigation_plan of mitigation."""
-    words = set(suggestions.to_snake_case(name[:100]).split("_"))
+    words = set(english.to_snake_case(name[:100]).split("_"))
     targets = {target for alias, target in work.op.argument_aliases.items() if alias in words} - work.args.keys()
     return targets.pop() if len(targets) == 1 else None
 
 
 def _find_similar_name(error: FieldError, name: str) -> str | None:
     """Return the argument of which a name is a misspelling."""
-    matches = suggestions.find_similar(name, [error.expected] if error.expected else [], cutoff=MIN_NAME_SIMILARITY)
+    matches = english.find_similar(name, [error.expected] if error.expected else [], cutoff=MIN_NAME_SIMILARITY)
     return matches[0] if matches else None
 
 
@@ -226,7 +226,7 @@ def _is_absent_field(work: RepairWork, name: str) -> bool:
     A write that chooses rows, such as shift, would change others without it, so there it is a name like any.
     """
     is_safe = not work.op.is_write or work.op.action in _FIELD_ACTIONS
-    return is_safe and bool(work.op.entity) and suggestions.to_snake_case(name[:100]) in foreign_names.ABSENT_FIELDS
+    return is_safe and bool(work.op.entity) and english.to_snake_case(name[:100]) in foreign_names.ABSENT_FIELDS
 
 
 def _advise(work: RepairWork) -> str:

@@ -7,7 +7,7 @@ means the same as the others: a weaker or opposite word would damage what it cha
 import re
 from collections.abc import Collection, Iterable
 
-from core.suggestions import to_snake_case
+from core.text.english import to_snake_case
 from gateway.arguments.value_synonyms import ENTITY_WORDS
 
 LABELS = ("title", "name", "text")  # the arguments that name a row, for people

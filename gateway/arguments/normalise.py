@@ -4,7 +4,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import suggestions
+from core.text import english
 from gateway.arguments import coercion, strict_mode, unwrap_args
 from gateway.contracts.validation import get_subschema
 from gateway.request_context import UserContext
@@ -99,6 +99,6 @@ def _resolve_name(op: CatalogOp, name: str) -> str:
     """Return the argument that a name stands for, or the name itself if it stands for none."""
     if name in op.arguments or name in op.display_only or len(name) > unwrap_args.MAX_NAME_LENGTH:
         return name
-    snake_name = suggestions.to_snake_case(name)
+    snake_name = english.to_snake_case(name)
     argument = op.argument_aliases.get(name) or op.argument_aliases.get(snake_name) or snake_name
     return argument if argument in op.arguments else name

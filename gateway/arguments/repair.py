@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core import json_pointer
+from core.text import json_pointer
 from gateway.arguments import coercion, name_repair, normalise, row_ids, value_repair
 from gateway.arguments.repair_work import RepairHelp, RepairWork
 from gateway.contracts.errors import FieldError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Any
 
-from core import json_pointer
+from core.text import json_pointer
 from gateway.contracts.errors import ArgsCorrection, FieldError
 from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, date, tzinfo
 from typing import Any
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import FieldError
 from gateway.executors import embedded
 from gateway.executors.embedded import find_lookups

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core import suggestions
+from core.text import english
 from registry.catalog.model import CatalogOp
 
 MAX_NAME_LENGTH = 100  # characters; a longer name is never read as another spelling of an argument
@@ -53,7 +53,7 @@ def _find_places(args: dict[str, Any], heads: list[str]) -> dict[str, list[Place
     for prefix, owner in owners.items():
         for name in owner:
             place = (prefix + name, owner, name)
-            snake_name = suggestions.to_snake_case(name) if len(name) <= MAX_NAME_LENGTH else name
+            snake_name = english.to_snake_case(name) if len(name) <= MAX_NAME_LENGTH else name
             places.setdefault(prefix + name, []).insert(0, place)
             if snake_name != name:
                 places.setdefault(prefix + snake_name, []).append(place)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from core.suggestions import to_snake_case
+from core.text.english import to_snake_case
 
 # Values. The sets say what a word means, the schema says which words of a set it takes.
 VALUE_SETS: tuple[tuple[str, ...], ...] = (

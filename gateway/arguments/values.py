@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.utils.dateparse import parse_duration
 
-from core import strict_json, suggestions
+from core.text import english, json_text
 from gateway.arguments import dates, value_synonyms
 from registry.jsonschema.dialect import VALUE_ALIASES, VALUE_REFUSALS
 
@@ -115,7 +115,7 @@ def _find_option(argument: dict[str, Any], value: Any) -> Any:
         return options.get(str(value))
     if (found := value_synonyms.find_option(value, options)) is not None:
         return found
-    matches = suggestions.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
+    matches = english.find_similar(value, options, limit=1, cutoff=MIN_SIMILARITY)
     if matches:
         return options[matches[0]]
     level = value_synonyms.read_level(value)
@@ -153,7 +153,7 @@ def _parse_text(name: str, argument: dict[str, Any], text: str, entity: str) -> 
     if "integer" in kinds or "number" in kinds:
         return _parse_number(name, argument, text.strip().lower())
     if "pattern" in argument and entity:
-        return f"{entity}.{suggestions.to_snake_case(text[:100])}"
+        return f"{entity}.{english.to_snake_case(text[:100])}"
     return None
 
 
@@ -188,8 +188,8 @@ def _parse_minutes(text: str) -> float | None:
 
 def _parse_json(text: str) -> Any:
     try:
-        return strict_json.loads(text.encode())
-    except strict_json.NotStrictJSON:
+        return json_text.parse(text.encode())
+    except json_text.NotStrictJSON:
         return None
 
 

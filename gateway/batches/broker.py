@@ -15,7 +15,7 @@ from uuid import UUID
 from celery import current_app
 from django.conf import settings
 
-from core import safe_traceback
+from core import logs
 from gateway.models import Batch
 
 log = logging.getLogger(__name__)
@@ -142,7 +142,7 @@ class _MessageSender:
             self._failed_at = 0.0
         except Exception as error:  # each broker has errors of its own
             if not self._failed_at:
-                log.warning("batch.broker_unavailable\n%s", safe_traceback.format(error))
+                log.warning("batch.broker_unavailable\n%s", logs.format_safely(error))
             self._failed_at = time.monotonic()
         finally:
             self._sending_since = None

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from core import json_text
+from core.text import json_text
 from gateway.batches import responses, store
 from gateway.models import Batch, BatchEntry
 from gateway.request_context import Caller

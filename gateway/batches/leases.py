@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from core import json_text
+from core.text import json_text
 from gateway.execution.exec_call import Superseded
 from gateway.models import Batch, BatchEntry
 

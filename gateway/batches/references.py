@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core import json_pointer, json_text
+from core.text import json_pointer, json_text
 from gateway.contracts.errors import FieldError
 
 REFERENCE_KEY = "$result"

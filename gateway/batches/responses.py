@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core import json_text
+from core.text import json_text
 from gateway.access import policies
 from gateway.access.policies import AccessDecision
 from gateway.batches import runner

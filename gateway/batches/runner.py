@@ -10,9 +10,10 @@ from django.conf import settings
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from core import json_text, logs, metrics, safe_traceback, strict_json
-from core.deadlines import Deadline
+from core import logs, metrics
+from core.database.deadlines import Deadline
 from core.metrics import CallLabels
+from core.text import json_text
 from gateway.access import policies
 from gateway.batches import broker, leases, references, scheduling, store
 from gateway.batches.scheduling import EntryState
@@ -172,7 +173,7 @@ def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) 
     except (Superseded, *store.DATABASE_DOWN_ERRORS):  # another run stores the result
         raise
     except Exception as error:
-        log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, safe_traceback.format(error))
+        log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, logs.format_safely(error))
         failed = InternalError("The gateway failed to run this entry. Tell the administrator its trace id.")
         leases.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
     else:
@@ -265,8 +266,8 @@ def _fill_references(batch: Batch, entry: BatchEntry) -> dict[str, Any]:
         raise InvalidRequestError(str(missing), reason="result_missing", field_errors=missing.errors) from None
     body = {**entry.body, "args": filled_args}
     try:
-        strict_json.check_value(body)
-    except strict_json.NotStrictJSON as error:
+        json_text.check_value(body)
+    except json_text.NotStrictJSON as error:
         raise InvalidRequestError(f"After its references were resolved: {error}", reason=error.code) from None
     return body
 

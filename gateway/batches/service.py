@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from core import safe_traceback
-from core.deadlines import Deadline
+from core import logs
+from core.database.deadlines import Deadline
 from gateway.access.confirmation import has_token
 from gateway.batches import broker, confirmation, responses, runner, scheduling, store
 from gateway.clients import rate_limit
@@ -69,7 +69,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
             batch, caller, trace, warnings=_build_degraded_warnings(batch, own_count), replayed=not runs
         )
     except store.DATABASE_DOWN_ERRORS as error:
-        log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, safe_traceback.format(error))
+        log.warning("batch.results_unreadable batch=%s trace=%s\n%s", batch.pk, trace.id, logs.format_safely(error))
         raise _build_unreadable_error(batch) from None
 
 
@@ -83,7 +83,7 @@ def wait_and_run(batch: Batch, until: Deadline) -> int:
         try:
             return own_count + _poll_until_done(batch, until)
         except store.DATABASE_DOWN_ERRORS as error:
-            log.info("batch.waiting_for_database batch=%s\n%s", batch.pk, safe_traceback.format(error))
+            log.info("batch.waiting_for_database batch=%s\n%s", batch.pk, logs.format_safely(error))
             connection.close()
             time.sleep(POLL_INTERVALS[1])
     return own_count

@@ -15,8 +15,8 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from core import canonical_json, json_text
-from core.polled_query import PolledQuery
+from core.background.poller import PolledQuery
+from core.text import json_text
 from gateway.batches import leases
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
 from gateway.contracts.errors import ConflictError
@@ -229,4 +229,4 @@ def _compute_fingerprint(plan: BatchPlan, caller: Caller) -> str:
     """Return a hash of all that decides what a batch does: an agent's batch is not the same without the agent."""
     entries = [[each.type, each.body, each.needs] for each in plan.entries]
     content = {"entries": entries, "mode": plan.mode, "stop_on_error": plan.stop_on_error}
-    return canonical_json.digest(content | ({"agent": caller.agent.name} if caller.agent else {}))
+    return json_text.hash_canonically(content | ({"agent": caller.agent.name} if caller.agent else {}))

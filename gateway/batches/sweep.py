@@ -9,7 +9,7 @@ import time
 
 from django.db import connection
 
-from core import safe_traceback
+from core import logs
 from gateway.batches import broker, leases, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
@@ -71,7 +71,7 @@ def _run_stalled_batches() -> None:
         while any(has_run):
             has_run = [runner.run_turn(batch.pk, hands_over=False) for batch in store.find_stalled()]
     except Exception as error:
-        log.warning("batch.helper_failed\n%s", safe_traceback.format(error))
+        log.warning("batch.helper_failed\n%s", logs.format_safely(error))
     finally:
         connection.close()
 

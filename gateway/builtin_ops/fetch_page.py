@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.web_text import subprocess_reader
 from core.web_text.subprocess_reader import ExtractedText, ExtractionRequest
 from gateway.builtin_ops import concurrency_slots

@@ -7,7 +7,7 @@ from typing import Any
 import httpx2
 import orjson
 
-from core.web_text import decoding
+from core.web_text import extractor
 
 MAX_RESULTS = 50  # results that are read
 MAX_TITLE, MAX_SNIPPET, MAX_ANSWER, MAX_URL = 200, 1_000, 2_000, 2_048  # characters; a longer URL could not be visited
@@ -113,7 +113,7 @@ def _parse_results(items: Iterable[Any], *, published: str) -> list[dict[str, st
         url = each.get("url") if isinstance(each, dict) else None
         if not isinstance(url, str) or not url.startswith(("http://", "https://")) or len(url) > MAX_URL:
             continue
-        result = {"title": _truncate(each.get("title"), MAX_TITLE), "url": decoding.to_single_line(url)}
+        result = {"title": _truncate(each.get("title"), MAX_TITLE), "url": extractor.to_single_line(url)}
         result |= {
             "snippet": _truncate(each.get("content"), MAX_SNIPPET),
             "published": _truncate(each.get(published), 40),
@@ -123,5 +123,5 @@ def _parse_results(items: Iterable[Any], *, published: str) -> list[dict[str, st
 
 
 def _truncate(value: object, max_chars: int) -> str:
-    text = decoding.to_single_line(value) if isinstance(value, str) else ""
+    text = extractor.to_single_line(value) if isinstance(value, str) else ""
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core import json_text
+from core.text import json_text
 from gateway.contracts import help_errors
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse

@@ -6,7 +6,7 @@ import orjson
 from django.conf import settings
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.builtin_ops import concurrency_slots, providers
 from gateway.builtin_ops.providers import SearchQuery, SearchResponse
 from gateway.contracts.errors import GatewayError, InternalError

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from core.polled_query import PolledQuery, Row
+from core.background.poller import PolledQuery, Row
 from gateway.models import ApiKey
 from registry.catalog.model import Visibility
 from registry.models import Op

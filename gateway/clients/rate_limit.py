@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from core.rate_limit import RateLimitBuckets, RateLimitDecision
+from core.overload import RateLimitBuckets, RateLimitDecision
 from gateway.clients.key_verification import VerifiedKey
 
 _buckets = RateLimitBuckets()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import models
 
-from core.database_errors import NOT_MIGRATED
+from core.database.watch import NOT_MIGRATED
 from registry.models import ROOT
 
 # Reasons of 5xx answers that are expected: nothing is broken until an administrator configures it. No log of errors.

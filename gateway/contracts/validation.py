@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from core import json_pointer, suggestions
+from core.text import english, json_pointer
 from gateway.contracts.errors import FieldError
 from registry.jsonschema import keywords, signatures
 from registry.jsonschema.dialect import VALUE_REFUSALS
@@ -100,7 +100,7 @@ def _build_required_error(path: list[str | int], name: str, schema: dict[str, An
 
 def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any]) -> FieldError:
     known = list(get_subschema(schema, path).get("properties", {}))
-    matches = suggestions.find_similar(name, known, limit=1, cutoff=MIN_SIMILARITY)
+    matches = english.find_similar(name, known, limit=1, cutoff=MIN_SIMILARITY)
     hint = f"Did you mean {matches[0]}?" if matches else f"Send only {', '.join(known)}." if known else "Send none."
     shown = name if len(name) <= 60 else name[:60] + "…"
     return FieldError(
@@ -122,7 +122,7 @@ def _build_message(
         refusals = argument.get(VALUE_REFUSALS)
         if isinstance(refusals, dict) and value in refusals:
             return f"{name}: {refusals[value]}"
-        matches = suggestions.find_similar(
+        matches = english.find_similar(
             value, [option for option in kind.options if isinstance(option, str)], limit=1, cutoff=MIN_SIMILARITY
         )
         hint = f" Did you mean {matches[0]}?" if matches else ""

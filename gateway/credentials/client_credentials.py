@@ -7,7 +7,7 @@ from hashlib import sha256
 from threading import Lock
 from typing import NamedTuple
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.credentials import connection_secrets, token_endpoint
 from gateway.credentials.errors import build_not_configured_error, build_token_unavailable_error
 from gateway.credentials.token_endpoint import TokenRefused, TokenResponse

@@ -11,7 +11,7 @@ from urllib.parse import quote_plus, urlencode
 import orjson
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import GatewayError
 from gateway.credentials.errors import build_not_configured_error, build_token_unavailable_error
 from registry.catalog.connections import ConnectionConfig

@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from core import encryption
-from core.deadlines import Deadline, limit_statement_time
+from core.database.deadlines import Deadline, limit_statement_time
 from core.encryption import DecryptionFailed
 from gateway.contracts.errors import PermissionDeniedError
 from gateway.credentials import connection_secrets, grant_storage, token_endpoint, user_sign_in

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core import signing
 
 from core import encryption
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import GatewayError, PermissionDeniedError
 from gateway.credentials import connection_secrets, grant_storage, token_endpoint
 from gateway.credentials.errors import build_not_configured_error

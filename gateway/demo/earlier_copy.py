@@ -6,7 +6,7 @@ It was never live, so that the home page does not offer to roll back to it.
 from datetime import datetime, timedelta
 from typing import Any
 
-from core import canonical_json
+from core.text import json_text
 from registry.models import Release
 from registry.releases import publishing, stored_releases
 
@@ -33,9 +33,9 @@ def get_or_create_release(live: Release, at: datetime) -> Release:
     """Return the earlier release of what is live now."""
     content = stored_releases.load_content(live)
     content["ops"] = [op | EARLIER_FIELDS.get(op["op"], {}) for op in content["ops"]]
-    frozen = canonical_json.dumps(content)
+    frozen = json_text.canonicalize(content)
     release, _ = Release.objects.get_or_create(
-        version=canonical_json.hash_canonical_form(frozen),
+        version=json_text.hash_canonical_form(frozen),
         defaults={
             "content": frozen.decode(),
             "tokens": publishing.count_tokens(content),

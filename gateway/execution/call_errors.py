@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from core import json_text, strict_json, suggestions
+from core.text import english, json_text
 from gateway.arguments import normalise, repair, repair_work, row_ids
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import (
@@ -152,7 +152,7 @@ def _suggest_ops(call: ExecCall, view: CatalogView, guess: op_guesses.OpGuess | 
     An op that deletes is left out unless the name asks for it.
     """
     similar = help_pages.suggest_paths(call.catalog, view, call.name)
-    words = suggestions.to_snake_case(call.name[:200]).replace("_", " ")
+    words = english.to_snake_case(call.name[:200]).replace("_", " ")
     by_meaning = search.find_ops(call.catalog, view, words, limit=MAX_SUGGESTIONS, use_endpoint=False)
     paths = dict.fromkeys([*([guess.op.op] if guess else []), *similar, *by_meaning])
     may_delete = op_guesses.asks_to_delete(call.name)
@@ -184,8 +184,8 @@ def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, An
     args = body.get("args", {})
     if isinstance(args, str):
         try:
-            args = strict_json.loads(args.encode())
-        except strict_json.NotStrictJSON:
+            args = json_text.parse(args.encode())
+        except json_text.NotStrictJSON:
             return None
     if isinstance(args, list) and len(args) == 1:
         args = args[0]

@@ -7,8 +7,8 @@ import psycopg.errors
 from django.conf import settings
 from django.db import OperationalError, connection, transaction
 
-from core.database_errors import is_schema_missing
-from core.deadlines import Deadline, DeadlineExceeded, limit_statement_time
+from core.database.deadlines import Deadline, DeadlineExceeded, limit_statement_time
+from core.database.watch import is_schema_missing
 from gateway.contracts.errors import (
     ConflictError,
     GatewayError,

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from analytics.models import OperationEvent
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.arguments import repair
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace

@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from core import canonical_json, json_text
-from core.statements import Statement, execute_together
+from core.database.deadlines import Statement, execute_together
+from core.text import json_text
 from gateway.contracts.errors import ConflictError
 from gateway.models import IdempotencyRecord
 
@@ -34,7 +34,7 @@ class KeyedCall:
     @property
     def scope(self) -> str:
         """What makes a key one key, as one text."""
-        return canonical_json.dumps([self.client_id, self.subject, self.key, self.op]).decode()
+        return json_text.canonicalize([self.client_id, self.subject, self.key, self.op]).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class StoredResponse:
 
 def compute_fingerprint(op: str, args: Any) -> str:
     """Return the SHA-256 of the op's canonical path and the args as sent, as canonical JSON (RFC 8785)."""
-    return canonical_json.digest({"op": op, "args": args})
+    return json_text.hash_canonically({"op": op, "args": args})
 
 
 def find_stored_response(call: KeyedCall, *, at: datetime) -> StoredResponse | None:

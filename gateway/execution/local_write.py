@@ -7,8 +7,9 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 
 from analytics.events import event_log
-from core import deadlines, json_text
-from core.statements import execute_together
+from core.database import deadlines
+from core.database.deadlines import execute_together
+from core.text import json_text
 from gateway.access import confirmation
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from core.suggestions import find_similar, to_snake_case
+from core.text.english import find_similar, to_snake_case
 from gateway.arguments import foreign_names, name_synonyms, value_synonyms
 from gateway.request_context import is_uuid
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView

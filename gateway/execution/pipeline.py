@@ -13,9 +13,9 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, connection
 
 from analytics.events import event_log
-from core import logs, safe_traceback
-from core.database_errors import is_schema_missing
-from core.deadlines import Deadline, DeadlineExceeded
+from core import logs
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.database.watch import is_schema_missing
 from gateway.access import confirmation, policies
 from gateway.arguments import list_fallback, normalise
 from gateway.contracts import request_schemas
@@ -106,7 +106,7 @@ def _respond(call: ExecCall, body: dict[str, Any]) -> EnvelopeResponse:
             "exec.crashed op=%s trace=%s\n%s",
             call.op.op if call.op else "-",
             call.trace.id,
-            safe_traceback.format(error),
+            logs.format_safely(error),
         )
         return _respond_with_error(
             call, InternalError("The gateway failed to run this call. Tell the administrator its trace id.")

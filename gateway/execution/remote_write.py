@@ -10,7 +10,8 @@ from datetime import timedelta
 from django.db import transaction
 
 from analytics.events import event_log
-from core import json_text, safe_traceback
+from core import logs
+from core.text import json_text
 from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
@@ -110,4 +111,4 @@ def _store_outcome(
 
 def _log_unknown_outcome(call: ExecCall, error: Exception) -> None:
     message = "exec.outcome_unknown op=%s trace=%s\n%s"
-    log.error(message, call.path, call.trace.id, safe_traceback.format(error))
+    log.error(message, call.path, call.trace.id, logs.format_safely(error))

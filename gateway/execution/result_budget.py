@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import json_text, tokens
+from core.text import json_text, token_budget
 
 MAX_LIST_DEPTH = 3  # objects around the list whose rows are cut
 TOLERANCE = 1.1  # how far an answer may be over its limit: parts are counted one by one
@@ -36,7 +36,7 @@ class CutResult:
 def fits(result: dict[str, Any], limit: int) -> bool:
     """Return whether a result is within the limit. No token is shorter than a byte, so most need not be counted."""
     text = json_text.dump(result)
-    return len(text) <= limit or tokens.count(text.decode()) <= limit
+    return len(text) <= limit or token_budget.count(text.decode()) <= limit
 
 
 def cut(result: dict[str, Any], limit: int, start: int, check: Check) -> CutResult:
@@ -149,4 +149,4 @@ def _set(value: dict[str, Any], path: Path, rows: list[Any]) -> dict[str, Any]:
 
 
 def _count(value: Any) -> int:
-    return tokens.count(json_text.dump(value).decode())
+    return token_budget.count(json_text.dump(value).decode())

@@ -12,8 +12,8 @@ from typing import Any
 
 from django.conf import settings
 
-from core import canonical_json, cursors
-from core.suggestions import find_similar
+from core.text import json_text, lists
+from core.text.english import find_similar
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.execution import result_budget
 from gateway.execution.result_budget import CutResult
@@ -179,7 +179,7 @@ def _replace(outcome: UpstreamResponse, result: dict[str, Any], warnings: Sequen
 
 
 def _build_cursor(index: int, work: UpstreamCall) -> str:
-    return cursors.encode(f"{index}.{_digest(work)}")
+    return lists.encode_cursor(f"{index}.{_digest(work)}")
 
 
 def _read_cursor(cursor: str, work: UpstreamCall) -> int:
@@ -187,10 +187,10 @@ def _read_cursor(cursor: str, work: UpstreamCall) -> int:
     if not cursor:
         return 0
     try:
-        index, _, digest = cursors.decode(cursor).partition(".")
+        index, _, digest = lists.decode_cursor(cursor).partition(".")
         if digest == _digest(work) and index.isdecimal():
             return int(index)
-    except cursors.InvalidCursor:
+    except lists.InvalidCursor:
         pass
     message = "Send the next_cursor of the answer before, with the same op and args, or leave it out."
     raise InvalidRequestError(
@@ -199,4 +199,4 @@ def _read_cursor(cursor: str, work: UpstreamCall) -> int:
 
 
 def _digest(work: UpstreamCall) -> str:
-    return canonical_json.digest([work.op.op, work.args])[:12]
+    return json_text.hash_canonically([work.op.op, work.args])[:12]

@@ -7,7 +7,7 @@ because the answer shows a subject's data. Reports do not count it.
 
 from dataclasses import replace
 
-from core import canonical_json, json_text, strict_json
+from core.text import json_text
 from gateway.clients.key_verification import VerifiedKey
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import InvalidRequestError
@@ -34,7 +34,7 @@ def build_draft_catalog(op: Op) -> Catalog:
     entry = snapshot.op_to_entry(op)
     if problems := checks.find_op_errors(entry):
         raise DraftNotServable(problems[0].summary)
-    draft_op = builder.build_op(json_text.load(canonical_json.dumps(entry)))
+    draft_op = builder.build_op(json_text.load(json_text.canonicalize(entry)))
     return cache.get_live_catalog().with_op(draft_op, version=DRAFT_VERSION)
 
 
@@ -49,11 +49,11 @@ def run(
     try:
         called = catalog.find_op(op)
         is_read = called is not None and not called.is_write
-        body = {"op": op, "args": strict_json.loads(args.encode()), "dry_run": not (for_real or is_read)}
+        body = {"op": op, "args": json_text.parse(args.encode()), "dry_run": not (for_real or is_read)}
         if called and called.request and is_read:
             body["max_tokens"] = MAX_RESULT_TOKENS
             catalog = catalog.with_op(replace(called, result_fields=()), version=catalog.version)
-    except strict_json.NotStrictJSON as error:
+    except json_text.NotStrictJSON as error:
         refusal = InvalidRequestError(str(error).replace("The body", "args"), reason=error.code)
         return pipeline.reject_call(refusal, name=op, caller=caller, trace=trace, catalog=catalog)
     return pipeline.execute(body=body, caller=caller, trace=trace, catalog=catalog)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
 

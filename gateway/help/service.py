@@ -7,7 +7,7 @@ import orjson
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs
-from core.text_cache import cache_by_text
+from core.text.lists import cache_by_text
 from gateway.arguments.coercion import convert_whole_numbers
 from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from core import safe_traceback
+from core import logs
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ def _run_job(job: Job, at: datetime) -> bool:
     try:
         more = job.function(at)
     except Exception as error:
-        log.error("job.failed name=%s next_run_in=%s\n%s", job.name, job.interval, safe_traceback.format(error))
+        log.error("job.failed name=%s next_run_in=%s\n%s", job.name, job.interval, logs.format_safely(error))
         return False
     if more:
         PeriodicJob.objects.filter(name=job.name).update(next_run=at)

@@ -12,8 +12,8 @@ from pathlib import Path
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 
-from core.database_errors import is_schema_missing
-from core.wait_limit import limit_waits
+from core.database.deadlines import limit_waits
+from core.database.watch import is_schema_missing
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)

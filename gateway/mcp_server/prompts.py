@@ -2,7 +2,7 @@
 
 from mcp_types import GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, TextContent
 
-from core import suggestions
+from core.text import english
 from gateway.mcp_server import tool_list
 from gateway.mcp_server.caller_source import McpCall
 from gateway.mcp_server.errors import build_unknown_error
@@ -36,7 +36,7 @@ def get_prompt(call: McpCall, name: str, arguments: dict[str, str]) -> GetPrompt
         return _build_result("How to use the tools", tool_list.build_prompt(call, call.load_catalog()))
     agents = {agent.name: agent for agent in _list_agents(call)}
     if name not in agents:
-        raise build_unknown_error("prompt", name, suggestions.find_similar(name, [SURFACE_PROMPT, *agents]))
+        raise build_unknown_error("prompt", name, english.find_similar(name, [SURFACE_PROMPT, *agents]))
     parts = (agents[name].system_prompt, arguments.get(TASK, ""))
     return _build_result(agents[name].summary, "\n\n".join(part for part in parts if part))
 

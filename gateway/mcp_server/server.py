@@ -28,7 +28,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rest_framework.exceptions import Throttled
 
-from core import json_text
+from core.text import json_text
 from gateway.contracts.errors import GatewayError
 from gateway.mcp_server import agreement, completions, prompts, resources, tool_calls, tool_list, use_cases
 from gateway.mcp_server.caller_source import CallerSource, McpCall

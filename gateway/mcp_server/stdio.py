@@ -10,8 +10,9 @@ from django.db import close_old_connections
 from mcp.server.stdio import stdio_server
 from rest_framework.exceptions import Throttled
 
-from core import logs, strict_json
-from core.strict_json import NotStrictJSON
+from core import logs
+from core.text import json_text
+from core.text.json_text import NotStrictJSON
 from gateway import request_context
 from gateway.clients import key_verification, rate_limit
 from gateway.clients.key_verification import VerifiedKey
@@ -65,7 +66,7 @@ class _StdioSource:
 
     def check_arguments(self, arguments: dict[str, Any]) -> None:
         try:
-            strict_json.loads(json.dumps(arguments).encode())
+            json_text.parse(json.dumps(arguments).encode())
         except NotStrictJSON as error:
             raise InvalidRequestError(str(error), reason=error.code) from None
 

@@ -7,8 +7,9 @@ from typing import Any
 from mcp.shared.exceptions import MCPError
 
 from analytics.models import OperationEvent
-from core import json_text, metrics, suggestions
+from core import metrics
 from core.metrics import CallLabels
+from core.text import english, json_text
 from gateway.access import policies
 from gateway.api import exception_mapping
 from gateway.batches import service as batches
@@ -92,7 +93,7 @@ def _find_tool(call: McpCall, name: str) -> Callable[[McpCall, Arguments], ToolA
     if (op := catalog.find_op(name)) is not None and op.tool_name == name:
         return lambda call, arguments: _run_exec(call, {"op": name, "args": arguments})
     names = [tool.name for tool in tool_list.choose_tools(call, catalog)]
-    raise build_unknown_error("tool", name, suggestions.find_similar(name, names))
+    raise build_unknown_error("tool", name, english.find_similar(name, names))
 
 
 def _run_help(call: McpCall, arguments: Arguments) -> ToolAnswer:

@@ -10,8 +10,8 @@ from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from core import strict_json
-from core.strict_json import NotStrictJSON
+from core.text import json_text
+from core.text.json_text import NotStrictJSON
 from gateway import request_context
 from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
@@ -125,7 +125,7 @@ class _RequestSource:
 def _read_method(request: HttpRequest) -> str:
     """Return the method of a message, empty if it has none. Raises InvalidRequestError for what is not strict JSON."""
     try:
-        message = strict_json.loads(request.body)
+        message = json_text.parse(request.body)
     except NotStrictJSON as error:
         raise InvalidRequestError(str(error), reason=error.code) from None
     if not isinstance(message, dict):

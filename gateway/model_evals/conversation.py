@@ -6,7 +6,7 @@ from typing import Any
 
 from analytics.rollout.flags import Surface
 from core import llm
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http import Abort
 from core.llm import Endpoint, StreamedCompletion
 from gateway.model_evals.tool_runner import MadeCall, ToolRunner

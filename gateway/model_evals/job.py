@@ -6,9 +6,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from core import canonical_json, json_text, llm
-from core.background import run_in_background
+from core import llm
+from core.background.poller import run_in_background
 from core.llm import Tier
+from core.text import json_text
 from gateway.model_evals import conversation
 from gateway.model_evals.tool_runner import ToolRunner
 from gateway.models import ModelRun
@@ -96,5 +97,5 @@ def _build_draft_catalog() -> Catalog:
     """Return the draft as it would be served, without the ops that no release could serve."""
     content = snapshot.snapshot_draft()
     content["ops"] = [op for op in content["ops"] if not checks.find_op_errors(op)]
-    text = canonical_json.dumps(content)
-    return builder.build_catalog(canonical_json.hash_canonical_form(text), json_text.load(text))
+    text = json_text.canonicalize(content)
+    return builder.build_catalog(json_text.hash_canonical_form(text), json_text.load(text))

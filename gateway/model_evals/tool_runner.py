@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core import json_text, strict_json
+from core.text import json_text
 from gateway.batches import references
 from gateway.batches.references import UnresolvedReference
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -43,8 +43,8 @@ class ToolRunner:
     def answer(self, name: str, arguments: str) -> str:
         """Return the answer to a tool call as the model reads it. `arguments` is what the model wrote."""
         try:
-            body = strict_json.loads((arguments or "{}").encode("utf-8", "surrogatepass"))
-        except strict_json.NotStrictJSON as error:
+            body = json_text.parse((arguments or "{}").encode("utf-8", "surrogatepass"))
+        except json_text.NotStrictJSON as error:
             return _format_error(InvalidRequestError(str(error).replace("The body", "arguments"), reason=error.code))
         if not isinstance(body, dict):
             return _format_error(InvalidRequestError("Send an object.", reason="malformed_call"))

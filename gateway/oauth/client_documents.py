@@ -9,7 +9,7 @@ from django.urls import reverse
 from oauth2_provider.cimd import CIMDError, _effective_max_age, _validate_client_id_url
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.oauth.redirect_uris import find_redirect_problem
 
 log = logging.getLogger(__name__)

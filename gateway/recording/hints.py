@@ -7,7 +7,7 @@ where several servers answer one turn.
 from collections.abc import Sequence
 from typing import Any
 
-from core.shared_slots import SharedSlots
+from core.overload import SharedSlots
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import ErrorCode, GatewayError
 from gateway.recording import call_events

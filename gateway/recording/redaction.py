@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from django.conf import settings
 
-from core import json_text, suggestions
+from core.text import english, json_text
 from gateway.arguments.unwrap_args import MAX_NAME_LENGTH
 from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
@@ -60,7 +60,7 @@ def redact(value: Any, secret_names: frozenset[str]) -> Any:
 
 def _normalise_name(name: str) -> str:
     """Return a name in the spelling that normalise accepts: accessToken becomes access_token."""
-    return suggestions.to_snake_case(name) if len(name) <= MAX_NAME_LENGTH else name
+    return english.to_snake_case(name) if len(name) <= MAX_NAME_LENGTH else name
 
 
 def _find_secret_names(op: CatalogOp) -> frozenset[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from analytics.rollout.flags import STATIC, Surface
-from core import suggestions
+from core.text import english
 from gateway import request_context
 from gateway.access import policies
 from gateway.contracts.envelopes import Trace
@@ -102,7 +102,7 @@ def _find_missing_op(name: str, caller: Caller, catalog: Catalog) -> CatalogOp:
         decision = policies.may_run(caller, op)
         raise PermissionDeniedError(decision.message, reason=decision.reason or "op_not_allowed")
     tool_names = [catalog.ops[path].tool_name for path in view.ops]
-    close_names = suggestions.find_similar(name, tool_names)
+    close_names = english.find_similar(name, tool_names)
     hint = f" Did you mean {', '.join(close_names)}?" if close_names else " No toolset has it."
     raise NotFoundError(
         f"There is no tool of this name.{hint}",

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from analytics.rollout.flags import DYNAMIC, STATIC, Surface
-from core import safe_traceback
+from core import logs
 from gateway.toolset import rendering
 from gateway.toolset.rendering import BuiltToolset
 from gateway.toolset.selection import candidates, selector
@@ -53,7 +53,7 @@ def select_dynamically(request: ToolsetRequest, format: str, catalog: Catalog, *
         try:
             return _select_for_message(request, format, catalog, turn=turn, started=started)
         except Exception as error:  # a turn with all tools is better than none
-            log.error("selection.failed\n%s", safe_traceback.format(error))
+            log.error("selection.failed\n%s", logs.format_safely(error))
             reason = "The selection failed."
     toolset = show_ops(legacy.list_static_ops(catalog, request), format, catalog)
     selection = {"kind": DYNAMIC, "mode": SelectionMode.DEFAULT, "count": len(toolset.tools), "reason": reason}

@@ -1,6 +1,6 @@
 """The result of a search on the native surface: the tools that it loads, as the provider takes them."""
 
-from core import json_text
+from core.text import json_text
 from gateway.toolset import formats, typed_ops
 from gateway.toolset.surfaces.native import build_deferred_tool
 from registry.catalog.model import Catalog

@@ -10,8 +10,8 @@ from django.db import InterfaceError, OperationalError
 
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.flags import DYNAMIC, FlagKey, Surface
-from core import tokens as tokens_of
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.text import token_budget as tokens_of
 from gateway import request_context
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError

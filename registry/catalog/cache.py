@@ -15,7 +15,7 @@ from threading import Lock
 from django.conf import settings
 
 from core import memory
-from core.polled_query import PolledQuery
+from core.background.poller import PolledQuery
 from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.models import Activation, Release

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import F, Q
 
-from core.polled_query import PolledQuery, Row
+from core.background.poller import PolledQuery, Row
 from registry.models import Connection, UpstreamDefinition
 
 

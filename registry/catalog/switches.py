@@ -7,7 +7,7 @@ nothing is answered from a cache after it is switched off.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from core.polled_query import PolledQuery, Row
+from core.background.poller import PolledQuery, Row
 from registry.models import ROOT, Switch, get_parent_path
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core import suggestions
+from core.text import english
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import keywords, signatures, validator
@@ -37,7 +37,7 @@ def check(reading: CheckedOp) -> Iterator[Finding]:
 def _build_enum_finding(op: str, field: str, name: str, value: Any, allowed: list[Any]) -> Finding:
     allowed_text = ", ".join(signatures.format_literal(each) for each in allowed[: signatures.MAX_ENUM_SHOWN])
     message = f"{_format_default(value)} is not one of the values of {name}: {allowed_text}."
-    close_values = suggestions.find_similar(str(value), map(str, allowed), limit=1)
+    close_values = english.find_similar(str(value), map(str, allowed), limit=1)
     return OUTSIDE_ENUM.make_finding(op, field, message, f"Did you mean {close_values[0]}?" if close_values else "")
 
 

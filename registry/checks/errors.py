@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from core import canonical_json
+from core.text import json_text
 from registry import request_mapping
 from registry.checks import surface_copy
 from registry.checks.blame import NO_AGES, EntryAges
@@ -267,7 +267,7 @@ def _list_required_arguments(op: dict[str, Any]) -> list[str]:
 
 def _find_unsendable(name: str, field: str, entry: dict[str, Any], kind: Kind = Kind.OP) -> Finding | None:
     try:
-        text = canonical_json.dumps(entry).decode()
+        text = json_text.canonicalize(entry).decode()
     except ValueError as error:
         return UNSENDABLE.make_finding(name, field, f"{error}.", kind=kind)
     if _has_nul(text):

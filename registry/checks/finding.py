@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from core import json_pointer
+from core.text import json_pointer
 from registry.snapshot.copy_kinds import Kind
 
 _NUMBERS = re.compile(r"\d[\d,.]*")

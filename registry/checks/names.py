@@ -7,7 +7,7 @@ if it differs from an argument by a letter or two.
 import re
 from collections.abc import Iterable, Iterator
 
-from core import suggestions
+from core.text import english
 from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
@@ -72,9 +72,7 @@ class _NameSuggester:
         if (name, cutoff) not in self._suggestions:
             if len(self._suggestions) >= MAX_SUGGESTIONS:
                 return ""
-            self._suggestions[name, cutoff] = next(
-                iter(suggestions.find_similar(name, among, limit=1, cutoff=cutoff)), ""
-            )
+            self._suggestions[name, cutoff] = next(iter(english.find_similar(name, among, limit=1, cutoff=cutoff)), "")
         return self._suggestions[name, cutoff]
 
 

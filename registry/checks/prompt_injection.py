@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core import json_text
+from core.text import json_text
 from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding
 from registry.snapshot.copy_kinds import Kind

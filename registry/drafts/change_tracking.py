@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 
 from analytics.models import AuditEntry
-from core import canonical_json
+from core.text import json_text
 from registry.drafts import history
 from registry.drafts.bulk_writes import BATCH_SIZE
 from registry.models import Example, Op, OpAlias, PolicyRule
@@ -70,7 +70,7 @@ def get_copy_row(row: Any) -> CopyRow:
 def make_stamp(row: CopyRow) -> str:
     """Return a stamp that changes whenever the row changes: `<hash of its entry>.<id of its last change>`."""
     last = _query_changes(row).order_by("-id").values_list("id", flat=True).first()
-    return f"{canonical_json.try_digest(snapshot.row_to_entry(row))}.{last or 0}"
+    return f"{json_text.try_digest(snapshot.row_to_entry(row))}.{last or 0}"
 
 
 def list_changes_since(row: CopyRow, seen: str) -> list[AuditEntry]:

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from core import strict_json
+from core.text import json_text
 from registry.models import PolicyRule, name_validator
 from registry.snapshot import snapshot
 
@@ -71,8 +71,8 @@ def _check_name(text: str) -> None:
 
 def _parse_args(text: str) -> dict[str, Any]:
     try:
-        args = strict_json.loads(text.encode("utf-8", "surrogatepass"), strict_json.CONTENT_LIMITS)
-    except strict_json.NotStrictJSON as error:
+        args = json_text.parse(text.encode("utf-8", "surrogatepass"), json_text.CONTENT_LIMITS)
+    except json_text.NotStrictJSON as error:
         raise InvalidOpEdit(str(error).replace("The body", "The example")) from None
     if not isinstance(args, dict):
         raise InvalidOpEdit('Args are a JSON object, such as {"title": "Call the printers"}.')

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core import canonical_json, json_text
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder, cache
 from registry.catalog.model import Catalog
@@ -76,9 +76,9 @@ def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
 def _run_on_unchecked(content: dict[str, Any], cases: Sequence[EvalCase]) -> EvalRun:
     blocked = {op["op"] for op in content["ops"] if checks.find_op_errors(op)}
     try:
-        version = canonical_json.digest(content)
+        version = json_text.hash_canonically(content)
     except ValueError:  # a blocked op has a value that no release can store
-        version = canonical_json.digest([op for op in content["ops"] if op["op"] not in blocked])
+        version = json_text.hash_canonically([op for op in content["ops"] if op["op"] not in blocked])
     return run_on_content(version, content, cases, blocked=blocked)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from core import canonical_json
+from core.text import json_text
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog
 from registry.models import EvalCase
@@ -56,4 +56,4 @@ def run_cases(catalog: Catalog, cases: Collection[EvalCase]) -> EvalRun:
 
 def hash_cases(cases: Iterable[EvalCase]) -> str:
     """Return a hash that changes whenever the outcomes of some cases may change."""
-    return canonical_json.digest(sorted([case.request, *case.accepted_ops] for case in cases))
+    return json_text.hash_canonically(sorted([case.request, *case.accepted_ops] for case in cases))

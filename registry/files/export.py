@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from core import safe_csv
+from core.text import lists
 from registry.models import get_parent_path
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
@@ -79,7 +79,7 @@ def dump_yaml(value: Any) -> str:
 
 def to_csv(content: dict[str, Any], tokens: dict[str, list[int]]) -> str:
     """Return a snapshot's ops as CSV with a header. Cells that look like formulas start with a quote."""
-    return safe_csv.render_csv(
+    return lists.render_csv(
         CSV_COLUMNS,
         (
             [

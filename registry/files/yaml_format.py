@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from django.utils.text import get_text_list
 
-from core import strict_json
+from core.text import json_text
 from registry import request_mapping
 from registry.checks import errors
 from registry.checks.errors import FILE_INVALID
@@ -174,8 +174,8 @@ def parse_document(name: str, text: bytes, *, keys: Collection[str]) -> dict[str
     try:
         _refuse_non_json(text)
         value = yaml.load(text, Loader=_JSONTypesLoader) or {}  # noqa: S506 - a safe loader
-        document = strict_json.loads(json.dumps(value, allow_nan=False).encode(), strict_json.CONTENT_LIMITS)
-    except (yaml.YAMLError, TypeError, ValueError, strict_json.NotStrictJSON) as error:
+        document = json_text.parse(json.dumps(value, allow_nan=False).encode(), json_text.CONTENT_LIMITS)
+    except (yaml.YAMLError, TypeError, ValueError, json_text.NotStrictJSON) as error:
         raise InvalidCatalogFiles([FILE_INVALID.make_finding(name, "YAML", " ".join(str(error).split()))]) from None
     lists = document.values() if isinstance(document, dict) else [None]
     if not isinstance(document, dict) or set(document) - set(keys) or not all(isinstance(each, list) for each in lists):

@@ -3,7 +3,7 @@
 from fnmatch import fnmatchcase
 from typing import Any
 
-from core import suggestions
+from core.text import english
 from registry.catalog.model import Catalog, CatalogAgent, Visibility
 from registry.help.answers import UnknownPath, drop_empty
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
@@ -32,7 +32,7 @@ def find_visible_agent(catalog: Catalog, visibility: Visibility, name: str) -> C
     agents = {agent.name: agent for agent in list_visible_agents(catalog, visibility)}
     agent = agents.get(name.removeprefix(AGENT_PREFIX))
     if agent is None:
-        close_names = suggestions.find_similar(name.removeprefix(AGENT_PREFIX), agents) or list(agents)[:5]
+        close_names = english.find_similar(name.removeprefix(AGENT_PREFIX), agents) or list(agents)[:5]
         hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
         raise UnknownPath(f"There is no such agent.{hint}", help_path=AGENTS_PATH, did_you_mean=close_names)
     return agent

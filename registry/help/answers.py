@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-from core import json_text
+from core.text import json_text
 from registry.catalog.model import Catalog
 
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops

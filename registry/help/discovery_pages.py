@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core import suggestions
+from core.text import english
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
 from registry.help import agent_pages, help_pages, token_budget
 from registry.help.answers import (
@@ -147,7 +147,7 @@ def _find_domain(name: str, domains_by_op: dict[str, CatalogDomain]) -> CatalogD
     domains = {domain.name: domain for domain in domains_by_op.values()}
     domain = domains.get(name) or next((each for each in domains.values() if each.path == name), None)
     if domain is None:
-        close_names = suggestions.find_similar(name, domains) or sorted(domains)[:5]
+        close_names = english.find_similar(name, domains) or sorted(domains)[:5]
         hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
         raise UnknownPath(f"There is no discovery tool {name[:100]}.{hint}", help_path=ROOT, did_you_mean=close_names)
     return domain
@@ -166,7 +166,7 @@ def _find_tool(
             f"{op.tool_name} is a tool of {op_domain.name}. Call that.", help_path=op.op, did_you_mean=[op_domain.name]
         )
     tool_names = {catalog.ops[path].tool_name: path for path, each in domains_by_op.items() if each == domain}
-    close_names = suggestions.find_similar(name, tool_names)
+    close_names = english.find_similar(name, tool_names)
     hint = (
         f" Did you mean {', '.join(close_names)}?" if close_names else f" {domain.name} without tool lists its tools."
     )

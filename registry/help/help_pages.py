@@ -6,7 +6,7 @@ A body has only what the model should read. It is rendered once per catalog, vis
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core import cursors, suggestions
+from core.text import english, lists
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
 from registry.help import agent_pages, token_budget
@@ -116,7 +116,7 @@ def suggest_paths(catalog: Catalog, view: CatalogView, name: str) -> list[str]:
     siblings = view.children.get(find_nearest_ancestor(view, name), ())
     candidates = dict.fromkeys([*search_results, *siblings, *(path for path in view.children if path != ROOT)])
     tool_names = {catalog.ops[path].tool_name: path for path in candidates if path in catalog.ops}
-    matches = suggestions.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
+    matches = english.find_similar(name, [*candidates, *tool_names], cutoff=0.65)
     groups = _find_named_groups(view, name)
     return list(dict.fromkeys([*groups, *(tool_names.get(match, match) for match in matches)]))[:MAX_SUGGESTIONS]
 
@@ -176,7 +176,7 @@ def build_argument_body(op: CatalogOp, name: str) -> dict[str, Any]:
     if name not in op.arguments:
         name = op.argument_aliases.get(name, name)
     if name not in op.arguments:
-        close_names = suggestions.find_similar(name, op.arguments)
+        close_names = english.find_similar(name, op.arguments)
         hint = f"Its arguments are {', '.join(op.arguments)}." if op.arguments else "It has no arguments."
         raise UnknownArgument(f"{op.op} has no such argument. {hint}", help_path=op.op, did_you_mean=close_names)
     description = signatures.describe_argument(op.schema, name)
@@ -220,7 +220,7 @@ def _answer_group(catalog: Catalog, path: str, children: tuple[str, ...], query:
     for count in range(token_budget.count_fitting_items(body, query.max_tokens), 0, -1):
         body["items"] = items[:count]
         if start + count < len(children):
-            body["next_cursor"] = cursors.encode(page[count - 1])
+            body["next_cursor"] = lists.encode_cursor(page[count - 1])
         if query.max_tokens is None or token_budget.count_tokens(body) <= query.max_tokens:
             break
     return build_answer(drop_empty(body, always_kept=("items",)), path, len(body["items"]))
@@ -267,7 +267,7 @@ def _find_page_start(children: tuple[str, ...], cursor: str | None) -> int:
     if cursor is None:
         return 0
     try:
-        last = cursors.decode(cursor)
-    except cursors.InvalidCursor:
+        last = lists.decode_cursor(cursor)
+    except lists.InvalidCursor:
         raise BadHelpQuery("cursor", "The cursor is invalid. Send the next_cursor of the previous page.") from None
     return sum(child <= last for child in children)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core import json_text, tokens
+from core.text import json_text, token_budget
 from registry.jsonschema import signatures
 from registry.jsonschema.arguments import iter_arguments
 
@@ -79,7 +79,7 @@ def count_tokens(body: Any) -> int:
 
 def count_rendered_tokens(body: bytes) -> int:
     """Return the o200k_base tokens of a rendered body."""
-    return tokens.count(body.decode())
+    return token_budget.count(body.decode())
 
 
 def _iter_smaller_bodies(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ import logging
 import pickle
 
 from core import limited_process
-from core.deadlines import DeadlineExceeded
+from core.database.deadlines import DeadlineExceeded
 from core.limited_process import ProcessFailed, ProcessTimedOut
 from registry.imports.document_source import MAX_SECONDS, DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.openapi import InvalidDocument, OpenApiDocument

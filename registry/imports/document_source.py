@@ -10,7 +10,7 @@ from types import MappingProxyType
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 from core import http
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http.redirects import DEFAULT_PORTS, REDIRECT_STATUSES
 
 MAX_BYTES = 50_000_000  # of all files of a document together; the largest public one has 33 MB

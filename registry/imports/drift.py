@@ -11,7 +11,7 @@ from functools import partial
 from django.db.models import F, Q
 from django.utils import timezone
 
-from core.background import run_in_background
+from core.background.poller import run_in_background
 from registry.imports import definitions, document_source, mcp_import
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.import_document import ImportableDocument, read_document, read_selection

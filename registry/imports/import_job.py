@@ -11,8 +11,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 
-from core import tokens
-from core.background import repeat_meanwhile, run_in_background
+from core.background.poller import repeat_meanwhile, run_in_background
+from core.text import token_budget
 from registry.imports import document_source, import_document, import_report, mcp_import
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
@@ -185,7 +185,7 @@ def _import(row: DocumentImport) -> None:
         "text": import_report.format_report(result, source, hint=""),
         "added": len([path for path in result.merged.added if path in result.upstream_names]),
         "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": tokens.count(source.tools_text),
+        "tokens_as_list": token_budget.count(source.tools_text),
     }
     row.document = b""  # the connection knows where it came from
     row.state, row.progress = State.DONE, ""
@@ -224,7 +224,7 @@ def _describe_server(server: ReadServer) -> dict[str, Any]:
         "flagged": sorted(flagged.items())[:MAX_LISTED_REFUSALS],
         "refused": len(source.refusals),
         "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": tokens.count(source.tools_text),
+        "tokens_as_list": token_budget.count(source.tools_text),
     }
 
 

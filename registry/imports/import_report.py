@@ -2,7 +2,7 @@
 
 from statistics import quantiles
 
-from core import tokens
+from core.text import token_budget as tokens
 from registry.catalog import builder
 from registry.help import help_pages, token_budget, token_counts
 from registry.help.help_pages import HelpQuery

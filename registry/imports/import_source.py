@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from core import canonical_json
+from core.text import json_text
 from registry.imports.parsed_names import ParsedToolName
 
 
@@ -27,7 +27,7 @@ class SourceOp:
 
     def compute_digest(self) -> str:
         """Return the hash of its definition."""
-        return self.digest or canonical_json.digest(self.fields)
+        return self.digest or json_text.hash_canonically(self.fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
-from core import json_pointer
+from core.text import json_pointer
 
 _IN_PLACE_KEYWORDS = ("not", "if", "then", "else")
 _IN_PLACE_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf")

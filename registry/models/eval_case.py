@@ -6,7 +6,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from core import suggestions
+from core.text import english
 from registry.jsonschema import schema_check, validator
 from registry.models.fields import path_validator, validate_text_list
 from registry.models.op import Op
@@ -98,7 +98,7 @@ def _explain_unknown(paths: list[str]) -> str:
     unknown = next((path for path in paths if path not in known), None)
     if unknown is None:
         return ""
-    close_names = suggestions.find_similar(unknown, Op.objects.values_list("op", flat=True))
+    close_names = english.find_similar(unknown, Op.objects.values_list("op", flat=True))
     hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
     return f"There is no op {unknown}.{hint}"
 

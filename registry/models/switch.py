@@ -4,7 +4,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 
-from core import suggestions
+from core.text import english
 from registry.models.connection import Connection
 from registry.models.op import Group, Op
 from registry.models.paths import ROOT
@@ -59,7 +59,7 @@ class Switch(models.Model):
         if self.is_off and not self.reason.strip():
             errors["reason"] = "Give a reason. Callers see it."
         if self.kind in self.Kind.values and (names := self._get_valid_names()) is not None and self.name not in names:
-            close_names = suggestions.find_similar(self.name, names)
+            close_names = english.find_similar(self.name, names)
             hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
             errors["name"] = f"There is no {self.kind} {self.name}.{hint}"
         if errors:

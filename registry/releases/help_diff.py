@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core import canonical_json, json_text
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder
 from registry.help import help_pages, token_budget
@@ -123,7 +123,7 @@ class _SnapshotHelp:
         entries = {kind: diff.index_entries(content, kind) for kind in COPY_KINDS}
         # An op that would break serving has no help; its fields are still compared.
         served = [op for op in content["ops"] if op["op"] in ops and not checks.find_op_errors(op)]
-        text = canonical_json.dumps({"groups": [], "ops": served})  # a release is served in this key order
+        text = json_text.canonicalize({"groups": [], "ops": served})  # a release is served in this key order
         catalog = builder.build_catalog("", json_text.load(text))
         bodies, tokens = {}, {}
         for path in (path for path, op in catalog.ops.items() if op.is_active):

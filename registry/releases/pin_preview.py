@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core import canonical_json, json_text
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogPin
@@ -19,7 +19,7 @@ def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -
     name = COPY_KINDS[Kind.PIN].get_name(entry)
     rows = draft.get_rows(Kind.OP, entry["ops"])
     content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
-    served = json_text.load(canonical_json.dumps(content))  # in the key order in which a release is served
+    served = json_text.load(json_text.canonicalize(content))  # in the key order in which a release is served
     ops = builder.build_catalog("", served).ops.values()
     draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
     live_pin = _find_live_pin(live, was or name)

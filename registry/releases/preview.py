@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from core import canonical_json, json_text
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp
@@ -172,7 +172,7 @@ def _drop_unshowable(entry: dict[str, Any]) -> dict[str, Any]:
 def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
     """Return the op as it would be served; None if no release could store it."""
     try:
-        return builder.build_op(json_text.load(canonical_json.dumps(entry)))
+        return builder.build_op(json_text.load(json_text.canonicalize(entry)))
     except ValueError:  # text or a number that JSON cannot carry
         return None
 
@@ -196,7 +196,7 @@ def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) ->
     if live_op is None:
         return DraftState.NEW
     # Comparing with == is not enough: in Python True == 1, and a default may change from one to the other.
-    is_same = draft_op == live_op and canonical_json.dumps(_render_full_help(draft_op)) == canonical_json.dumps(
+    is_same = draft_op == live_op and json_text.canonicalize(_render_full_help(draft_op)) == json_text.canonicalize(
         _render_full_help(live_op)
     )
     return DraftState.LIVE if is_same else DraftState.CHANGED

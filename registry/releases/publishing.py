@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
-from core import canonical_json, gc_pause
+from core import memory
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder
 from registry.drafts import draft
@@ -64,7 +65,7 @@ def publish_draft(
     Raises NotPublishable, ReasonMissing, LossReasonMissing, draft.DraftChanged, AlreadyLive, and AlreadyWithdrawn if
     the draft equals a withdrawn release.
     """
-    with gc_pause.pause_gc():
+    with memory.pause_gc():
         frozen = _read_publishable_draft(seen=seen)
         compared = evaluation.compare_with_live(frozen.version, frozen.content, stored_releases.get_live_release())
         is_loss = evaluation.exceeds_margin(compared)
@@ -87,7 +88,7 @@ def freeze_draft(*, by: str, at: datetime, accepted: str = "", seen: str = "") -
 
     See `publish_draft` for the arguments. Raises NotPublishable, ReasonMissing, and draft.DraftChanged.
     """
-    with gc_pause.pause_gc():
+    with memory.pause_gc():
         return _get_or_create_release(_read_publishable_draft(seen=seen), by=by, at=at, accepted=accepted)
 
 
@@ -102,10 +103,10 @@ class _PublishableDraft(NamedTuple):
 def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
     content = snapshot.snapshot_draft()
     try:
-        content_json = canonical_json.dumps(content)
+        content_json = json_text.canonicalize(content)
     except ValueError:  # the problems report it for each op
         raise NotPublishable(checks.find_errors(content)) from None
-    text, version = content_json.decode(), canonical_json.hash_canonical_form(content_json)
+    text, version = content_json.decode(), json_text.hash_canonical_form(content_json)
     problems = checks.find_errors(content, canonical_text=text)
     if not stored_releases.is_live(
         version
@@ -144,4 +145,4 @@ def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, 
 def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
     """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
     servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
-    return token_counts.count_catalog_tokens(builder.build_catalog("", json.loads(canonical_json.dumps(servable))))
+    return token_counts.count_catalog_tokens(builder.build_catalog("", json.loads(json_text.canonicalize(servable))))

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core import canonical_json, gc_pause
+from core import memory
+from core.text import json_text
 from registry import checks
 from registry.checks import Finding
 from registry.drafts import history
@@ -60,17 +61,17 @@ class DraftReview:
         return help_diff.build_differences(changes, self.before, self.after, editors=editors)
 
 
-@gc_pause.pause_gc()  # thousands of ops make a million objects; collecting garbage would double the time
+@memory.pause_gc()  # thousands of ops make a million objects; collecting garbage would double the time
 def review_draft() -> DraftReview:
     """Return the current draft compared with the live release."""
     global _cached_verdict
     after, live = snapshot.snapshot_draft(), stored_releases.get_live_release()
     before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
     try:
-        frozen = canonical_json.dumps(after)
+        frozen = json_text.canonicalize(after)
     except ValueError:  # the problems name the entry
         frozen = b""
-    version = canonical_json.hash_canonical_form(frozen)
+    version = json_text.hash_canonical_form(frozen)
     found_changes = diff.diff_snapshots(before, after)
     same_release = Release.objects.filter(version=version).first()
     cache_key = version, live.version if live else ""
@@ -108,7 +109,7 @@ def _check_draft(
 def _find_problems(content: dict[str, Any], frozen: str | None, changes: list[CopyChange]) -> list[Finding]:
     """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
     global _sound_hashes
-    hashes = {op["op"]: canonical_json.try_digest(op) for op in content["ops"]}
+    hashes = {op["op"]: json_text.try_digest(op) for op in content["ops"]}
     sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
     problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound, changes=changes)
     blocked = {finding.op for finding in problems}

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from core import json_text
+from core.text import json_text
 from registry.models import Activation, Release
 
 MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from django.db import transaction
 
-from core import canonical_json, json_text, safe_traceback
+from core import logs
+from core.text import json_text
 from registry import checks
 from registry.help import token_counts
 from registry.models import Op, Release
@@ -49,7 +50,7 @@ def _count_op_or_log(op: Op) -> tuple[int | None, int | None]:
     try:
         return _count_op(op)
     except Exception as error:
-        log.error("op.not_counted op=%s\n%s", op.op, safe_traceback.format(error))
+        log.error("op.not_counted op=%s\n%s", op.op, logs.format_safely(error))
         return None, None
 
 
@@ -59,6 +60,6 @@ def _count_op(op: Op) -> tuple[int | None, int | None]:
     if checks.find_op_errors(entry):
         return None, None
     # Canonical JSON, because a release is served with its keys in that order.
-    counts = token_counts.count_entry_tokens(json_text.load(canonical_json.dumps(entry)))
+    counts = token_counts.count_entry_tokens(json_text.load(json_text.canonicalize(entry)))
     short, full = counts.get(op.op, (None, None))
     return short, full

@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Max
 
 from analytics.models import AuditEntry
-from core import canonical_json
+from core.text import json_text
 from registry.drafts import draft
 from registry.models import Activation, Release
 from registry.releases import stored_releases
@@ -70,7 +70,7 @@ def _hash_draft_entries(kind: Kind, names: set[str]) -> Iterator[tuple[str, str]
     sorted_names = sorted(names)
     for start in range(0, len(sorted_names), ROWS_PER_BATCH):
         for name, row in draft.get_rows(kind, sorted_names[start : start + ROWS_PER_BATCH]).items():
-            yield name, canonical_json.try_digest(snapshot.row_to_entry(row))
+            yield name, json_text.try_digest(snapshot.row_to_entry(row))
 
 
 @lru_cache(maxsize=2)  # releases never change; the hashes of 10,000 ops take about 2 MB
@@ -78,6 +78,6 @@ def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
     """Return the hash of each entry of a release."""
     content = stored_releases.load_content(Release.objects.get(version=version))
     return {
-        kind: {name: canonical_json.digest(entry) for name, entry in diff.index_entries(content, kind).items()}
+        kind: {name: json_text.hash_canonically(entry) for name, entry in diff.index_entries(content, kind).items()}
         for kind in COPY_KINDS
     }

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from core import safe_traceback
-from core.background import run_in_background
+from core import logs
+from core.background.poller import run_in_background
 from registry.drafts import draft
 from registry.models import ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
@@ -123,7 +123,7 @@ def publish_claimed(pk: int) -> None:
     try:
         reason = _publish(row, at)
     except Exception as error:
-        log.error("scheduled_publish.failed\n%s", safe_traceback.format(error))
+        log.error("scheduled_publish.failed\n%s", logs.format_safely(error))
         reason = f"An error stopped it: {type(error).__name__}. The log has more. Publish it by hand."
     _finish(row, reason, timezone.now())
 

@@ -12,8 +12,8 @@ import orjson
 from django.conf import settings
 
 from core import http
-from core.deadlines import Deadline, DeadlineExceeded
-from core.failure_pause import FailurePause
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.overload import FailurePause
 from registry.search import word_vectors
 from registry.search.word_vectors import Floats
 

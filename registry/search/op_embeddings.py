@@ -19,7 +19,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from registry.catalog.model import CatalogOp
 from registry.models import OpEmbedding
 from registry.search import embeddings_endpoint

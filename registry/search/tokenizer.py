@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import Stemmer
 
-from core.stop_words import STOP_WORDS
+from core.text.english import STOP_WORDS
 
 BREAK = "\n"  # a word of its own, so that many texts can be split in one call
 

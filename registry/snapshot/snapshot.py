@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from core import canonical_json
+from core.text import json_text
 from registry.models import Example, Group, Op, OpAlias, PolicyRule
 from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_MODEL, OP_FIELDS, CopyKind, CopyRow, Kind
 
@@ -123,7 +123,7 @@ def _build_op_entry(
 
 def compute_version(content: dict[str, Any]) -> str:
     """Return the version of a release with this content: its hash. Empty if no release could store the content."""
-    return canonical_json.try_digest(content)
+    return json_text.try_digest(content)
 
 
 def get_value(entry: dict[str, Any], name: str) -> Any:

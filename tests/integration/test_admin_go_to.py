@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from analytics.models import Cohort, Flag
 from analytics.rollout.flags import FlagKey
-from core.admin.go_to import MAX_ROWS
+from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
 from tests.support.api import Api

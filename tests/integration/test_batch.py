@@ -13,7 +13,7 @@ from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import poller
+from core.background import poller
 from gateway.batches import broker, responses, service, store, sweep
 from gateway.clients import api_keys
 from gateway.execution import local_write

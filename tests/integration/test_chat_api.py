@@ -27,8 +27,9 @@ from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
 from chat.turns import turn_runner
-from core import cursors, http
+from core import http
 from core.sign_in import second_factor
+from core.text import lists
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
 from tests.support.chat import ChatHarness, exec_call
@@ -401,10 +402,10 @@ def test_list_search_and_pages(person: AsyncViewClient) -> None:
     "parameters",
     [
         {"cursor": "x"},
-        {"cursor": cursors.encode("2026-01-01T00:00:00+00:00 no-id")},
-        {"cursor": cursors.encode(f"yesterday {DEMO_PROJECT_ID}")},
-        {"cursor": cursors.encode(f"0001-01-01T00:00:00+14:00 {DEMO_PROJECT_ID}")},  # before the first year of UTC
-        {"cursor": cursors.encode("\x00")},
+        {"cursor": lists.encode_cursor("2026-01-01T00:00:00+00:00 no-id")},
+        {"cursor": lists.encode_cursor(f"yesterday {DEMO_PROJECT_ID}")},
+        {"cursor": lists.encode_cursor(f"0001-01-01T00:00:00+14:00 {DEMO_PROJECT_ID}")},  # before the first year of UTC
+        {"cursor": lists.encode_cursor("\x00")},
         {"q": "a\x00b"},
     ],
 )

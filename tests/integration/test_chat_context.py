@@ -10,7 +10,7 @@ from django.utils import timezone
 from chat.context import budgets
 from chat.context.place import Place
 from chat.context.service import Context, load_context
-from core import tokens
+from core.text import token_budget
 from tests.support.api import Api
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_context_of_each_place_is_within_its_budgets(api: Api, surface: str) -> 
 
 
 def test_context_is_a_fraction_of_the_complete_data(api: Api) -> None:
-    complete = tokens.count(json.dumps(_get_complete_data(api), ensure_ascii=False, separators=(",", ":")))
+    complete = token_budget.count(json.dumps(_get_complete_data(api), ensure_ascii=False, separators=(",", ":")))
     assert _count_tokens(_load(api, PLACES["project"])) < MAX_SHARE_OF_COMPLETE_DATA * complete
 
 

@@ -16,7 +16,7 @@ from django.urls import clear_url_caches
 
 from chat.models import Conversation, Message, Profile, ToolCall
 from config import csp
-from core.sign_in import password_hashing, second_factor
+from core.sign_in import second_factor, throttle
 from core.sign_in.throttle import PAIR_LIMIT
 from tests.support.totp import build_code
 
@@ -138,7 +138,7 @@ def test_busy_password_hashing_is_said_on_the_form(
     client: HttpClient, ana: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: Any, **__: Any) -> Any:
-        raise password_hashing.PasswordHashingBusy
+        raise throttle.PasswordHashingBusy
 
     monkeypatch.setattr("chat.pages.sign_in.LoginView.post", refuse)
     response = client.post("/chat/sign-in/", {"username": "ana", "password": PASSWORD})

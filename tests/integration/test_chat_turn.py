@@ -10,7 +10,8 @@ from chat.conversations import titles
 from chat.conversations.start_turn import Decision
 from chat.models import Conversation, Message, ToolCall
 from chat.protocols.ag_ui import AgUiEncoder
-from core import http, tokens
+from core import http
+from core.text import token_budget
 from tests.support.chat import ChatHarness, TurnResult, call, exec_call
 from tests.support.fake_llm import build_chat_completion, build_stream
 from tests.support.http_servers import build_response
@@ -221,7 +222,7 @@ def test_update_without_an_id_gives_an_error_then_a_question(chat: ChatHarness) 
     note = turn.requests[1]["messages"][-1]
     assert note["role"] == "system"
     assert "Never make up an id" in note["content"]
-    assert tokens.count(note["content"]) <= 100
+    assert token_budget.count(note["content"]) <= 100
     assert turn.written == [{"entity": "task", "action": "update", "status": "error"}]
 
 

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
-from core import poller
+from core.background import poller
 from gateway.jobs import retention, runner
 from gateway.jobs.runner import Job
 from gateway.models import Client, IdempotencyRecord, PeriodicJob

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import tokens
+from core.text import token_budget as tokens
 from gateway.models import Scope
 from registry.catalog import cache, switches
 from registry.drafts import switch_service

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import poller
+from core.background import poller
 from gateway.clients import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Activation

@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from core import poller
+from core.background import poller
 from gateway.batches import broker
 from gateway.jobs import runner, write_check
 from gateway.models import PeriodicJob

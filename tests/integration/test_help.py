@@ -8,7 +8,7 @@ import pytest
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
-from core import poller
+from core.background import poller
 from gateway.clients import key_verification
 from gateway.models import Client
 from registry.catalog import cache

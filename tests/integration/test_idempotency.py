@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import poller
+from core.background import poller
 from gateway.clients import api_keys
 from gateway.contracts.errors import NotFoundError
 from gateway.models import ApiKey, Client, IdempotencyRecord

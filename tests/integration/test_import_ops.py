@@ -10,7 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from core import poller, tokens
+from core.background import poller
+from core.text import token_budget as tokens
 from gateway.credentials import connection_secrets
 from gateway.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
 from registry.catalog import cache

@@ -10,7 +10,8 @@ from django.db import DatabaseError
 from django.test import Client
 
 import gateway.api.metrics
-from core import logs, metrics, poller
+from core import logs, metrics
+from core.background import poller
 from registry.catalog import cache
 from tests.support.api import Api
 from tests.support.metric_values import read_metric

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from core.llm import retries
+from core.llm import completions
 from tests.support.api import Api
 from tests.support.factories import ProjectFactory, TaskFactory
 from tests.support.fake_llm import FakeLlm, build_chat_completion
@@ -25,7 +25,7 @@ CALL = {
 
 @pytest.fixture
 def task(live_catalog: Any, monkeypatch: pytest.MonkeyPatch) -> Task:
-    monkeypatch.setattr(retries, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(completions, "FIRST_WAIT_SECONDS", 0.01)
     Task.objects.filter(pk=DEMO_TASK_ID).update(description=OLD)
     return Task.objects.get(pk=DEMO_TASK_ID)
 

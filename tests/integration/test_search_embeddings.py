@@ -13,7 +13,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from registry import search
 from registry.catalog import cache
 from registry.catalog.model import Catalog

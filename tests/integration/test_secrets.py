@@ -23,7 +23,8 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.events import event_log
-from core import logs, poller, safe_traceback
+from core import logs
+from core.background import poller
 from gateway.api.authentication import KeyAuthentication
 from gateway.clients import key_verification
 from gateway.executors.base import UpstreamCall
@@ -418,7 +419,7 @@ def _fail_in_poller(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, s
 
 
 def _fail_in_thread(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(threading, "excepthook", safe_traceback.log_thread_failure)
+    monkeypatch.setattr(threading, "excepthook", logs.log_thread_failure)
     thread = threading.Thread(target=fail)
     thread.start()
     thread.join()

@@ -18,7 +18,7 @@ from django.db.models import Sum
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
-from core.sign_in import password_hashing
+from core.sign_in import throttle
 from core.sign_in.throttle import PAIR_LIMIT, UNKNOWN_USER
 from tests.support.admin_models import run_action
 from tests.support.concurrency import run_at_once
@@ -29,8 +29,8 @@ LOGIN = "/admin/login/"
 AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PASSWORD, WRONG = "a password of ana", "wrong"
 BOUNDED_HASHERS = [
-    "core.sign_in.password_hashing.BoundedArgon2PasswordHasher",
-    "core.sign_in.password_hashing.BoundedPBKDF2PasswordHasher",
+    "core.sign_in.throttle.BoundedArgon2PasswordHasher",
+    "core.sign_in.throttle.BoundedPBKDF2PasswordHasher",
 ]
 
 
@@ -130,12 +130,12 @@ def test_failures_at_the_same_moment_are_all_counted(settings: Any) -> None:
 def busy_hashing(settings: Any) -> Iterator[None]:
     """Occupy all places of password hashing, as other threads of the process would."""
     settings.PASSWORD_HASHERS = BOUNDED_HASHERS
-    places = 1 + password_hashing.MAX_WAITING
+    places = 1 + throttle.MAX_WAITING
     for _ in range(places):
-        assert password_hashing._places.acquire(blocking=False)
+        assert throttle._places.acquire(blocking=False)
     yield
     for _ in range(places):
-        password_hashing._places.release()
+        throttle._places.release()
 
 
 NEW_PASSWORDS = {"old_password": "x", "new_password1": "correct horse 1", "new_password2": "correct horse 1"}
@@ -162,7 +162,7 @@ def test_page_says_to_try_again_while_others_hash(
     response = admin_client.post(path, form)
 
     assert response.status_code == HTTPStatus.TOO_MANY_REQUESTS
-    assert response.headers["Retry-After"] == str(math.ceil(password_hashing.MAX_WAIT_SECONDS))
+    assert response.headers["Retry-After"] == str(math.ceil(throttle.MAX_WAIT_SECONDS))
     assert "Nothing was changed. Go back and try again." in response.content.decode()
     assert not User.objects.filter(username="bob").exists()
     assert not AccessAttempt.objects.exists()

@@ -16,7 +16,8 @@ from analytics.events import event_log
 from analytics.models import Assignment, Cohort, CohortRule, OperationEvent, ToolSelection
 from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey
-from core import poller, tokens
+from core.background import poller
+from core.text import token_budget
 from gateway.clients import api_keys, key_verification
 from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
@@ -101,7 +102,7 @@ def test_gateway_surface_has_exactly_the_gateway_tools(api: Api) -> None:
     )
     assert "selection" not in toolset
     tools = json.dumps(toolset["tools"], separators=(",", ":"), ensure_ascii=False)
-    assert toolset["tokens"] == tokens.count(tools) + tokens.count(toolset["prompt"])
+    assert toolset["tokens"] == token_budget.count(tools) + token_budget.count(toolset["prompt"])
 
 
 def test_toolset_without_a_cohort_is_legacy_with_all_tools_of_the_context(api: Api) -> None:
@@ -311,7 +312,7 @@ def test_prompt_names_only_tools_of_its_surface(api: Api, surface: str) -> None:
     assert {name for name in known_names if name in toolset["prompt"]} <= tool_names
     if surface == "legacy":
         assert not [op for op in catalog.ops if op in toolset["prompt"]]
-    assert 0 < tokens.count(toolset["prompt"]) <= 200
+    assert 0 < token_budget.count(toolset["prompt"]) <= 200
 
 
 def test_prompt_section_about_a_tool_is_sent_only_with_that_tool(api: Api, make_key: Any) -> None:

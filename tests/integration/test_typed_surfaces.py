@@ -9,7 +9,7 @@ from django.utils import timezone
 from openai.types.responses import FunctionToolParam, ToolSearchToolParam
 
 from analytics.models import OperationEvent
-from core import tokens
+from core.text import token_budget
 from registry.catalog import cache
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import Pin
@@ -195,7 +195,7 @@ def test_examples_of_native_tools_are_valid_for_their_schema(api: Api) -> None:
 def test_native_tokens_count_what_the_model_is_shown_at_first(api: Api) -> None:
     toolset = request_toolset(api, "native", "anthropic")
 
-    assert toolset["tokens"] < 250 < tokens.count(str(toolset["tools"]))
+    assert toolset["tokens"] < 250 < token_budget.count(str(toolset["tools"]))
 
 
 def test_search_outside_the_native_surface_loads_nothing(api: Api) -> None:

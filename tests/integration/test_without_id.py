@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core import poller
+from core.background import poller
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.api import Api, assert_refused

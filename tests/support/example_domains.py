@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import GatewayError
 from gateway.demo.domains import load
 from gateway.executors import EXECUTORS

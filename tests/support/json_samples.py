@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from core.strict_json import MAX_INTEGER
+from core.text.json_text import MAX_INTEGER
 
 ORDINARY_TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"))
 ORDINARY_JSON = st.recursive(

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from django.utils import timezone
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
 from gateway.executors.http.request_builder import BuiltRequest
 from gateway.executors.remote.credentials import apply_credentials

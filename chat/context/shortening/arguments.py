@@ -5,7 +5,7 @@ import copy
 from chat.context.shortening import json_nodes, text_fields, token_fit
 from chat.context.shortening.clipping import clip
 from chat.context.shortening.json_text import dump, parse
-from core import tokens
+from core.text import token_budget
 
 MAX_MALFORMED_CHARS = 200
 MAX_STEPS = 12
@@ -31,6 +31,6 @@ def shorten(text: str, budget: int) -> str:
         if node is None:
             break
         text_fields.cut(node, excess=excess)
-    while shortened and tokens.count(dump(shortened)) > budget:
+    while shortened and token_budget.count(dump(shortened)) > budget:
         shortened.pop(max(shortened, key=lambda name: len(dump(shortened[name])) + len(name)))
     return dump(shortened)

@@ -12,7 +12,7 @@ from typing import Any
 from chat.context.shortening import json_nodes, stubs, text_fields, token_fit
 from chat.context.shortening.json_nodes import Node
 from chat.context.shortening.json_text import dump
-from core import tokens
+from core.text import token_budget
 
 # Parts of meta that only the chat reads.
 META_OF_CHAT = frozenset(("trace_id", "latency_ms", "operation"))
@@ -84,13 +84,13 @@ def _shorten_batch(batch: dict[str, Any], budget: int) -> str:
     """Shorten each answer of a batch to an equal share; what small answers leave is for the large ones."""
     answers = batch["results"]
     texts = [dump(each) for each in answers]
-    sizes = [tokens.count(text) for text in texts]
-    room = budget - tokens.count(dump({**batch, "results": []})) - len(texts)
+    sizes = [token_budget.count(text) for text in texts]
+    room = budget - token_budget.count(dump({**batch, "results": []})) - len(texts)
     for position, index in enumerate(sorted(range(len(texts)), key=sizes.__getitem__)):
         share = max(room, 0) // (len(texts) - position)
         if sizes[index] > share:
             texts[index] = shorten(answers[index], share)
-        room -= tokens.count(texts[index])
+        room -= token_budget.count(texts[index])
     text = dump({**batch, "results": [json.loads(each) for each in texts]})
     return text if token_fit.fits(text, budget) else build_least(batch, budget)
 
@@ -106,7 +106,7 @@ def _drop_rows(answer: dict[str, Any], budget: int, notes: dict[str, str]) -> No
         rows = node.value
         count = counts.setdefault(id(rows), len(rows))
         while len(rows) > 1 and excess > 0:
-            excess -= tokens.count(dump(rows.pop())) + 1
+            excess -= token_budget.count(dump(rows.pop())) + 1
         notes[_get_label(node, otherwise="rows")] = _describe_rows(node.parent, len(rows), count)
 
 

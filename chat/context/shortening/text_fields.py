@@ -5,7 +5,7 @@ from typing import Any
 from chat.context.shortening import clipping
 from chat.context.shortening.json_nodes import Node
 from chat.context.shortening.json_text import dump
-from core import tokens
+from core.text import token_budget
 
 MIN_CHARS = 200  # shorter texts are not cut
 MARKER_TOKENS = 20
@@ -17,7 +17,7 @@ def cut(node: Node, *, excess: int) -> str:
     Returns what to say about it.
     """
     text, length = clipping.split_marker(node.value)
-    budget = max(tokens.count(dump(text)) - excess - MARKER_TOKENS, 0)
+    budget = max(token_budget.count(dump(text)) - excess - MARKER_TOKENS, 0)
     chars = max(_find_length(text, budget), MIN_CHARS // 2)
     node.replace(clipping.mark_cut(text[:chars], length))
     offset = (
@@ -32,7 +32,7 @@ def _find_length(text: str, budget: int) -> int:
     shortest, longest = 0, min(len(text) - 1, budget * 16)
     while shortest < longest:
         middle = (shortest + longest + 1) // 2
-        if tokens.count(dump(text[:middle])) <= budget:
+        if token_budget.count(dump(text[:middle])) <= budget:
             shortest = middle
         else:
             longest = middle - 1

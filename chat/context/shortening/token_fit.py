@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from core import tokens
+from core.text import token_budget
 
 T = TypeVar("T")
 
@@ -17,7 +17,7 @@ def fits(text: str, budget: int) -> bool:
     """Return whether a text has at most `budget` tokens."""
     if len(text) > budget * MAX_TOKEN_CHARS:
         return False
-    return len(text.encode("utf-8", "replace")) <= budget or tokens.count(text) <= budget
+    return len(text.encode("utf-8", "replace")) <= budget or token_budget.count(text) <= budget
 
 
 def render_to_fit(render: Callable[[T], str], sizes: Iterable[T], *, budget: int) -> str:
@@ -32,7 +32,7 @@ def render_to_fit(render: Callable[[T], str], sizes: Iterable[T], *, budget: int
 
 def estimate(text: str) -> int:
     """Return the tokens of a text. Of a very long one, it is a low estimate that takes no time."""
-    return tokens.count(text) if len(text) <= MAX_COUNTED_CHARS else len(text) // 8
+    return token_budget.count(text) if len(text) <= MAX_COUNTED_CHARS else len(text) // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,6 @@ def fit_lines(lines: Sequence[str], *, budget: int, note: Callable[[int], str]) 
     for line in lines:
         if not fits(line, room - 1):
             break
-        room -= tokens.count(f"{line}\n")
+        room -= token_budget.count(f"{line}\n")
         count += 1
     return FittedLines("\n".join([*lines[:count], note(len(lines) - count)]), is_cut=True)

@@ -14,7 +14,7 @@ from analytics.models import OperationEvent
 from config.docs import checks, context_cost, workspace_diagrams
 from console.access import roles, users
 from console.access.roles import Role
-from core.strict_json import NotStrictJSON
+from core.text.json_text import NotStrictJSON
 from gateway.access.policies import AccessDecision
 from gateway.contracts import errors
 from registry.files import loader
@@ -91,7 +91,7 @@ def _build_settings_table(root: Path) -> str:
 
 
 def _build_errors_page(root: Path) -> str:
-    paths = [root / "core/strict_json.py", *sorted((root / "gateway").rglob("*.py"))]
+    paths = [root / "core/text/json_text.py", *sorted((root / "gateway").rglob("*.py"))]
     rows = sorted({row for path in paths for row in _find_reasons(path)})
     table = "\n".join(f"| `{reason}` | {code} | {status} | {message} |" for reason, code, status, message in rows)
     return (

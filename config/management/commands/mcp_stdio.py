@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analytics.rollout.flags import FlagKey
 from config import celery, dev_env
-from core import poller
+from core.background import poller
 from gateway.contracts.errors import GatewayError
 from registry.catalog import cache
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from analytics import audit_text
 from analytics.models import AuditEntry
-from core.charts.line_chart import ChartMarker
+from core.admin.charts import ChartMarker
 from registry.models import Activation
 
 MAX_RELEASES = 12  # days of a chart with a release; more would hide the line

@@ -10,7 +10,7 @@ from analytics.reports.totals import Totals
 from console.reports import tables
 from console.reports.charts.chart_markers import list_markers
 from console.reports.report_query import label_values
-from core.charts.line_chart import AxisUnit, ChartLine, LineChart, LineColor, choose_color
+from core.admin.charts import AxisUnit, ChartLine, LineChart, LineColor, choose_color
 
 CHARTED_RATES: tuple[tuple[str, str, str, Callable[[Totals], float | None]], ...] = (
     ("failure", "Failure rate, % of calls", "% of calls", lambda each: each.failure_rate),

@@ -5,7 +5,7 @@ import sqlite3
 from typing import Any
 
 from core import limited_process
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.limited_process import ProcessFailed, ProcessTimedOut
 from gateway.contracts.errors import GatewayError, NotFoundError
 from gateway.demo.domains import example_database, query_process

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from core import suggestions
+from core.text import english
 from gateway.contracts.errors import ArgsCorrection, InvalidRequestError, NotFoundError, UpstreamUnreachableError
 from gateway.demo.domains.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
 
@@ -169,6 +169,6 @@ def _build_file_refused_error(pointer: str) -> InvalidRequestError:
 
 
 def _build_not_found_error(path: Path) -> NotFoundError:
-    similar = suggestions.find_similar(get_name(path), (name for name, _ in iterate_files()))
+    similar = english.find_similar(get_name(path), (name for name, _ in iterate_files()))
     hint = f"Did you mean {', '.join(similar)}?" if similar else "files.search lists the files."
     return NotFoundError(f"There is no such file. {hint}", reason="not_found", details={"did_you_mean": similar})

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from core import http, strict_json
-from core.strict_json import NotStrictJSON
+from core import http
+from core.text import json_text
+from core.text.json_text import NotStrictJSON
 from gateway.contracts.errors import InternalError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.http.request_body import is_json_type
@@ -24,8 +25,8 @@ JSON_PROBLEMS = {
     "duplicate_key": "an object has the same key twice",
     "not_a_number": "it has NaN or an infinite number, which JSON does not allow",
     "number_out_of_range": "a number is out of range",
-    "too_deep": f"it is nested more than {strict_json.MAX_DEPTH} levels deep",
-    "too_large": f"it has more than {strict_json.ANSWER_LIMITS.values:,} values",
+    "too_deep": f"it is nested more than {json_text.MAX_DEPTH} levels deep",
+    "too_large": f"it has more than {json_text.ANSWER_LIMITS.values:,} values",
     "nul_character": "a string has a NUL character",
     "lone_surrogate": "a string has half of a surrogate pair",
 }
@@ -60,7 +61,7 @@ def is_text_type(base: str) -> bool:
 def parse_json(body: bytes) -> Any:
     """Return the value of a JSON text, which may begin with a byte order mark. Raises InternalError."""
     try:
-        return strict_json.loads(body.removeprefix(b"\xef\xbb\xbf"), strict_json.ANSWER_LIMITS)
+        return json_text.parse(body.removeprefix(b"\xef\xbb\xbf"), json_text.ANSWER_LIMITS)
     except NotStrictJSON as error:
         raise _build_broken_error(JSON_PROBLEMS.get(error.code, "it is not valid JSON")) from None
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core import json_pointer
+from core.text import json_pointer
 from gateway.contracts.errors import FieldError, InvalidRequestError, describe_invalid_args
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from typing import Any
 
-from core import http, strict_json
-from core.strict_json import NotStrictJSON
+from core import http
+from core.text import json_text
+from core.text.json_text import NotStrictJSON
 from gateway.executors.http.request_body import get_base_type, is_json_type
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
@@ -46,7 +47,7 @@ def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -
     base = get_base_type(response.headers.get("content-type", ""))
     if is_json_type(base) or response.body.lstrip()[:1] == b"{":
         try:
-            value = redactor.redact_value(strict_json.loads(response.body))
+            value = redactor.redact_value(json_text.parse(response.body))
         except NotStrictJSON:
             return ErrorBody()
         problems = islice((problem for problem in _find_problems(value) if problem.message), MAX_PROBLEMS)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from core import http
-from core.database_pool import return_connection
+from core.database.connections import return_connection
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError
 from gateway.executors import upstream_errors

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from core import http
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
 from gateway.executors.http import retry_budget

@@ -5,7 +5,7 @@ The digests of approved definitions are in memory. A session compares them with 
 
 import time
 
-from core.background import run_in_background
+from core.background.poller import run_in_background
 from gateway.executors.mcp import program
 from registry.catalog.connections import ConnectionConfig
 from registry.imports import drift

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from core import event_loop
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http.async_client import AsyncCall, current_call
 from gateway.contracts.errors import GatewayError
 from gateway.executors.mcp import session_pool

@@ -18,8 +18,8 @@ from mcp_types import (
     TextResourceContents,
 )
 
-from core import strict_json
-from core.strict_json import NotStrictJSON
+from core.text import json_text
+from core.text.json_text import NotStrictJSON
 from gateway.contracts.errors import GatewayError, InternalError
 from gateway.executors.base import UpstreamCall
 from gateway.executors.remote import stored_files
@@ -84,7 +84,7 @@ def _parse_object(text: str) -> dict[str, Any] | list[Any] | None:
     if not text.lstrip().startswith("{"):
         return None
     try:
-        value = strict_json.loads(text.encode(), strict_json.ANSWER_LIMITS)
+        value = json_text.parse(text.encode(), json_text.ANSWER_LIMITS)
     except (NotStrictJSON, UnicodeEncodeError):
         return None
     return value if isinstance(value, dict) else None
@@ -93,7 +93,7 @@ def _parse_object(text: str) -> dict[str, Any] | list[Any] | None:
 def _check(value: Any) -> Any:
     """Return a value that can be stored and sent as JSON. Raises InternalError."""
     try:
-        return strict_json.loads(json.dumps(value, ensure_ascii=False).encode(), strict_json.ANSWER_LIMITS)
+        return json_text.parse(json.dumps(value, ensure_ascii=False).encode(), json_text.ANSWER_LIMITS)
     except (NotStrictJSON, UnicodeEncodeError, RecursionError):
         raise _build_broken_error() from None
 

@@ -7,8 +7,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
 from core import event_loop
-from core.database_pool import return_connection
-from core.deadlines import DeadlineExceeded
+from core.database.connections import return_connection
+from core.database.deadlines import DeadlineExceeded
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Condition
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.executors.base import ClientSubject
 from gateway.executors.remote.not_applied_errors import build_busy_error
 from registry.catalog.connections import ConnectionConfig

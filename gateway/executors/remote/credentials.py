@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Protocol
 from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.credentials import client_credentials, connection_secrets, subject_token, token_endpoint, user_grants
 from gateway.credentials.origins import get_origin
 from gateway.executors.remote.built_request import BuiltRequest

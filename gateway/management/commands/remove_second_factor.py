@@ -3,7 +3,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.sign_in import user_sessions
+from core.sign_in import second_factor
 
 
 class Command(BaseCommand):
@@ -16,5 +16,5 @@ class Command(BaseCommand):
         user = User.objects.filter(username=options["username"]).first()
         if user is None:
             raise CommandError(f"There is no user {options['username']}.")
-        count = user_sessions.remove_second_factors(user, by="manage.py")
+        count = second_factor.remove_second_factors(user, by="manage.py")
         self.stdout.write(f"{user} has no second factor any more." if count else f"{user} had no second factor.")

@@ -10,7 +10,7 @@ from functools import cache
 from threading import Lock
 
 from core import llm
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.llm import LlmError, LlmNotConfigured, Tier
 from gateway.contracts.validation import find_field_errors
 from gateway.toolset.selection import heuristics

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from core import json_pointer
+from core.text import json_pointer
 from registry.imports.openapi.keywords import clean_keyword, merge_unions
 from registry.imports.openapi.references import DanglingReference, OtherHost, References
 from registry.text.numbered_names import NumberedNames

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from core import gc_pause
+from core import memory
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -12,7 +12,7 @@ def test_pause_gc_disables_the_collector_and_restores_it(enabled: bool) -> None:
     before = gc.isenabled()
     (gc.enable if enabled else gc.disable)()
     try:
-        with gc_pause.pause_gc():
+        with memory.pause_gc():
             assert not gc.isenabled()
         assert gc.isenabled() is enabled
     finally:

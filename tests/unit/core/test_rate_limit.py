@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import rate_limit
-from core.rate_limit import RateLimitBuckets
+from core import overload
+from core.overload import RateLimitBuckets
 
 
 class Clock:
@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(rate_limit, "time", clock)
+    monkeypatch.setattr(overload, "time", clock)
     return clock
 
 
@@ -31,7 +31,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_take_allows_exactly_one_second_of_requests_at_once(rate: int, now: float) -> None:
     buckets = RateLimitBuckets()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rate_limit, "time", Clock(now))
+        patch.setattr(overload, "time", Clock(now))
         decisions = [buckets.take("key", rate) for _ in range(rate + 1)]
 
     assert [each.allowed for each in decisions] == [True] * rate + [False]
@@ -81,7 +81,7 @@ def test_each_key_has_its_own_bucket(clock: Clock) -> None:
 
 
 def test_full_buckets_are_dropped(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limit, "MAX_BUCKETS", 10)
+    monkeypatch.setattr(overload, "MAX_BUCKETS", 10)
     buckets = RateLimitBuckets()
     for key in range(10):
         buckets.take(key, 1)

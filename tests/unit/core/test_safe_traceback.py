@@ -3,7 +3,7 @@
 import pytest
 from django.db import IntegrityError
 
-from core import safe_traceback
+from core import logs
 
 SECRET = "canary-1f0c-in-a-message"
 
@@ -44,7 +44,7 @@ def raise_from_none() -> None:
     ],
 )
 def test_format_names_types_and_places_in_order(raise_error: object, types: list[str]) -> None:
-    text = safe_traceback.format(catch(raise_error))
+    text = logs.format_safely(catch(raise_error))
 
     assert [line for line in text.splitlines() if line.startswith("builtins.")] == types
     assert f"in {raise_error.__name__}" in text  # type: ignore[attr-defined]
@@ -59,11 +59,11 @@ def test_format_of_a_database_error_has_its_state_and_constraint() -> None:
     error = IntegrityError(f"Key (title)=({SECRET}) already exists.")
     error.sqlstate, error.diag = "23505", Diagnostics()  # type: ignore[attr-defined]
 
-    assert safe_traceback.format(error) == "django.db.utils.IntegrityError (23505 task_title_once)"
+    assert logs.format_safely(error) == "django.db.utils.IntegrityError (23505 task_title_once)"
 
 
 def test_format_ends_when_causes_form_a_loop() -> None:
     first, second = ValueError(SECRET), KeyError(SECRET)
     first.__cause__, second.__cause__ = second, first
 
-    assert len(safe_traceback.format(first).splitlines()) < 25
+    assert len(logs.format_safely(first).splitlines()) < 25

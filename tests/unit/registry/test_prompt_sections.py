@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from core import canonical_json
+from core.text import json_text
 from registry import checks
 from registry.catalog import builder
 from registry.files import loader, yaml_format
@@ -114,12 +114,12 @@ def test_any_section_change_gives_another_version() -> None:
 def test_sections_do_not_depend_on_creation_order() -> None:
     other = IDS | {"name": "a", "position": 99}
     ship(IDS, other)
-    before = canonical_json.digest(snapshot.snapshot_draft())
+    before = json_text.hash_canonically(snapshot.snapshot_draft())
     PromptSection.objects.all().delete()
 
     ship(other, IDS)
 
-    assert canonical_json.digest(snapshot.snapshot_draft()) == before
+    assert json_text.hash_canonically(snapshot.snapshot_draft()) == before
 
 
 def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:

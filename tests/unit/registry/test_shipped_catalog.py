@@ -11,7 +11,7 @@ import pytest
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from config import wiring
-from core import tokens
+from core.text import token_budget
 from registry import checks, search
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog
@@ -64,7 +64,7 @@ def catalog() -> Catalog:
 
 
 def count_help_tokens(catalog: Catalog, **query: Any) -> int:
-    return tokens.count(help_pages.answer_query(catalog, HelpQuery(**query)).body.decode())
+    return token_budget.count(help_pages.answer_query(catalog, HelpQuery(**query)).body.decode())
 
 
 def collect_argument_names(schema: Any) -> set[str]:
@@ -125,7 +125,7 @@ def test_prompts_are_short() -> None:
     for section in SHIPPED["sections"]:
         texts[section["prompt"]] = texts.get(section["prompt"], "") + section["text"]
 
-    assert max(tokens.count(text) for text in texts.values()) <= 450
+    assert max(token_budget.count(text) for text in texts.values()) <= 450
 
 
 def test_every_group_contains_an_op() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from core import suggestions
+from core.text import english
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import DOCUMENT
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
@@ -138,7 +138,7 @@ def _build_not_found_error(name: str, all_sections: Sequence[MarkdownSection], v
             [ArgumentError(path="/index", code="no_such_section", message=message, expected=len(all_sections) - 1)]
         )
     by_heading = {each.heading: each for each in reversed(all_sections[:MAX_COMPARED_HEADINGS])}
-    similar = [by_heading[heading] for heading in suggestions.find_similar(value, by_heading)]
+    similar = [by_heading[heading] for heading in english.find_similar(value, by_heading)]
     choices = [_describe_section(each) for each in similar or all_sections[:MAX_CANDIDATES]]
     intro = "Similar anchors" if similar else "The first anchors"
     message = f"No section has this {name}. {intro}: {', '.join(each['anchor'] for each in choices)}."

@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
-from core import cursors
+from core.text import lists
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services.time import local_time, recurrence, times
@@ -115,13 +115,13 @@ def load_events(occurrences: Sequence[Occurrence], *, is_complete: bool = False)
 def encode_cursor(position: OccurrencePosition, *, mark: str) -> str:
     """Return the position as an opaque cursor. `mark` identifies the list."""
     moments = [(moment - _EPOCH) // _MICROSECOND for moment in (position.start, position.end, position.last)]
-    return cursors.encode_bytes(_CURSOR.pack(bytes.fromhex(mark), *moments, position.id.bytes))
+    return lists.encode_bytes(_CURSOR.pack(bytes.fromhex(mark), *moments, position.id.bytes))
 
 
 def decode_cursor(cursor: str, *, mark: str) -> OccurrencePosition:
     """Return the position of a cursor. Raises InvalidArgs unless the cursor belongs to the list with this mark."""
     try:
-        _, *moments, id = _CURSOR.unpack(cursors.decode_bytes(cursor))
+        _, *moments, id = _CURSOR.unpack(lists.decode_bytes(cursor))
         start, end, last = (_EPOCH + moment * _MICROSECOND for moment in moments)
         position = OccurrencePosition(start, end, last, UUID(bytes=id))
     except (ValueError, OverflowError, struct.error) as error:

@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from core import llm
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
 from core.llm import LlmError, Tier
 from workspace.contract import OpRequest
 from workspace.entity_types import MERGE, EntityType

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from core import canonical_json
+from core.text import json_text
 from workspace import relations
 from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Edge, EdgeKind, Entity
@@ -83,11 +83,11 @@ class GraphPlan:
     def hash(self) -> str:
         """A hash of the changes: equal for plans that make the same changes."""
         created = sorted(
-            [*map(str, edges.get_identity(edge)), canonical_json.dumps(edge.props).decode()] for edge in self.created
+            [*map(str, edges.get_identity(edge)), json_text.canonicalize(edge.props).decode()] for edge in self.created
         )
         deleted = sorted(str(edge.pk) for edge in self.deleted)
-        updated = sorted([str(edge.pk), canonical_json.dumps(edge.props).decode()] for edge in self.updated)
-        return hashlib.sha256(canonical_json.dumps([created, deleted, updated])).hexdigest()[:16]
+        updated = sorted([str(edge.pk), json_text.canonicalize(edge.props).decode()] for edge in self.updated)
+        return hashlib.sha256(json_text.canonicalize([created, deleted, updated])).hexdigest()[:16]
 
     @property
     def is_empty(self) -> bool:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from core import canonical_json
+from core.text import json_text
 from workspace.services.time import times
 
 MAX_LENGTH = 40  # characters of a value that is shown; of a longer text the message tells the length
@@ -43,7 +43,7 @@ def _describe_change(old: Any, new: Any) -> str:
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    return canonical_json.dumps(old) == canonical_json.dumps(new)  # 1 is not true
+    return json_text.canonicalize(old) == json_text.canonicalize(new)  # 1 is not true
 
 
 def _is_long(value: Any) -> bool:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import models
 
-from core import canonical_json
+from core.text import json_text
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError
 from workspace.models import Entity
@@ -54,7 +54,7 @@ def update_completion_stamp(row: Entity, *, kind: EntityType, at: datetime) -> N
 
 def get_changed_fields(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return the names of the fields whose JSON values differ: 1 equals 1.0 but not true."""
-    return [name for name in after if canonical_json.dumps(before[name]) != canonical_json.dumps(after[name])]
+    return [name for name in after if json_text.canonicalize(before[name]) != json_text.canonicalize(after[name])]
 
 
 def _set_field(row: Entity, name: str, value: Any, *, kind: EntityType, path: str) -> ArgumentError | None:

@@ -17,7 +17,7 @@ from django.db import models
 from django.db.models import F, OrderBy, Q
 from django.db.models.functions import Left
 
-from core import canonical_json, cursors
+from core.text import json_text, lists
 from workspace.entity_types import EntityType, SortKey, SortOrder
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Entity, EntityQuerySet
@@ -80,7 +80,7 @@ def build_mark(kind: EntityType, args: Mapping[str, Any]) -> str:
     filters = {name: _canonicalize(value) for name, value in args.items() if name not in _PAGE_ARGUMENTS}
     active_filters = {name: value for name, value in filters.items() if value is not None and value != []}
     identity = [kind.name, active_filters | {"sort_by": kind.get_order(args.get("sort_by")).name}]
-    return hashlib.sha256(canonical_json.dumps(identity)).hexdigest()[: 2 * _MARK_BYTES]
+    return hashlib.sha256(json_text.canonicalize(identity)).hexdigest()[: 2 * _MARK_BYTES]
 
 
 def read_page(
@@ -147,7 +147,7 @@ def encode_cursor(position: RowPosition, *, listing: Listing) -> str:
     """Return the position as an opaque cursor."""
     values = [_serialize_key(value) for value in position.values]
     text = json.dumps([int(position.relaxed), *values], separators=(",", ":"))
-    return cursors.encode_bytes(bytes.fromhex(listing.mark) + position.id.bytes + text.encode())
+    return lists.encode_bytes(bytes.fromhex(listing.mark) + position.id.bytes + text.encode())
 
 
 def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None:
@@ -158,7 +158,7 @@ def decode_cursor(cursor: str | None, *, listing: Listing) -> RowPosition | None
     if cursor is None:
         return None
     try:
-        packed = cursors.decode_bytes(cursor)
+        packed = lists.decode_bytes(cursor)
         id, (relaxed, *values) = UUID(bytes=packed[_MARK_BYTES:_ID_END]), json.loads(packed[_ID_END:])
         columns = [_get_column(listing, key) for key in listing.order.keys]
         key_values = tuple(_parse_key(value, column) for value, column in zip(values, columns, strict=True))

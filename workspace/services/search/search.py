@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Q
 from django.db.models.lookups import GreaterThan
 
-from core.stop_words import STOP_WORDS
+from core.text.english import STOP_WORDS
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.services.search.matching import WordsIn
 

@@ -99,7 +99,7 @@ def test_counts_must_be_equal_for_each_kind() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "2026-03-01T09:00:00Z ERROR core.write_behind events.lost count=500 total=500",
+        "2026-03-01T09:00:00Z ERROR core.background.write_behind events.lost count=500 total=500",
         "[ERROR] Unexpected exit from worker-1",
         "Traceback (most recent call last):",
     ],

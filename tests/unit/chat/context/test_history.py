@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chat.context import budgets
 from chat.context.history import Call, History, PastTurn, Step, build_history
-from core import tokens
+from core.text import token_budget
 from tests.support.cpu_budget import examples
 
 
@@ -102,7 +102,7 @@ def test_build_history_puts_the_summary_first_and_counts_it() -> None:
 
 def test_build_history_cuts_a_summary_that_is_too_long_with_a_marker() -> None:
     history = _build([_turn()], summary="We decided. " * 2_000)
-    assert tokens.count(history.messages[0]["content"]) <= budgets.SUMMARY
+    assert token_budget.count(history.messages[0]["content"]) <= budgets.SUMMARY
     assert history.messages[0]["content"].endswith("of 24,000 characters]")
 
 
@@ -155,7 +155,7 @@ def test_build_history_cuts_long_texts_in_arguments() -> None:
     args = json.loads(call["tool_calls"][0]["function"]["arguments"])["args"]
     assert args["title"] == "Guide"
     assert args["content"].endswith("of 20,000 characters]")
-    assert tokens.count(json.dumps(args)) < 350
+    assert token_budget.count(json.dumps(args)) < 350
 
 
 @pytest.mark.parametrize("result", ["", "plain text", "[1, 2]", "null", "7", '{"ok": fal'])

@@ -7,7 +7,7 @@ import pytest
 
 from chat.context import budgets
 from chat.context.history import Call, PastTurn, Step, describe_last_turn
-from core import tokens
+from core.text import token_budget
 
 TASK = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
 
@@ -70,6 +70,6 @@ def test_describe_last_turn_is_empty_if_nothing_was_run_or_asked(answer: str) ->
 def test_describe_last_turn_fits_whatever_was_touched(name: str) -> None:
     answers = [_answer(f"onto.task.op_{n}", entity_id=f"{n}-{TASK}", entity_name=name) for n in range(40)]
     text = describe_last_turn(_turn(*answers, answer=f"Which one {name.strip()}?".replace("\n", " ")), {})
-    assert tokens.count(text) + budgets.MESSAGE <= budgets.LAST_TURN
+    assert token_budget.count(text) + budgets.MESSAGE <= budgets.LAST_TURN
     assert len(text.splitlines()) <= 4
     assert "onto.task.op_39" in text

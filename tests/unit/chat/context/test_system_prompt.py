@@ -9,7 +9,7 @@ import pytest
 from chat.context import budgets
 from chat.context.sections.system_prompt import build_system_prompt
 from chat.context.sections.tool_names import ToolNames
-from core import tokens
+from core.text import token_budget
 
 NOW = datetime(2026, 3, 4, 23, 30, tzinfo=ZoneInfo("Europe/Berlin"))
 LIST_CALL = '{"priority":[1,2],"state_key":["todo","in_progress","blocked"]}'
@@ -71,7 +71,7 @@ def test_system_prompt_shows_calls_of_the_surface(
     assert f"You: {list_call}; then the short list." in text
     assert f"You: {get_call}; nothing else." in text
     assert names.describe("onto.task.get") == get
-    assert tokens.count(text) <= budgets.SYSTEM
+    assert token_budget.count(text) <= budgets.SYSTEM
     shown = {name for tool in tools for name in (tool.get("name"), tool.get("function", {}).get("name")) if name}
     for name in ("tool_help", "tool_exec", "tool_batch", "list_onto_tasks", "get_onto_task_details"):
         assert name in shown or name not in text
@@ -97,5 +97,5 @@ def test_system_prompt_says_the_day_once_if_the_toolset_says_it_too() -> None:
 def test_system_prompt_leaves_out_whole_parts_to_fit(words: int, has_example: bool, has_prompt: bool) -> None:
     text = build_system_prompt(ToolNames({}), "Care. " + "word " * words, now=NOW)
     assert ("Example." in text, "Care." in text) == (has_example, has_prompt)
-    assert tokens.count(text) <= budgets.SYSTEM
+    assert token_budget.count(text) <= budgets.SYSTEM
     assert "2026-03-04" in text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from chat.context import budgets
 from chat.context.tool_results import fit_results, shorten_results
-from core import tokens
+from core.text import token_budget
 from tests.support.cpu_budget import examples
 
 META = {"trace_id": "tr_1", "latency_ms": 1.5, "warnings": [], "operation": {"entity": "task", "action": "list"}}
@@ -27,7 +27,7 @@ def _get_document(content: str, **more: Any) -> dict[str, Any]:
 
 def _fit(*answers: Any, budget: int = budgets.TOOL_RESULTS) -> list[Any]:
     texts = fit_results(answers, budget=budget)
-    assert sum(map(tokens.count, texts)) <= budget
+    assert sum(map(token_budget.count, texts)) <= budget
     return [json.loads(text) for text in texts]
 
 
@@ -111,7 +111,7 @@ def test_fit_results_keeps_an_error_whole_while_errors_fit() -> None:
     assert [json.loads(text) for text in shorten_results([error], budget=100)] == [error]
     texts = fit_results([error, _list_tasks(100)])
     assert json.loads(texts[0]) == error
-    assert sum(map(tokens.count, texts)) <= budgets.TOOL_RESULTS
+    assert sum(map(token_budget.count, texts)) <= budgets.TOOL_RESULTS
 
 
 def test_fit_results_shortens_the_oldest_errors_first_and_keeps_the_corrected_call() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.turns import repair
-from core import tokens
+from core.text import token_budget
 
 
 def build_failure(message: str = "Wrong.", *, code: str = "VALIDATION_ERROR", **error: Any) -> dict[str, Any]:
@@ -23,8 +23,8 @@ def build_field_failure(*paths: str) -> dict[str, Any]:
 def test_repair_has_at_most_100_tokens(op: str, message: str, help_path: str) -> None:
     failure = build_failure(message, code="NOT_FOUND", help_path=help_path)
 
-    assert tokens.count(repair.build_repair(op, failure, has_help=True)) <= 100
-    assert tokens.count(repair.build_give_up(op)) <= 100
+    assert token_budget.count(repair.build_repair(op, failure, has_help=True)) <= 100
+    assert token_budget.count(repair.build_give_up(op)) <= 100
 
 
 @pytest.mark.parametrize("op", ["onto.task.create", "x7Q." * 50, "任務" * 100])
@@ -34,7 +34,7 @@ def test_repair_names_op_error_and_help(op: str) -> None:
     assert text.startswith(op[:10])
     assert "The title is missing. Correct what the error names" in text
     assert "tool_help onto.task" in text
-    assert tokens.count(text) <= 100
+    assert token_budget.count(text) <= 100
 
 
 def test_failures_of_other_fields_are_others() -> None:

@@ -18,7 +18,7 @@ from django.utils.html import strip_tags
 
 from analytics.models import OpDaily
 from console.copy.preview_parts import format_cost
-from core.admin import live_preview
+from core.admin import page_parts
 from registry.models import Group, Op, PromptSection
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
@@ -222,7 +222,7 @@ def test_preview_writes_nothing(admin_client: Client) -> None:
 def test_preview_refuses_other_bodies_and_large_forms(admin_client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     op = make_op()
     sent = get_form_data(admin_client, op)
-    monkeypatch.setattr(live_preview, "MAX_BYTES", 10)
+    monkeypatch.setattr(page_parts, "MAX_BYTES", 10)
 
     assert admin_client.get(reverse("admin:registry_op_preview", args=[op.pk])).status_code == 405
     assert request_preview(admin_client, op, sent).status_code == 413

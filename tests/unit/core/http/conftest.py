@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import Settings
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http import Response, client, request
 from tests.support.fake_resolver import FakeResolver
 from tests.support.http_servers import ResponseBytes, Server, build_response

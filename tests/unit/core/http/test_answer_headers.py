@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http import Response, parse_parameters, parse_retry_after
 from gateway.contracts.errors import GatewayError
 from gateway.executors.base import ClientSubject

@@ -13,9 +13,9 @@ from prometheus_client import REGISTRY
 from pydantic import TypeAdapter
 
 from core import llm as llms
-from core.deadlines import Deadline
-from core.failure_pause import MAX_FAILURES
-from core.llm import LlmCutOff, LlmMalformed, LlmNotConfigured, LlmRefused, LlmUnavailable, Tier, retries
+from core.database.deadlines import Deadline
+from core.llm import LlmCutOff, LlmMalformed, LlmNotConfigured, LlmRefused, LlmUnavailable, Tier, completions
+from core.overload import MAX_FAILURES
 from tests.support.fake_internet import FakeInternet
 from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chat_completion
 from tests.support.http_servers import build_response
@@ -27,7 +27,7 @@ BUSY = build_response(b"", "503 Service Unavailable")
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(completions, "FIRST_WAIT_SECONDS", 0.01)
 
 
 def ask(*, tier: Tier = Tier.MAIN, milliseconds: int = 5_000) -> llms.Completion:

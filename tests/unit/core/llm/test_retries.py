@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from core.http import parse_retry_after
-from core.llm.retries import choose_wait
+from core.llm.completions import choose_wait
 
 NOW = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
 

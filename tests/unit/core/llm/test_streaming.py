@@ -15,10 +15,10 @@ from pydantic import TypeAdapter
 
 from core import llm as llms
 from core import metrics
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from core.http import Abort
-from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, retries
-from core.llm.stream_parser import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
+from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, completions
+from core.llm.streaming import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
 from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
 from tests.support.http_servers import build_response
 
@@ -29,7 +29,7 @@ BUSY = build_response(b"", "503 Service Unavailable")
 
 @pytest.fixture(autouse=True)
 def _short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(completions, "FIRST_WAIT_SECONDS", 0.01)
 
 
 def ask(

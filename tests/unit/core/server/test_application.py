@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from granian.rsgi import ProtocolClosed
 
-from core.server import request_body
+from core.server import application as request_body
 from core.server.application import Application, Route
 from core.server.environ import BODY_PROBLEM, BodyProblem
 from core.server.thread_pool import ThreadPool

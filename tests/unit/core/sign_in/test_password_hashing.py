@@ -12,8 +12,8 @@ import pytest
 from django.contrib.auth import hashers
 from django.contrib.auth.hashers import Argon2PasswordHasher, PBKDF2PasswordHasher
 
-from core.sign_in import password_hashing
-from core.sign_in.password_hashing import BoundedArgon2PasswordHasher, BoundedPBKDF2PasswordHasher, PasswordHashingBusy
+from core.sign_in import throttle
+from core.sign_in.throttle import BoundedArgon2PasswordHasher, BoundedPBKDF2PasswordHasher, PasswordHashingBusy
 from tests.support.servers.processes import eventually
 
 
@@ -59,7 +59,7 @@ def test_waiting_request_is_refused_after_some_time(held: HeldHashing, monkeypat
     with ThreadPoolExecutor(2) as pool:
         futures = hash_in_threads(pool, 1)
         eventually(lambda: held.started == 1, within=5, what="the first one")  # one that has started is not refused
-        monkeypatch.setattr(password_hashing, "MAX_WAIT_SECONDS", 0.01)
+        monkeypatch.setattr(throttle, "MAX_WAIT_SECONDS", 0.01)
         futures += hash_in_threads(pool, 1)
         eventually(lambda: any(future.done() for future in futures), within=5, what="the refusal")
         held.go.set()
@@ -78,7 +78,7 @@ def test_hashing_gives_way_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> 
     encoded = BoundedPBKDF2PasswordHasher().encode("a password", "salt")
 
     niceness = int(base64.b64decode(encoded.rpartition("$")[2]))
-    assert niceness == min(os.nice(0) + password_hashing.NICENESS, 19)
+    assert niceness == min(os.nice(0) + throttle.NICENESS, 19)
 
 
 def test_failure_frees_the_turn() -> None:
@@ -104,13 +104,13 @@ def test_hashes_are_those_of_django() -> None:
 @pytest.mark.parametrize("hasher", [BoundedArgon2PasswordHasher(), BoundedPBKDF2PasswordHasher()])
 def test_both_hashers_take_turns(hasher: Any) -> None:
     encoded = hasher.encode("a password", "a long salt")
-    places = 1 + password_hashing.MAX_WAITING
+    places = 1 + throttle.MAX_WAITING
     for _ in range(places):
-        assert password_hashing._places.acquire(blocking=False)
+        assert throttle._places.acquire(blocking=False)
     try:
         for work in (lambda: hasher.encode("x", "a long salt"), lambda: hasher.verify("x", encoded)):
             with pytest.raises(PasswordHashingBusy):
                 work()
     finally:
         for _ in range(places):
-            password_hashing._places.release()
+            throttle._places.release()

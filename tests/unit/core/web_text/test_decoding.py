@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.web_text.decoding import decode, strip_invisible, to_single_line
+from core.web_text.extractor import decode_body, strip_invisible, to_single_line
 
 CHARSETS = ["", "utf-8", "latin-1", "shift_jis", "idna", "unicode_escape", "zlib_codec", "rot13", "x\x00y", "none.such"]
 
@@ -30,12 +30,12 @@ CHARSETS = ["", "utf-8", "latin-1", "shift_jis", "idna", "unicode_escape", "zlib
     ],
 )
 def test_decode_works_like_browsers(body: bytes, charset: str, text: str) -> None:
-    assert decode(body, charset) == text
+    assert decode_body(body, charset) == text
 
 
 @given(body=st.binary(max_size=200), charset=st.one_of(st.sampled_from(CHARSETS), st.text(max_size=20)))
 def test_decode_accepts_any_bytes_and_charset(body: bytes, charset: str) -> None:
-    assert isinstance(decode(body, charset), str)
+    assert isinstance(decode_body(body, charset), str)
 
 
 @pytest.mark.parametrize(

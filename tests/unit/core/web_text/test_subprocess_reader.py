@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
 from core.web_text import subprocess_reader
 from core.web_text.subprocess_reader import ExtractedText, ExtractionRequest, PageUnreadable
 from tests.support.fake_internet import ARTICLE

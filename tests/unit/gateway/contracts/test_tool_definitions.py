@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from core import tokens
+from core.text import token_budget
 from gateway.contracts import tool_definitions
 from tests.support.api import Api
 
@@ -32,7 +32,7 @@ def test_definitions_are_small() -> None:
     text = json.dumps(tool_definitions.GATEWAY_TOOLS, separators=(",", ":"))
 
     assert len(text) < 4_000
-    assert tokens.count(text) < 900
+    assert token_budget.count(text) < 900
 
 
 @pytest.mark.parametrize("tool", tool_definitions.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))

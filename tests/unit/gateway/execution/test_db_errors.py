@@ -2,7 +2,7 @@ import psycopg.errors
 import pytest
 from django.db import InterfaceError, OperationalError
 
-from core.deadlines import DeadlineExceeded
+from core.database.deadlines import DeadlineExceeded
 from gateway.execution.db_errors import to_api_error
 
 pytestmark = pytest.mark.both_databases

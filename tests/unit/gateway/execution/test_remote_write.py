@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import OperationEvent
-from core.deadlines import DeadlineExceeded
+from core.database.deadlines import DeadlineExceeded
 from gateway.batches import broker, runner, sweep
 from gateway.execution import idempotency
 from gateway.executors import EXECUTORS

@@ -9,8 +9,8 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import cursors, json_text, tokens
-from core.deadlines import Deadline, DeadlineExceeded
+from core.database.deadlines import Deadline, DeadlineExceeded
+from core.text import json_text, lists, token_budget
 from gateway.contracts.errors import InvalidRequestError
 from gateway.execution import result_shape
 from gateway.execution.result_shape import ShapeRequest, project, shape_read, shape_write
@@ -109,7 +109,7 @@ def test_a_long_list_is_read_row_by_row_to_its_end() -> None:
     cursor = ""
     for _ in range(100):
         result, _warnings, cursor = shape({"total": 100, "items": ROWS}, max_tokens=300, cursor=cursor)
-        assert tokens.count(str(result)) < 400
+        assert token_budget.count(str(result)) < 400
         assert result["total"] == 100
         rows += result["items"]
         if not cursor:
@@ -164,12 +164,12 @@ SHAPES = st.recursive(
 @given(st.dictionaries(NAMES, SHAPES, max_size=30), st.integers(50, 400), st.integers(0, 40))
 def test_no_shape_exceeds_the_limit(result: dict[str, Any], limit: int, row: int) -> None:
     work = build_work()
-    cursor = cursors.encode(f"{row}.{result_shape._digest(work)}") if row else ""
+    cursor = lists.encode_cursor(f"{row}.{result_shape._digest(work)}") if row else ""
 
     shaped, warnings, _ = shape(result, work, max_tokens=limit, cursor=cursor)
 
-    assert tokens.count(json_text.dump(shaped).decode()) <= 1.2 * limit
-    assert tokens.count(" ".join(warnings)) < 400
+    assert token_budget.count(json_text.dump(shaped).decode()) <= 1.2 * limit
+    assert token_budget.count(" ".join(warnings)) < 400
     assert "SYSTEM" not in " ".join(warnings)
 
 
@@ -185,7 +185,7 @@ def test_no_shape_exceeds_the_limit(result: dict[str, Any], limit: int, row: int
 )
 def test_many_small_parts_are_within_the_limit_of_the_settings(result: dict[str, Any]) -> None:
     for shaped in (shape(result)[0], shape_write(build_work(), UpstreamResponse(result)).result):
-        assert tokens.count(json_text.dump(shaped).decode()) <= 1.2 * settings.GATEWAY_RESULT_TOKENS
+        assert token_budget.count(json_text.dump(shaped).decode()) <= 1.2 * settings.GATEWAY_RESULT_TOKENS
 
 
 def test_a_row_that_is_too_large_is_left_out_and_the_next_ones_can_be_read() -> None:

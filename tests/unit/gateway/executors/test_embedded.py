@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from config import wiring
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall

@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 from pytest_django import DjangoAssertNumQueries
 
-from core import poller
+from core.background import poller
 from registry import search
 from registry.catalog import builder, cache, connections, model
 from registry.catalog.connections import ConnectionConfig, Connections
@@ -138,7 +138,7 @@ def test_corrupt_release_is_refused_and_the_old_one_stays(
     second = publish("Second")
     Release.objects.filter(pk=second.pk).update(content=corrupt(second.content))
 
-    with caplog.at_level(logging.WARNING, "core.poller"):
+    with caplog.at_level(logging.WARNING, "core.background.poller"):
         poller.refresh()
 
     assert cache.get_live_catalog().version == first.version

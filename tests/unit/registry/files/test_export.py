@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import safe_csv
+from core.text import lists
 from registry.files import export, loader, yaml_format
 from registry.snapshot import diff
 from tests.support.op_entries import build_op_entry
@@ -99,5 +99,5 @@ def test_csv_cells_are_never_formulas(text: str) -> None:
 
     cells = dict(zip(header, row, strict=True))
     assert not any(cell.startswith(tuple("=+-@\t\r")) for cell in row)
-    assert cells["description"] == safe_csv.escape_formula(text)
+    assert cells["description"] == lists.escape_formula(text)
     assert (cells["tokens_short"], cells["tokens_full"]) == ("3", "9")

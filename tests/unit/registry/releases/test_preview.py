@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core import canonical_json
+from core.text import json_text
 from registry.catalog import builder
 from registry.catalog.model import Catalog
 from registry.help import help_pages
@@ -36,7 +36,7 @@ def preview_op(entry: dict[str, Any], live: Catalog | None = None, **more: Any) 
 
 def render_live_help(entry: dict[str, Any], **query: Any) -> bytes:
     """Return the help that this entry has once it is live."""
-    text = canonical_json.dumps(op_entries.build_content(entry))
+    text = json_text.canonicalize(op_entries.build_content(entry))
     return help_pages.answer_query(
         builder.build_catalog("", orjson.loads(text)), HelpQuery(path=entry["op"], **query)
     ).body

@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
 from analytics.models import AuditEntry
-from core import canonical_json, tokens
+from core.text import json_text, token_budget
 from registry.catalog import cache
 from registry.checks import summaries
 from registry.help import help_pages
@@ -36,7 +36,7 @@ def test_version_is_the_hash_of_the_canonical_content() -> None:
     release = publish()
 
     assert release.version == hashlib.sha256(release.content.encode()).hexdigest()
-    assert release.content == canonical_json.dumps(snapshot.snapshot_draft()).decode()
+    assert release.content == json_text.canonicalize(snapshot.snapshot_draft()).decode()
     assert release.version == publishing.compute_draft_version()
     assert (release.op_count, release.created_by, release.created_at) == (1, "tests", AT)
 
@@ -377,7 +377,7 @@ def test_tokens_are_counted_on_served_help() -> None:
     for path, (short, full) in release.tokens.items():
         for form, counted in (("short", short), ("full", full)):
             body = help_pages.answer_query(catalog, help_pages.HelpQuery(path=path, format=form)).body
-            assert tokens.count(body.decode()) == counted
+            assert token_budget.count(body.decode()) == counted
             assert counted == catalog.tokens[path][form == "full"]
     assert set(release.tokens) == {"onto.task.add", "onto.task.other"}
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from core import canonical_json
+from core.text import json_text
 from registry import checks
 from registry.files import loader
 from registry.models import Example, Op, PolicyRule
@@ -67,12 +67,12 @@ def test_snapshot_query_count_does_not_depend_on_ops(
 def test_snapshot_does_not_depend_on_creation_order() -> None:
     first = make_op("onto.task.a")
     make_op("onto.task.b")
-    before = canonical_json.digest(snapshot.snapshot_draft())
+    before = json_text.hash_canonically(snapshot.snapshot_draft())
 
     Op.objects.filter(pk=first.pk).delete()
     make_op("onto.task.a")
 
-    assert canonical_json.digest(snapshot.snapshot_draft()) == before
+    assert json_text.hash_canonically(snapshot.snapshot_draft()) == before
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_snapshot_does_not_depend_on_creation_order() -> None:
 )
 def test_any_change_of_copy_changes_the_snapshot(changes: dict[str, Any]) -> None:
     op = make_op()
-    before = canonical_json.digest(snapshot.snapshot_draft())
+    before = json_text.hash_canonically(snapshot.snapshot_draft())
 
     Op.objects.filter(pk=op.pk).update(**changes)
 
-    assert canonical_json.digest(snapshot.snapshot_draft()) != before
+    assert json_text.hash_canonically(snapshot.snapshot_draft()) != before
 
 
 def test_snapshot_returns_shipped_entries_as_loaded() -> None:

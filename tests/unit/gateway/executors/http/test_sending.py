@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core import http
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
 from gateway.executors.http import retry_budget, sending

@@ -6,7 +6,7 @@ from threading import Event, Thread
 
 import pytest
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
 from gateway.executors.http.retry_budget import RetryBudget

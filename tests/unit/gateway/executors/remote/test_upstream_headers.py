@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pytest_django.fixtures import Settings
 
-from core.deadlines import Deadline
+from core.database.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
 from gateway.executors.remote.built_request import BuiltRequest
 from gateway.executors.remote.upstream_headers import build_headers

@@ -1,1 +1,0 @@
-"""Charts of the admin: bars within tables, and lines over days, which Chart.js draws."""

@@ -1,0 +1,118 @@
+"""Connections to PostgreSQL and SQLite: timeouts, the pool, and indexes added while serving."""
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from django.conf import settings
+from django.contrib.postgres.operations import AddIndexConcurrently
+from django.db import OperationalError, connection
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.operations import AddIndex
+from django.db.migrations.state import ProjectState
+from psycopg.abc import PQGen
+from psycopg.rows import Row
+
+from core.database.deadlines import get_wait_until, limit_waits
+
+T = TypeVar("T")
+GRACE_SECONDS = 1.0
+PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
+MAX_SECONDS = 24 * 3_600  # of building an index, which waits for older transactions, too
+
+
+class LimitedConnection(psycopg.Connection[Row]):
+    """A connection that closes and raises OperationalError if the server does not respond in time."""
+
+    default_seconds = 30.0  # the settings put their statement timeout here
+
+    def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
+        try:
+            return super().wait(gen, interval, self._get_limit() if timeout is None else timeout)
+        except psycopg.OperationalError as error:
+            if error.sqlstate is None:  # not the server's: the connection was lost, or an answer may still come
+                self.pgconn.finish()
+            raise
+
+    def _get_limit(self) -> float:
+        until = get_wait_until()
+        left = self.default_seconds if until is None else max(0.0, until - time.monotonic())
+        return left + GRACE_SECONDS
+
+
+def wait_fairly_for_locks(*, connection: BaseDatabaseWrapper, **_: Any) -> None:
+    """Install the waiting on a new connection (a receiver of connection_created)."""
+    if connection.vendor == "sqlite" and _begin not in connection.execute_wrappers:
+        # Before all others: a context manager that is open now removes the last one.
+        connection.execute_wrappers.insert(0, _begin)
+
+
+def _begin(execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    """Run BEGIN IMMEDIATE, and try again until the deadline while another connection writes."""
+    if sql != "BEGIN IMMEDIATE":
+        return execute(sql, params, many, context)
+    inner = context["connection"].connection
+    default_seconds = settings.DATABASES["default"]["OPTIONS"]["timeout"]
+    until = get_wait_until() or time.monotonic() + default_seconds
+    inner.execute("PRAGMA busy_timeout=0")
+    try:
+        while True:
+            try:
+                return execute(sql, params, many, context)
+            except OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() >= until:
+                    raise
+            time.sleep(random.uniform(*PAUSE_SECONDS))
+    finally:
+        inner.execute(f"PRAGMA busy_timeout={int(default_seconds * 1000)}")
+
+
+@contextmanager
+def return_connection() -> Iterator[None]:
+    """Return this thread's connection to the pool, for as long as the thread waits for another server.
+
+    Else as many slow calls as the pool has connections would stop all others. SQLite has no pool. Inside a transaction
+    the connection is kept.
+    """
+    if connection.vendor == "postgresql" and not connection.in_atomic_block:
+        connection.close()  # the next query takes one again
+    yield
+
+
+class AddIndexOnline(AddIndexConcurrently):
+    """Add an index to a large table. On PostgreSQL this does not block writes; its migration must not be atomic."""
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        with _without_time_limit(schema_editor):
+            if schema_editor.connection.vendor == "postgresql":  # a build that was cut off leaves an invalid index
+                schema_editor.execute(f'DROP INDEX CONCURRENTLY IF EXISTS "{self.index.name}"')
+            self._get_operation(schema_editor).database_forwards(self, app_label, schema_editor, from_state, to_state)
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        self._get_operation(schema_editor).database_backwards(self, app_label, schema_editor, from_state, to_state)
+
+    @staticmethod
+    def _get_operation(schema_editor: BaseDatabaseSchemaEditor) -> Any:
+        return AddIndexConcurrently if schema_editor.connection.vendor == "postgresql" else AddIndex
+
+
+@contextmanager
+def _without_time_limit(schema_editor: BaseDatabaseSchemaEditor) -> Iterator[None]:
+    """Lift the limits of the server's statements and of the client's waits, which are made for calls."""
+    if schema_editor.connection.vendor != "postgresql":
+        yield
+        return
+    with limit_waits(time.monotonic() + MAX_SECONDS):
+        schema_editor.execute("SET statement_timeout = 0")
+        try:
+            yield
+        finally:
+            schema_editor.execute("RESET statement_timeout")

@@ -1,0 +1,135 @@
+"""Stop asking too much: pauses after failures, rate limits, and counts that all workers share."""
+
+import hashlib
+import logging
+import mmap
+import struct
+import time
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+log = logging.getLogger(__name__)
+MAX_FAILURES = 3  # in a row
+PAUSE_SECONDS = 10.0
+MAX_BUCKETS = 10_000  # buckets in memory; beyond that the full ones are dropped
+ROUNDING = 1e-6  # seconds; float rounding must not cost a request
+SLOTS = 16_384
+MAX_TEXT = 200  # bytes of a note
+_HEADER = struct.Struct("<8sdIH")  # hash of the key, time of the last write, count, length of the note
+_SLOT_SIZE = _HEADER.size + MAX_TEXT
+
+
+@dataclass(slots=True)
+class FailurePause:
+    """Counts a service's failures in this process. After three in a row it is paused for ten seconds.
+
+    Threads share it without a lock: a lost count only delays a pause by one failure. `name` stands in the log.
+    """
+
+    name: str
+    _failures: int = 0
+    _paused_until: float = 0.0
+
+    def is_active(self) -> bool:
+        """Return whether the service is paused."""
+        return time.monotonic() < self._paused_until
+
+    def count_failure(self, reason: object) -> None:
+        """Count one failure, and begin or prolong the pause if there were three in a row."""
+        self._failures += 1
+        if self._failures >= MAX_FAILURES:
+            self._paused_until = time.monotonic() + PAUSE_SECONDS
+            log.warning("%s.paused reason=%s seconds=%d", self.name, reason, PAUSE_SECONDS)
+
+    def count_success(self) -> None:
+        """Forget the failures: the service answers."""
+        self._failures = 0
+
+    def clear(self) -> None:
+        """Forget everything, as in a new process."""
+        self._failures, self._paused_until = 0, 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitDecision:
+    """Whether a request is allowed, how many more are allowed at once, and the seconds to wait if it is not."""
+
+    allowed: bool
+    remaining: int
+    retry_after: float
+
+
+class RateLimitBuckets:
+    """Leaky buckets (as a meter) for any number of keys in one process. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._full_at: dict[Any, float] = {}  # when each bucket will be full again
+        self._lock = Lock()
+
+    def take(self, key: Any, rate: int) -> RateLimitDecision:
+        """Take one request from the bucket of `key`. `rate` is its size and its requests per second."""
+        now = time.monotonic()
+        with self._lock:
+            full_at = max(self._full_at.get(key, now), now) + 1 / rate
+            if full_at - now > 1 + ROUNDING:
+                return RateLimitDecision(allowed=False, remaining=0, retry_after=full_at - now - 1)
+            if len(self._full_at) >= MAX_BUCKETS:
+                self._full_at = {bucket_key: at for bucket_key, at in self._full_at.items() if at > now}
+            self._full_at[key] = full_at
+        return RateLimitDecision(allowed=True, remaining=int((1 + ROUNDING - (full_at - now)) * rate), retry_after=0.0)
+
+    def charge(self, key: Any, rate: int, count: int) -> None:
+        """Take `count` requests that were already made. Later requests wait until the bucket has refilled."""
+        with self._lock:
+            now = time.monotonic()
+            self._full_at[key] = max(self._full_at.get(key, now), now) + count / rate
+
+
+class SharedSlots:
+    """Counts and notes that are forgotten after `lifetime` seconds. Shared by processes forked after it was made."""
+
+    def __init__(self, *, lifetime: float) -> None:
+        self._lifetime = lifetime
+        self._memory = mmap.mmap(-1, SLOTS * _SLOT_SIZE)  # pages are taken only when they are written
+
+    def increment(self, *key: str) -> int:
+        """Count one more occurrence of a key and return how many there were."""
+        digest, offset = _locate(key)
+        count = self._read(digest, offset)[0] + 1
+        self._write(digest, offset, count, b"")
+        return count
+
+    def store_note(self, *key: str, note: str) -> None:
+        """Store a note for a key; one of more than 200 bytes is not stored."""
+        text = note.encode()
+        if len(text) <= MAX_TEXT:
+            digest, offset = _locate(key)
+            self._write(digest, offset, 1, text)
+
+    def get_note(self, *key: str) -> str:
+        """Return the note of a key; empty if there is none."""
+        digest, offset = _locate(key)
+        return self._read(digest, offset)[1].decode(errors="ignore")
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._memory[:] = bytes(len(self._memory))
+
+    def _read(self, digest: bytes, offset: int) -> tuple[int, bytes]:
+        owner, written_at, count, length = _HEADER.unpack_from(self._memory, offset)
+        if owner != digest or time.time() - written_at > self._lifetime:
+            return 0, b""
+        start = offset + _HEADER.size
+        return count, self._memory[start : start + min(length, MAX_TEXT)]
+
+    def _write(self, digest: bytes, offset: int, count: int, note: bytes) -> None:
+        start = offset + _HEADER.size
+        self._memory[start : start + len(note)] = note
+        _HEADER.pack_into(self._memory, offset, digest, time.time(), count, len(note))
+
+
+def _locate(key: tuple[str, ...]) -> tuple[bytes, int]:
+    """Return the hash of a key and the offset of its slot."""
+    digest = hashlib.blake2b("\0".join(key).encode(), digest_size=8).digest()
+    return digest, int.from_bytes(digest, "little") % SLOTS * _SLOT_SIZE

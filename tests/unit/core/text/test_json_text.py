@@ -1,0 +1,170 @@
+"""Strict JSON: any bytes are a value or NotStrictJSON, and ordinary JSON is parsed unchanged."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.text.json_text import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, NotStrictJSON, parse
+from tests.support.json_samples import ORDINARY_JSON
+
+PIECES = st.sampled_from(
+    [
+        *[
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b",",
+            b":",
+            b'"a"',
+            b'"\\u0061"',
+            b"\\ud800",
+            b"\\u0000",
+            b'"',
+            b"1",
+            b"-0",
+            b"1e999",
+        ],
+        *[b"NaN", b"-Infinity", b"null", b"9" * 20, b"\xef\xbb\xbf", b"\xff", b"\x00", b" ", b"\\"],
+    ]
+)
+
+
+def build_nested_lists(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@given(st.binary() | st.lists(PIECES).map(b"".join))
+def test_loads_parses_or_refuses_any_bytes(raw: bytes) -> None:
+    try:
+        value = parse(raw)
+    except NotStrictJSON:
+        return
+    json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+
+
+@given(ORDINARY_JSON, st.booleans())
+def test_loads_parses_ordinary_json(value: Any, ascii_only: bool) -> None:
+    raw = json.dumps(value, ensure_ascii=ascii_only).encode()
+
+    assert json.dumps(parse(raw)) == json.dumps(value)
+
+
+@given(ORDINARY_JSON)
+def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
+    raw = json.dumps({"args": value}).encode()
+
+    for end in {1, len(raw) // 2, len(raw) - 1}:
+        with pytest.raises(NotStrictJSON):
+            parse(raw[:end])
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b"", "invalid_json"),
+        (b" ", "invalid_json"),
+        (b'{"a": 1', "invalid_json"),
+        (b'{"a": 1} {}', "invalid_json"),
+        (b"{'a': 1}", "invalid_json"),
+        (b'{"a": 01}', "invalid_json"),
+        (b'{"a": 1,}', "invalid_json"),
+        (b'"a\x00b"', "invalid_json"),  # a raw NUL is not JSON
+        (b'"a\nb"', "invalid_json"),
+        (b'"\\ud8"', "invalid_json"),
+        (b"\xef\xbb\xbf{}", "invalid_json"),  # RFC 8259 section 8.1: no byte order mark
+        (b'"\xff"', "invalid_utf8"),
+        (b'"\xc0\xaf"', "invalid_utf8"),  # an overlong slash
+        (b'"\xed\xa0\x80"', "invalid_utf8"),  # a surrogate in UTF-8
+        ('{"a": 1}'.encode("utf-16"), "invalid_utf8"),
+        (b'"\\u0000"', "nul_character"),
+        (b'{"a\\u0000": 1}', "nul_character"),
+        (b'["\\ud800"]', "lone_surrogate"),
+        (b'["\\udc00\\ud800"]', "lone_surrogate"),
+        (b'{"\\udfff": 1}', "lone_surrogate"),
+        (b"NaN", "not_a_number"),
+        (b'{"a": Infinity}', "not_a_number"),
+        (b"[-Infinity]", "not_a_number"),
+        (b"1e999", "number_out_of_range"),
+        (b"[-1e999]", "number_out_of_range"),
+        (b"1" * 5_000, "number_out_of_range"),
+        (b'{"a": 1, "a": 1}', "duplicate_key"),
+        (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
+        (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key with an escape
+        (build_nested_lists(100_000), "too_deep"),
+        (b'{"a":' * 100_000 + b"1" + b"}" * 100_000, "too_deep"),
+    ],
+)
+def test_loads_refuses_with_the_broken_rule(raw: bytes, code: str) -> None:
+    with pytest.raises(NotStrictJSON) as error:
+        parse(raw)
+
+    assert error.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        (b" {} \n", {}),
+        (b'"\\ud83d\\ude00"', "\U0001f600"),  # a whole surrogate pair is one character
+        (b"-0", 0),
+        (b"1e308", 1e308),
+        (b"1e-999", 0.0),
+        (b"9007199254740991", MAX_INTEGER),
+        (b"-9007199254740991", -MAX_INTEGER),
+        (b'["\\\\u0000"]', ["\\u0000"]),  # a backslash and letters, not a NUL
+        (b'{"a": {"a": 1}}', {"a": {"a": 1}}),
+    ],
+)
+def test_loads_parses_edge_cases(raw: bytes, value: Any) -> None:
+    assert parse(raw) == value
+
+
+@pytest.mark.parametrize("raw", [b"9007199254740992", b"-9007199254740992", b"[9007199254740993]"])
+def test_loads_refuses_an_integer_that_a_double_cannot_hold(raw: bytes) -> None:
+    with pytest.raises(NotStrictJSON) as error:
+        parse(raw)
+
+    assert error.value.code == "number_out_of_range"
+
+
+def test_loads_counts_depth_exactly() -> None:
+    assert parse(build_nested_lists(MAX_DEPTH))
+    assert parse(b"[" * 31 + b'{"a": 1}' + b"]" * 31)
+    for raw in (build_nested_lists(MAX_DEPTH + 1), b"[" * 32 + b'{"a": 1}' + b"]" * 32):
+        with pytest.raises(NotStrictJSON, match="nested more than 32 levels"):
+            parse(raw)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: [1] * (count - 1),  # the list also counts as a value
+        lambda count: {str(n): n for n in range(count - 1)},
+        lambda count: [[1] for _ in range((count - 1) // 2)] + [1] * ((count - 1) % 2),
+    ],
+    ids=["list", "object", "lists"],
+)
+def test_loads_counts_values_exactly(make: Any) -> None:
+    parse(json.dumps(make(MAX_VALUES)).encode())
+    with pytest.raises(NotStrictJSON) as error:
+        parse(json.dumps(make(MAX_VALUES + 1)).encode())
+
+    assert error.value.code == "too_large"
+
+
+def test_loads_does_not_count_commas_in_text_as_values() -> None:
+    assert parse(json.dumps([",[{" * 20_000]).encode()) == [",[{" * 20_000]
+
+
+@given(st.integers(MAX_INTEGER + 1, 10**400), st.booleans())
+def test_error_never_contains_the_value(number: int, negative: bool) -> None:
+    value = -number if negative else number
+
+    with pytest.raises(NotStrictJSON) as error:
+        parse(json.dumps({"secret": value}).encode())
+
+    assert str(number) not in str(error.value)
