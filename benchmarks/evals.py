@@ -7,8 +7,7 @@ from benchmarks.figures import BenchmarkFigure
 from registry import search
 from registry.catalog.model import Catalog
 from registry.evals import case_store, comparison
-from registry.evals.run import run_cases
-from registry.files import case_files
+from registry.evals.comparison import run_cases
 from registry.models import EvalCase
 
 TIMED_CASES = 1_000
@@ -16,7 +15,7 @@ TIMED_CASES = 1_000
 
 def measure_evals(catalog: Catalog) -> list[BenchmarkFigure]:
     """Return the seconds for 1,000 cases, with the index of a new draft, and the hit rates of the shipped sets."""
-    cases = [case_store.set_fields(EvalCase(), entry) for entry in case_files.read_shipped_cases()]
+    cases = [case_store.set_fields(EvalCase(), entry) for entry in case_store.read_shipped_cases()]
     fresh = catalog.with_op(next(iter(catalog.ops.values())), version="0" * 64)  # without an index
     started = time.perf_counter()
     search.warm(fresh)

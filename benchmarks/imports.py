@@ -8,12 +8,12 @@ from django.utils import timezone
 
 from benchmarks import notes_server, rows
 from benchmarks.orders_document import READ_PATH, build_document
-from registry.imports import document_source, import_document, mcp_import, openapi_source
+from registry.imports import document_source, import_document, mcp_import
 from registry.imports.document_source import DocumentFiles
 from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.run_import import ImportResult
 from registry.models import Connection
-from registry.releases import token_count_job
+from registry.releases import unpublished
 
 GROUP = "service"
 URL = "http://127.0.0.1:9/openapi.json"  # nothing is fetched from it
@@ -46,7 +46,7 @@ def measure_import(operations: int) -> dict[str, Any]:
     files = DocumentFiles(URL, {URL: orjson.dumps(build_document(operations, "http://127.0.0.1:9"))})
     started = time.perf_counter()
     document = import_document.read_document(files)
-    mapped = len(openapi_source.build_source(document.content, whole=document.content).ops)
+    mapped = len(document_source.build_source(document.content, whole=document.content).ops)
     read = time.perf_counter()
     imported = len(_import(document).upstream_names)
     ended = time.perf_counter()
@@ -55,7 +55,7 @@ def measure_import(operations: int) -> dict[str, Any]:
 
 def _publish() -> None:
     rows.publish_draft()
-    while token_count_job.count_batch():  # otherwise the servers would count tokens during the measurement
+    while unpublished.count_batch():  # otherwise the servers would count tokens during the measurement
         pass
 
 

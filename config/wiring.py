@@ -39,8 +39,8 @@ from gateway.oauth import sign_ins
 from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
-from registry.imports import drift, import_job, mcp_server, run_import
-from registry.releases import recorded_calls, token_count_job
+from registry.imports import drift, import_job, mcp_import, run_import
+from registry.releases import recorded_calls, unpublished
 from registry.reviews import scheduling
 from registry.search import op_embeddings
 from workspace import handlers
@@ -88,7 +88,7 @@ PERIODIC_JOBS = (
     Job(chat_retention.delete_conversations, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(guardrails.stop_worse_cohorts, timedelta(minutes=1)),
-    Job(token_count_job.count_tokens, timedelta(minutes=1)),
+    Job(unpublished.count_tokens, timedelta(minutes=1)),
     Job(op_embeddings.delete_unused, timedelta(days=1)),
     Job(import_job.delete_old, timedelta(minutes=1)),
     Job(drift.check_when_due, timedelta(minutes=1)),
@@ -154,7 +154,7 @@ def connect() -> None:
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
     recorded_calls.set_replayer(replay.replay_calls)
-    mcp_server.set_lister(executors.list_mcp_server)
+    mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
     for connection, table in EMBEDDED_UPSTREAMS.items():
         embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))

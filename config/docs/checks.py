@@ -1,6 +1,6 @@
 """Render the reference page of all rules."""
 
-from registry.checks import RULES, waivers
+from registry.checks import RULES, finding
 from registry.checks.finding import CheckRule, Severity
 
 _TABLE_HEAD = "| rule | what it finds | what to do |\n|---|---|---|\n"
@@ -11,7 +11,7 @@ def render_page(generated_note: str) -> str:
     blocking, warning = (
         "\n".join(_render_row(rule) for rule in RULES.values() if rule.severity == severity) for severity in Severity
     )
-    rows = "\n".join(f"| `{op}` | `{rule}` | {reason} |" for (op, rule), reason in sorted(waivers.WAIVERS.items()))
+    rows = "\n".join(f"| `{op}` | `{rule}` | {reason} |" for (op, rule), reason in sorted(finding.WAIVERS.items()))
     return f"""# Checks of copy
 
 {generated_note}

@@ -14,7 +14,7 @@ from gateway.toolset import formats, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
-from registry.help import agent_pages, discovery_pages, token_budget
+from registry.help import answers, discovery_pages, token_budget
 from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery
 from registry.help.typed_tools import TypedTools
 
@@ -177,7 +177,7 @@ def _count_injection(catalog: Catalog) -> int:
     """Count every tool and agent with all their documentation, as one request would send them."""
     tools = TypedTools.of(catalog)
     agents = [
-        agent_pages.describe_agent(catalog, agent, FULL_VISIBILITY, is_full=True) for agent in catalog.agents.values()
+        answers.describe_agent(catalog, agent, FULL_VISIBILITY, is_full=True) for agent in catalog.agents.values()
     ]
     documented = [
         {"notes": op.notes, "policy": op.policy, "examples": list(op.examples)} for op in catalog.ops.values()

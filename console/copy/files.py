@@ -18,7 +18,7 @@ from console import diff_view
 from console.forms import ImportFilesForm
 from core.admin import base
 from registry.drafts import draft
-from registry.files import export, uploads, yaml_format
+from registry.files import export, loader, yaml_format
 from registry.models import Op
 from registry.releases import help_diff
 from registry.snapshot import diff, snapshot
@@ -97,8 +97,8 @@ def _build_import_preview(form: ImportFilesForm) -> dict[str, Any]:
     """Return the template context of what the files would change. Adds errors in the files to the form."""
     try:
         uploaded = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
-        content = yaml_format.parse_files(uploads.read_yaml_files(uploaded), alone=False)
-    except uploads.UnreadableUpload as error:
+        content = yaml_format.parse_files(loader.read_yaml_files(uploaded), alone=False)
+    except loader.UnreadableUpload as error:
         form.add_error("chosen", str(error))
         return {}
     except yaml_format.InvalidCatalogFiles as error:

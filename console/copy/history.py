@@ -16,8 +16,8 @@ from console import diff_view
 from console.access.audit_log import AuditEntryAdmin
 from console.audited import AuditHistoryAdmin
 from console.copy.revert_page import REVERT_ERRORS, RevertPageMixin
-from registry.drafts import change_tracking, revert
-from registry.drafts.change_tracking import ChangeTracker
+from registry.drafts import edits, history
+from registry.drafts.history import ChangeTracker
 from registry.releases import help_diff
 from registry.snapshot.copy_kinds import CopyRow
 from registry.snapshot.diff import Action
@@ -34,15 +34,15 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # used with several 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if self.instance.pk is not None:
-            self.initial[SEEN_FIELD] = change_tracking.make_stamp(change_tracking.get_copy_row(self.instance))
+            self.initial[SEEN_FIELD] = history.make_stamp(history.get_copy_row(self.instance))
 
     def clean(self) -> Any:
         """Raise ValidationError if someone changed the row meanwhile. Saving the same page again overwrites it."""
         cleaned = super().clean()
         if self.instance.pk is None:
             return cleaned
-        row = _lock_row(change_tracking.get_copy_row(self.instance))
-        current_stamp, seen = change_tracking.make_stamp(row), self.data.get(self.add_prefix(SEEN_FIELD), "")
+        row = _lock_row(history.get_copy_row(self.instance))
+        current_stamp, seen = history.make_stamp(row), self.data.get(self.add_prefix(SEEN_FIELD), "")
         if seen != current_stamp:
             form_data: Any = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict, in the admin
             form_data[self.add_prefix(SEEN_FIELD)] = current_stamp
@@ -68,13 +68,13 @@ class TrackedChangesMixin(AuditHistoryAdmin):
 
     def get_audit_key(self, row: Any) -> tuple[str, str]:
         """Return the kind and name of a row in the history; for a rule, those of its op."""
-        return change_tracking.get_history_key(change_tracking.get_copy_row(row))
+        return history.get_history_key(history.get_copy_row(row))
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         tracker = _get_tracker(request)
         tracker.remember_rows(_find_changed_rows(obj))
         super().save_model(request, obj, form, change)
-        if not change and change_tracking.get_copy_row(obj) is obj:
+        if not change and history.get_copy_row(obj) is obj:
             tracker.remember_new(obj)
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
@@ -82,12 +82,12 @@ class TrackedChangesMixin(AuditHistoryAdmin):
         _get_tracker(request).record_changes(by=str(request.user), at=timezone.now())
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        with change_tracking.track_changes(_find_changed_rows(obj), by=str(request.user), at=timezone.now()):
+        with history.track_changes(_find_changed_rows(obj), by=str(request.user), at=timezone.now()):
             super().delete_model(request, obj)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         rows = [row for obj in queryset for row in _find_changed_rows(obj)]
-        with change_tracking.track_changes(rows, by=str(request.user), at=timezone.now()):
+        with history.track_changes(rows, by=str(request.user), at=timezone.now()):
             super().delete_queryset(request, queryset)
 
 
@@ -108,7 +108,7 @@ class HistoryAdmin(RevertPageMixin, AuditEntryAdmin):
     def take_back(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> None:
         for entry in queryset.order_by("-id"):
             try:
-                revert.revert_change(entry, by=str(request.user), at=timezone.now())
+                edits.revert_change(entry, by=str(request.user), at=timezone.now())
             except REVERT_ERRORS as error:
                 self.message_user(request, f"{entry}: {error}", messages.ERROR)
             else:
@@ -126,12 +126,9 @@ def _get_tracker(request: HttpRequest) -> ChangeTracker:
 def _find_changed_rows(obj: Any) -> Iterable[CopyRow]:
     """Return the rows of copy that saving or deleting a row changes: for a rule its op, and the op it had before."""
     if obj.pk is None:
-        return [row for row in [change_tracking.get_copy_row(obj)] if row.pk is not None]
+        return [row for row in [history.get_copy_row(obj)] if row.pk is not None]
     saved = type(obj)._default_manager.filter(pk=obj.pk).first()
-    copy_rows = {
-        (type(row), row.pk): row
-        for row in (change_tracking.get_copy_row(obj), change_tracking.get_copy_row(saved or obj))
-    }
+    copy_rows = {(type(row), row.pk): row for row in (history.get_copy_row(obj), history.get_copy_row(saved or obj))}
     return copy_rows.values()
 
 
@@ -146,7 +143,7 @@ def _describe_conflict(row: CopyRow, seen: str) -> str:
         f"{entry.by} {entry.action}"
         + (f" {', '.join(sorted(entry.changes))}" if entry.action == Action.CHANGED else " it")
         + f" at {entry.time:%H:%M} UTC"
-        for entry in change_tracking.list_changes_since(row, seen)[-MAX_NAMED_CHANGES:]
+        for entry in history.list_changes_since(row, seen)[-MAX_NAMED_CHANGES:]
     ]
     return (
         f"{'; '.join(descriptions) or 'Someone changed it'}, after you opened this page. Nothing was saved. "

@@ -18,7 +18,7 @@ from registry.catalog import connections, switches
 from registry.catalog.connections import Connections, UpstreamTarget
 from registry.drafts import history
 from registry.models import Op
-from registry.releases import token_count_job, unpublished
+from registry.releases import unpublished
 from registry.snapshot.diff import Kind
 
 if TYPE_CHECKING:  # unfold ships no types; what it derives from has them
@@ -106,7 +106,7 @@ class OpListMixin(SwitchableMixin):
         return OpChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        token_count_job.count_batch()
+        unpublished.count_batch()
         return super().changelist_view(request, extra_context)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Op]:

@@ -21,9 +21,9 @@ from core.admin.page_parts import LivePreviewAdmin
 from registry import checks
 from registry.catalog import cache, connections
 from registry.catalog.model import Catalog
-from registry.drafts import change_tracking
+from registry.drafts import history
 from registry.models import Op, Pin
-from registry.releases import pin_preview, preview
+from registry.releases import preview
 from registry.snapshot.copy_kinds import KIND_BY_MODEL, CopyRow
 
 
@@ -114,10 +114,10 @@ class TextPreviewMixin(PreviewMixin):
     def build_preview_context(
         self, request: HttpRequest, row: CopyRow | None, *, live: Catalog | None, at: datetime
     ) -> dict[str, Any]:
-        was = change_tracking.get_history_key(row)[1] if row else ""
+        was = history.get_history_key(row)[1] if row else ""
         typed_row = form_entry.read_text_form(self.bind_form(request, row))
         if self.model is Pin:
-            text_preview = pin_preview.preview_pin(typed_row.entry, live=live, was=was)
+            text_preview = preview.preview_pin(typed_row.entry, live=live, was=was)
         else:
             text_preview = preview.preview_text(KIND_BY_MODEL[self.model], typed_row.entry, live=live, was=was)
         return preview_parts.build_text_context(text_preview, typed_row, is_new=row is None, at=at)

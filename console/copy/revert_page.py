@@ -16,11 +16,11 @@ from analytics import audit_text
 from analytics.models import AuditEntry
 from console import diff_view
 from core.admin import base
-from registry.drafts import draft, revert
+from registry.drafts import draft, edits
 from registry.releases import help_diff
 from registry.snapshot import diff
 
-REVERT_ERRORS = (revert.NotRevertible, draft.DraftRefused, draft.NothingToChange, draft.DraftChanged)
+REVERT_ERRORS = (edits.NotRevertible, draft.DraftRefused, draft.NothingToChange, draft.DraftChanged)
 
 
 class RevertPageMixin(base.ModelAdmin[AuditEntry]):
@@ -50,7 +50,7 @@ class RevertPageMixin(base.ModelAdmin[AuditEntry]):
         refusal = _explain_refusal(entry)
         if request.method == "POST" and not refusal:
             try:
-                revert.revert_change(entry, by=str(request.user), at=timezone.now())
+                edits.revert_change(entry, by=str(request.user), at=timezone.now())
             except REVERT_ERRORS as error:
                 refusal = str(error)
             else:
@@ -68,14 +68,14 @@ class RevertPageMixin(base.ModelAdmin[AuditEntry]):
 
 def _explain_refusal(entry: AuditEntry) -> str:
     try:
-        revert.plan_revert(entry)
-    except revert.NotRevertible as error:
+        edits.plan_revert(entry)
+    except edits.NotRevertible as error:
         return str(error)
     return ""
 
 
 def _build_effect(entry: AuditEntry) -> dict[str, Any]:
-    plan = revert.plan_revert(entry)
+    plan = edits.plan_revert(entry)
     change = diff.diff_entries(plan.kind, plan.current, plan.previous)
     passages = help_diff.diff_fields(change.fields) if change else ()
     if plan.previous is None:

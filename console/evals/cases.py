@@ -21,8 +21,8 @@ from console.forms import CompareEvalsForm, ImportFilesForm
 from core.admin import base
 from core.admin.form_fields import StrictJSONField
 from registry.evals import case_store, comparison, evaluation
-from registry.evals.run import EvalRun
-from registry.files import case_files, uploads, yaml_format
+from registry.evals.comparison import EvalRun
+from registry.files import loader, yaml_format
 from registry.models import EvalCase, Release, get_parent_path
 from registry.models.eval_case import MAX_REQUEST_LENGTH
 from registry.releases import stored_releases
@@ -106,7 +106,7 @@ class EvalCaseAdmin(AuditedAdmin):
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
     def get_audit_values(self, row: EvalCase) -> dict[str, Any]:
-        return case_files.case_to_entry(row)
+        return case_store.case_to_entry(row)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Return the values of a new case from the URL. `event` names a search whose stored words are the request."""
@@ -139,7 +139,7 @@ class EvalCaseAdmin(AuditedAdmin):
             raise PermissionDenied
         headers = {"Content-Disposition": 'attachment; filename="cases.yaml"'}
         return HttpResponse(
-            case_files.dump_cases(EvalCase.objects.all()), content_type="application/yaml", headers=headers
+            case_store.dump_cases(EvalCase.objects.all()), content_type="application/yaml", headers=headers
         )
 
     def files_view(self, request: HttpRequest) -> HttpResponse:
@@ -159,9 +159,9 @@ class EvalCaseAdmin(AuditedAdmin):
         """Import the chosen files and return whether it worked. Adds errors to the form."""
         files = [(file.name or "", file.read()) for file in form.cleaned_data["chosen"]]
         try:
-            entries = case_files.parse_case_files(uploads.read_yaml_files(files))
+            entries = case_store.parse_case_files(loader.read_yaml_files(files))
             imported = case_store.import_cases(entries, by=str(request.user), at=timezone.now())
-        except uploads.UnreadableUpload as error:
+        except loader.UnreadableUpload as error:
             form.add_error("chosen", str(error))
         except (yaml_format.InvalidCatalogFiles, case_store.CasesRefused) as error:
             problems: Iterable[Any] = error.problems[: results.MAX_LISTED]

@@ -19,8 +19,8 @@ from console.evals import results
 from console.evals.op_choice import OpPathField
 from core.admin import base
 from core.templatetags.admin_format import compact
-from registry.drafts import draft, op_edits
-from registry.drafts.op_edits import OpEdit
+from registry.drafts import draft, edits
+from registry.drafts.edits import OpEdit
 from registry.evals import evaluation
 from registry.models import Op
 from registry.releases import help_diff
@@ -62,10 +62,10 @@ class OpEditForm(forms.Form):
         if {"op", "edit", "text"} <= cleaned.keys():
             before = draft.read_entry(Kind.OP, cleaned["op"]) or {}
             try:
-                entry = op_edits.apply_edit(
+                entry = edits.apply_edit(
                     before, OpEdit(cleaned["edit"]), cleaned["text"], argument=cleaned.get("argument", "")
                 )
-            except op_edits.InvalidOpEdit as error:
+            except edits.InvalidOpEdit as error:
                 self.add_error("text", str(error))
             else:
                 cleaned |= {"before": before, "entry": entry}

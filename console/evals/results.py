@@ -7,8 +7,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from core.templatetags.admin_format import percent, signed_points
-from registry.evals.comparison import ComparedCase, EvalComparison, HitRate, TakenCases
-from registry.evals.run import HIT_RANKS, CaseOutcome
+from registry.evals.comparison import HIT_RANKS, CaseOutcome, ComparedCase, EvalComparison, HitRate, TakenCases
 from registry.models import EvalCase, Op
 
 MAX_LISTED = 50  # cases won, cases lost, and pairs of ops

@@ -9,7 +9,7 @@ from console import diff_view
 from console.home.links import NamedLink, map_op_urls
 from registry.models import Activation, Release
 from registry.releases import stored_releases, unpublished
-from registry.reviews import attention, scheduling
+from registry.reviews import requests, scheduling
 from registry.snapshot.copy_kinds import Kind
 
 MAX_NAMED_OPS = 5
@@ -30,7 +30,7 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
         "scheduled": scheduled,
         "is_schedule_stale": scheduled is not None and scheduling.is_stale(scheduled),
         "failed_schedule": None if scheduled else scheduling.get_last_failed(),
-        "review": attention.describe_open_review(
+        "review": requests.describe_open_review(
             user=str(request.user), may_decide=request.user.has_perm("registry.add_release")
         ),
     }

@@ -13,7 +13,7 @@ from console import diff_view
 from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
-from registry.releases import discard
+from registry.releases import restore
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 
@@ -33,10 +33,10 @@ class DiscardMixin(base.ModelAdmin[Release]):
         if kind not in COPY_KINDS:
             raise Http404("There is no such kind of entry.")
         try:
-            discard.discard_change(Kind(kind), name, by=str(request.user), at=timezone.now())
+            restore.discard_change(Kind(kind), name, by=str(request.user), at=timezone.now())
         except draft.NothingToChange:
             self.message_user(request, f"{name} is as in the live release already.", messages.WARNING)
-        except (discard.NotDiscardable, draft.DraftRefused) as error:
+        except (restore.NotDiscardable, draft.DraftRefused) as error:
             self.message_user(request, f"Not discarded. {error}", messages.ERROR)
         else:
             message = f"Discarded the change of {name}. The audit log has it and can revert this."

@@ -14,8 +14,8 @@ from console import diff_view
 from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
-from registry.releases import discard
-from registry.releases.discard import UnpublishedChanges
+from registry.releases import restore
+from registry.releases.restore import UnpublishedChanges
 
 FROM_RELEASE, ALL = "from_release", "all"  # what the buttons discard
 
@@ -39,7 +39,7 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
         if request.method == "POST":
             only_from = taken_back if request.POST.get("discard") == FROM_RELEASE else None
             try:
-                discarded = discard.discard_all_changes(
+                discarded = restore.discard_all_changes(
                     taken_back=only_from,
                     seen=request.POST.get("seen", ""),
                     by=str(request.user),
@@ -51,7 +51,7 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
                 message = f"Discarded: {diff_view.format_change_counts(discarded)} as in the live release again."
                 self.message_user(request, f"{message} The audit log has what you discarded.", messages.SUCCESS)
                 return redirect("admin:registry_release_changelist" if taken_back else "admin:registry_release_review")
-        context = _build_context(discard.find_unpublished_changes(taken_back), taken_back) | {"error": error}
+        context = _build_context(restore.find_unpublished_changes(taken_back), taken_back) | {"error": error}
         return TemplateResponse(
             request, "console/releases/discard_all.html", self.admin_site.each_context(request) | context
         )
@@ -64,7 +64,7 @@ def get_question_url(request: HttpRequest, taken_back: Release | None, *, was_li
     """
     if taken_back is None or not diff_view.can_write_draft(request):
         return ""
-    unpublished = discard.find_unpublished_changes(taken_back)
+    unpublished = restore.find_unpublished_changes(taken_back)
     if unpublished is None or not (unpublished.from_release or (was_live and unpublished.changes)):
         return ""
     return f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"

@@ -24,7 +24,7 @@ from registry.drafts import draft
 from registry.models import Release
 from registry.releases import lifecycle, publishing, recorded_calls, review
 from registry.reviews import approval
-from registry.reviews import publishing as reviewed_publishing
+from registry.reviews import approval as reviewed_publishing
 
 SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
 

@@ -9,9 +9,9 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from analytics.models import Notification
 from core.admin.form_fields import PlainTextField
 from registry.models import ReviewRequest
-from registry.models.review_request import MAX_COMMENT_LENGTH, Person
+from registry.models.review import MAX_COMMENT_LENGTH, Person
 from registry.releases.review import DraftReview
-from registry.reviews import notices, requests
+from registry.reviews import requests
 from registry.reviews.approval import Decision
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
@@ -77,7 +77,7 @@ def build_panel_context(
         "steps": steps,
         "review_form": form or ReviewForm(),
         "decision": decision,
-        "reach_hint": notices.describe_reach(by=str(request.user)) if any(s == ASK for s, _, _ in steps) else "",
+        "reach_hint": requests.describe_reach(by=str(request.user)) if any(s == ASK for s, _, _ in steps) else "",
         "unsent": _count_unsent(request),
     }
 

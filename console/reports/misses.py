@@ -20,7 +20,7 @@ from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
 from core.text import english
-from registry.drafts.op_edits import OpEdit
+from registry.drafts.edits import OpEdit
 from registry.models import Op
 
 LEAD = "What models searched for without a useful result, and what they got wrong."

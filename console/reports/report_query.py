@@ -12,7 +12,7 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from analytics.reports import report_filter as scopes
 from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
 from core.admin.page_parts import FilterChip
-from registry.releases.release_names import map_short_names
+from registry.releases.stored_releases import map_short_names
 
 DEFAULT_DAYS = 28
 MAX_ECHOED_CHARS = 60  # characters of an invalid value that are repeated on the page

@@ -8,7 +8,7 @@ from django.db.models import OuterRef, QuerySet, Subquery
 from analytics.models import Cohort
 from analytics.rollout.flags import FLAGS, FlagKey
 from registry.models import Release
-from registry.releases.release_names import SHORT_VERSION, map_short_names
+from registry.releases.stored_releases import SHORT_VERSION, map_short_names
 
 MAX_RELEASE_CHOICES = 50  # releases in the list of variants
 VERSION_LENGTH = 64  # characters of a release's version

@@ -6,7 +6,7 @@ from core.text import json_text
 from gateway.contracts import help_errors
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from registry.help import agent_pages, help_pages
+from registry.help import answers, help_pages
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
 
@@ -38,7 +38,7 @@ def plan_agent_run(work: UpstreamCall, _: Any) -> UpstreamResponse:
     The caller keeps within max_calls, and sends Gateway-Agent with each call: that limits the agent to its ops.
     """
     try:
-        agent = agent_pages.find_visible_agent(work.catalog, work.visibility, work.args["agent"])
+        agent = answers.find_visible_agent(work.catalog, work.visibility, work.args["agent"])
     except UnknownPath as error:
         raise help_errors.to_api_error(error, reason="unknown_agent") from None
     run = {

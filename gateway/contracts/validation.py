@@ -6,7 +6,7 @@ from typing import Any
 
 from core.text import english, json_pointer
 from gateway.contracts.errors import FieldError
-from registry.jsonschema import keywords, signatures
+from registry.jsonschema import dialect, signatures
 from registry.jsonschema.dialect import VALUE_REFUSALS
 from registry.jsonschema.validator import SchemaValidator, SchemaViolation, ValidationTooExpensive
 
@@ -172,7 +172,7 @@ def get_subschema(schema: dict[str, Any], path: list[str | int]) -> dict[str, An
     """Return the subschema for a path in the instance, following properties, items and $ref; {} if there is none."""
     subschema: Any = schema
     for part in path:
-        subschema = keywords.dereference(schema, subschema)
+        subschema = dialect.dereference(schema, subschema)
         child = subschema.get("properties", {}).get(part) if isinstance(part, str) else subschema.get("items")
         subschema = child if isinstance(child, dict) else {}
-    return keywords.dereference(schema, subschema)
+    return dialect.dereference(schema, subschema)

@@ -9,7 +9,7 @@ from gateway.executors.mcp.executor import McpExecutor
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
-from registry.imports.mcp_server import McpListing
+from registry.imports.mcp_import import McpListing
 from registry.models import Connection
 
 EXECUTORS: dict[str, Executor] = {

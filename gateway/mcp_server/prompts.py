@@ -7,7 +7,7 @@ from gateway.mcp_server import tool_list
 from gateway.mcp_server.caller_source import McpCall
 from gateway.mcp_server.errors import build_unknown_error
 from registry.catalog.model import CatalogAgent
-from registry.help import agent_pages
+from registry.help import answers
 
 SURFACE_PROMPT = "how_to_use_the_tools"
 TASK = "task"
@@ -44,9 +44,9 @@ def get_prompt(call: McpCall, name: str, arguments: dict[str, str]) -> GetPrompt
 def _list_agents(call: McpCall) -> list[CatalogAgent]:
     """Return the agents whose prompts the caller may read: those that run models."""
     visibility = call.caller.visibility
-    if not visibility.has_scope(agent_pages.PROMPT_SCOPE):
+    if not visibility.has_scope(answers.PROMPT_SCOPE):
         return []
-    return agent_pages.list_visible_agents(call.load_catalog(), visibility)
+    return answers.list_visible_agents(call.load_catalog(), visibility)
 
 
 def _build_result(description: str, text: str) -> GetPromptResult:

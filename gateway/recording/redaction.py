@@ -16,7 +16,7 @@ from gateway.arguments.unwrap_args import MAX_NAME_LENGTH
 from gateway.contracts.envelopes import EnvelopeResponse
 from registry.catalog.model import CatalogOp
 from registry.checks import text_locations
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
@@ -103,5 +103,5 @@ def _is_marked(schema: Any, root: dict[str, Any]) -> bool:
         if any(part.get(mark) is True for mark in MARKS):
             return True
         seen.add(id(part))
-        stack += [*keywords.iter_in_place_subschemas(part, root), *keywords.iter_member_subschemas(part)]
+        stack += [*dialect.iter_in_place_subschemas(part, root), *dialect.iter_member_subschemas(part)]
     return False

@@ -5,7 +5,7 @@ from gateway.toolset.contexts import resolve_context
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest, count_definition_tokens
 from gateway.toolset.typed_ops import TypedTools
 from registry.catalog.model import Catalog, CatalogPin
-from registry.models.pin import ANY
+from registry.models.surface_copy import ANY
 
 
 def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str) -> SurfaceTools:

@@ -128,7 +128,7 @@ class CatalogSection:
 
 @dataclass(frozen=True, slots=True)
 class CatalogAgent:
-    """One agent of a release (see registry.models.agent)."""
+    """One agent of a release (see registry.models.surface_copy)."""
 
     name: str
     summary: str
@@ -159,7 +159,7 @@ class CatalogDomain:
 
 @dataclass(frozen=True, slots=True)
 class CatalogPin:
-    """The ops that a surface shows as tools of their own (see registry.models.pin)."""
+    """The ops that a surface shows as tools of their own (see registry.models.surface_copy)."""
 
     surface: str
     context: str

@@ -7,24 +7,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from registry.catalog import builder
-from registry.checks import (
-    budgets,
-    defaults,
-    errors,
-    execution,
-    names,
-    policies,
-    prompt_injection,
-    providers,
-    summaries,
-    surface_copy,
-    units_and_formats,
-    waivers,
-)
+from registry.checks import errors, prose, providers, single_op, surface_copy, text_locations, units_and_formats
 from registry.checks.context import CheckContext, get_current_context, get_imported_paths
 from registry.checks.errors import find_errors, find_op_errors, list_op_names
-from registry.checks.execution import find_unrunnable_ops
-from registry.checks.finding import CheckRule, Finding, Severity, select_new_findings
+from registry.checks.finding import WAIVERS, CheckRule, Finding, Severity, select_new_findings
+from registry.checks.single_op import find_unrunnable_ops
 from registry.checks.surface_copy import find_names_in_text, find_off_surface_names
 from registry.checks.text_locations import CheckedOp
 from registry.help import token_counts
@@ -54,11 +41,20 @@ __all__ = [
     "select_new_findings",
 ]
 
-FAMILIES = (
-    *(errors, surface_copy, execution, defaults, names, units_and_formats, summaries, policies, budgets, providers),
-    prompt_injection,
+_RULE_FAMILIES = (
+    errors.RULES,
+    surface_copy.RULES,
+    single_op.EXECUTION_RULES,
+    single_op.DEFAULT_RULES,
+    prose.NAME_RULES,
+    units_and_formats.RULES,
+    single_op.SUMMARY_RULES,
+    prose.POLICY_RULES,
+    single_op.BUDGET_RULES,
+    providers.RULES,
+    text_locations.PROMPT_INJECTION_RULES,
 )
-RULES: dict[str, CheckRule] = {rule.name: rule for family in FAMILIES for rule in family.RULES}
+RULES: dict[str, CheckRule] = {rule.name: rule for rules in _RULE_FAMILIES for rule in rules}
 
 TokenCountsByOp = Mapping[str, Sequence[int]]
 
@@ -111,7 +107,7 @@ def find_warnings(
     """Return the warnings of a snapshot without blocking findings, in the order of its ops.
 
     `counts` has the tokens of its help, as in a release. `only` limits the check to these paths. Accepted warnings
-    (see registry.checks.waivers) are left out.
+    (see registry.checks.finding) are left out.
     """
     context = CheckContext.from_content(content, imported=imported)
     findings: list[Finding] = []
@@ -120,8 +116,8 @@ def find_warnings(
             findings += _iter_warnings(op, context, counts)
     for kind, name, entry in _iter_other_entries(content):
         if only is None or name in only:
-            findings += prompt_injection.find_hidden_characters(name, entry, kind=kind)
-            findings += summaries.check_length(name, entry["summary"], kind=kind) if "summary" in entry else ()
+            findings += text_locations.find_hidden_characters(name, entry, kind=kind)
+            findings += single_op.check_length(name, entry["summary"], kind=kind) if "summary" in entry else ()
     findings += (finding for finding in surface_copy.find_warnings(content) if only is None or finding.op in only)
     return list(_drop_waived(findings))
 
@@ -130,17 +126,17 @@ def _iter_warnings(entry: dict[str, Any], context: CheckContext, counts: TokenCo
     if entry.get("status", Op.Status.ACTIVE) != Op.Status.ACTIVE:
         return  # models do not see it
     op = CheckedOp(entry)
-    yield from prompt_injection.find_hidden_characters(op.op, entry)
+    yield from text_locations.find_hidden_characters(op.op, entry)
     if op.op in context.imported:
-        yield from prompt_injection.find_instructions(entry)
-    yield from summaries.check(entry, context)
-    yield from names.check(op, context)
-    yield from defaults.check(op)
+        yield from text_locations.find_instructions(entry)
+    yield from single_op.check_summary(entry, context)
+    yield from prose.check_names(op, context)
+    yield from single_op.check_defaults(op)
     yield from units_and_formats.check(op)
-    yield from policies.check(entry)
+    yield from prose.check_policies(entry)
     yield from providers.check(op)
     if op.op in counts:
-        yield from budgets.check(op.op, counts[op.op])
+        yield from single_op.check_budgets(op.op, counts[op.op])
 
 
 def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[Kind, str, dict[str, Any]]]:
@@ -151,4 +147,4 @@ def _iter_other_entries(content: dict[str, Any]) -> Iterator[tuple[Kind, str, di
 
 
 def _drop_waived(findings: Iterator[Finding] | list[Finding]) -> Iterator[Finding]:
-    return (finding for finding in findings if (finding.op, finding.rule) not in waivers.WAIVERS)
+    return (finding for finding in findings if (finding.op, finding.rule) not in WAIVERS)

@@ -7,8 +7,7 @@ from typing import Any
 from core.text import json_text
 from registry import request_mapping
 from registry.checks import surface_copy
-from registry.checks.blame import NO_AGES, EntryAges
-from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
+from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Severity, join_pointer
 from registry.jsonschema import schema_check
 from registry.jsonschema.arguments import iter_arguments
 from registry.models import ROOT, get_parent_path

@@ -1,15 +1,51 @@
-"""The results of checks: rule, op, field, what is wrong and how to fix it."""
+"""Findings of checks: rule, op, field, problem and fix; and the accepted warnings of shipped ops."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 
 from core.text import json_pointer
 from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.diff import Action, CopyChange
 
 _NUMBERS = re.compile(r"\d[\d,.]*")
+_WHOLE_ROW = "Each field of the row is an argument. A model reads this help once, before its first write of this kind."
+_WHOLE_PROJECT = "One call creates a whole project. Its help lists the fields of every kind of row."
+_FILTERED = "Each filter saves reading unwanted rows. Short help is read far more often and is within its budget."
+_NEEDS_RULES = "Its rules stop a model from losing data it does not see: other rows, events, the order of a tree."
+WAIVERS: dict[tuple[str, str], str] = {
+    (op, rule): reason
+    for reason, rule, ops in (
+        (_WHOLE_PROJECT, "short_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
+        (_WHOLE_PROJECT, "full_over_budget", ["onto.project.create", "onto.project.graph.reorganize"]),
+        (_WHOLE_ROW, "short_over_budget", ["onto.task.create", "onto.task.update"]),
+        (
+            _WHOLE_ROW,
+            "full_over_budget",
+            [
+                *(f"onto.{kind}.create" for kind in ("document", "goal", "milestone", "plan", "risk", "task")),
+                *(f"onto.{kind}.update" for kind in ("document", "goal", "plan", "project", "task")),
+                *("cal.event.create", "cal.event.update", "cal.project.set"),
+            ],
+        ),
+        (
+            _FILTERED,
+            "full_over_budget",
+            [
+                *("cal.event.list", "cal.slot.find", "onto.document.section.get", "onto.document.tree.get"),
+                *("onto.project.get", "onto.task.list", "util.web.visit"),
+            ],
+        ),
+        (
+            _NEEDS_RULES,
+            "full_over_budget",
+            ["cal.task.schedule", "onto.document.tree.move", "onto.edge.link", "onto.task.docs.create_or_attach"],
+        ),
+    )
+    for op in ops
+}
 
 
 class Severity(StrEnum):
@@ -87,3 +123,26 @@ def select_new_findings(findings: Iterable[Finding], known_findings: Iterable[Fi
 def join_pointer(*parts: str | int) -> str:
     """Return a path in an entry, with its parts escaped as in a JSON Pointer (RFC 6901)."""
     return "/".join([json_pointer.escape(str(part)) for part in parts])
+
+
+@dataclass(frozen=True)
+class EntryAges:
+    """How new entries are: 0 for one as in the live release, 1 for a changed one, 2 for one that it does not have."""
+
+    changed: dict[tuple[Kind, str], int] = field(default_factory=dict)
+
+    @classmethod
+    def from_changes(cls, changes: Iterable[CopyChange]) -> "EntryAges":
+        """Return the ages of the entries of a draft, by what changed since the live release."""
+        return cls({(each.kind, each.name): 2 if each.action == Action.ADDED else 1 for each in changes})
+
+    def get_rank(self, kind: Kind, name: str) -> int:
+        """Return a number that is larger for a newer entry."""
+        return self.changed.get((kind, name), 0)
+
+    def is_newer(self, kind: Kind, name: str, other_kind: Kind, other_name: str) -> bool:
+        """Return whether the first of two entries is newer."""
+        return self.get_rank(kind, name) > self.get_rank(other_kind, other_name)
+
+
+NO_AGES = EntryAges()  # nothing is live: what comes later is to blame

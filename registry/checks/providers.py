@@ -11,7 +11,7 @@ from typing import Any
 from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 
 MAX_LEVELS = 10  # of nested objects: OpenAI, strict mode
 MAX_VALUES = 1_000  # in all enums of a schema: OpenAI, strict mode
@@ -92,12 +92,12 @@ def _count_object_levels(schema: dict[str, Any]) -> int:
     """Return how many levels of objects are nested, without following references."""
     member_schemas = [
         part
-        for part in [*keywords.iter_member_subschemas(schema), *keywords.list_named_member_subschemas(schema)]
+        for part in [*dialect.iter_member_subschemas(schema), *dialect.list_named_member_subschemas(schema)]
         if isinstance(part, dict)
     ]
     member_levels = max((_count_object_levels(part) for part in member_schemas), default=0)
     in_place_levels = max(
-        (_count_object_levels(part) for part in keywords.iter_in_place_subschemas(schema) if isinstance(part, dict)),
+        (_count_object_levels(part) for part in dialect.iter_in_place_subschemas(schema) if isinstance(part, dict)),
         default=0,
     )
     return max(member_levels + ("properties" in schema), in_place_levels)

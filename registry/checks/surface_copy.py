@@ -9,8 +9,7 @@ from typing import Any
 
 from analytics.rollout.flags import Surface
 from registry.catalog import builder
-from registry.checks.blame import NO_AGES, EntryAges
-from registry.checks.finding import CheckRule, Finding, Severity, join_pointer
+from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools
 from registry.search import tokenizer
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH, COPY_KINDS, Kind

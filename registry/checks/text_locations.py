@@ -1,19 +1,34 @@
-"""Find the texts of an entry that a model reads, and the arguments at every level of its schema, with their paths."""
+"""Find the texts that a model reads with their paths, and hidden characters or injection in them."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from registry.checks.finding import join_pointer
-from registry.jsonschema import dialect, keywords
+from core.text import json_text
+from registry.checks import text_locations
+from registry.checks.finding import CheckRule, Finding, join_pointer
+from registry.jsonschema import dialect
+from registry.snapshot.copy_kinds import Kind
+from registry.text import cleanup
 
 SCHEMA = "parameters_schema"
 MAX_VALUE_SCHEMAS = 50  # schemas of one argument; references may be circular
-
 _OBJECT_KEYWORDS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
+HIDDEN = CheckRule(
+    "hidden_characters",
+    "Control, direction or other invisible characters: a reviewer does not see what the model reads.",
+    "Delete them.",
+)
+INSTRUCTION = CheckRule(
+    "instructs_the_model",
+    "A sentence in imported text that reads like an instruction to the model.",
+    "Delete the sentence, or describe the op in your own words.",
+)
+PROMPT_INJECTION_RULES = (HIDDEN, INSTRUCTION)
+MAX_FIX_CHARACTERS = 400  # characters; the fix of a longer text does not repeat it
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +50,7 @@ class CheckedArgument:
         schemas: list[dict[str, Any]] = []
         pending: list[Any] = [self.schema]
         while pending and len(schemas) < MAX_VALUE_SCHEMAS:
-            schema = keywords.dereference(root, pending.pop())
+            schema = dialect.dereference(root, pending.pop())
             schemas.append(schema)
             pending += [schema["items"]] if isinstance(schema.get("items"), dict) else []
             for keyword in ("anyOf", "oneOf", "allOf"):
@@ -106,7 +121,7 @@ def _iter_arguments(parts: Iterable[tuple[dict[str, Any], str]]) -> Iterator[Che
 def iter_subschemas(schema: dict[str, Any], path: str = SCHEMA) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield (subschema, path), the schema itself first. The schema must be valid, so that the recursion ends."""
     yield schema, path
-    if keywords.is_leaf(schema):
+    if dialect.is_leaf(schema):
         return
     for keyword in schema:
         children: list[tuple[str, Any]] = []
@@ -156,3 +171,39 @@ def iter_strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
             member_path = f"{path}/{step}" if path else step
             yield member_path, name
             yield from iter_strings(item, member_path)
+
+
+def find_hidden_characters(name: str, value: Any, *, kind: Kind = Kind.OP) -> Iterator[Finding]:
+    """Yield a finding for each string with invisible characters, at any depth of an entry."""
+    for field, text in text_locations.iter_strings(value) if _can_hide_characters(value) else ():
+        if letters := cleanup.find_hidden_characters(text):
+            codes = ", ".join(f"U+{ord(letter):04X}" for letter in letters[:5])
+            cleaned = (
+                "".join(letter for letter in text if letter not in letters) if len(text) <= MAX_FIX_CHARACTERS else ""
+            )
+            message = f"It has invisible characters: {codes}."
+            yield HIDDEN.make_finding(name, field, message, f"Without them: {cleaned}" if cleaned else "", kind=kind)
+
+
+def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each text of an imported op that instructs the model."""
+    texts = [
+        (field, text)
+        for field, text in text_locations.iter_strings(entry)
+        if field.startswith(f"{text_locations.SCHEMA}/")
+    ]
+    for field in ("summary", "description", "notes"):
+        texts += text_locations.iter_strings(entry.get(field, ""), field)
+    for field, text in texts:
+        if instruction := cleanup.find_instruction(text):
+            yield INSTRUCTION.make_finding(
+                entry["op"],
+                field,
+                f"It reads like an instruction to the model: “{cleanup.escape_for_terminal(instruction)}”.",
+            )
+
+
+def _can_hide_characters(value: Any) -> bool:
+    """Return whether checking each string can find anything. This test is twenty times faster."""
+    text = json_text.dump(value)
+    return not text.isascii() or any(sign in text for sign in (b"\\u", b"\\b", b"\\f", b"\x7f"))

@@ -1,15 +1,24 @@
-"""The history of copy: every change, with who made it, when, and the values before."""
+"""The history of copy: what forms and bulk actions changed, who changed it, and the values before."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from typing import Any
 
+from django.db import transaction
 from django.db.models import Max, Q
 
 from analytics import audit
 from analytics.models import AuditEntry
+from core.text import json_text
+from registry.drafts import history
 from registry.drafts.bulk_writes import BATCH_SIZE
-from registry.models import Op
-from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.models import Example, Op, OpAlias, PolicyRule
+from registry.snapshot import diff, snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, KIND_BY_MODEL, CopyRow, Kind
+from registry.snapshot.diff import Action, CopyChange
+
+EntriesByKey = dict[Any, dict[str, Any]]  # primary key -> entry
 
 
 def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note: str = "") -> None:
@@ -67,3 +76,87 @@ def get_last_editors(kind: Kind, names: Iterable[str]) -> dict[str, str]:
     """Return {name: last editor} for some entries of one kind."""
     last = AuditEntry.objects.filter(kind=kind, name__in=list(names)).order_by().values("name").annotate(id=Max("id"))
     return dict(AuditEntry.objects.filter(id__in=last.values("id")).values_list("name", "by"))
+
+
+class ChangeTracker:
+    """Remembers rows as they were before a change, and records what changed."""
+
+    def __init__(self) -> None:
+        self._before: dict[type[CopyRow], EntriesByKey] = {}
+        self._new: dict[type[CopyRow], set[Any]] = {}
+
+    def remember_rows(self, rows: Iterable[CopyRow]) -> None:
+        """Remember rows as they are in the database. A row seen before keeps its first state."""
+        keys: dict[type[CopyRow], list[Any]] = {}
+        for row in rows:
+            keys.setdefault(type(row), []).append(row.pk)
+        for model, row_keys in keys.items():
+            self._before[model] = _read_entries(model, row_keys) | self._before.get(model, {})
+
+    def remember_new(self, row: CopyRow) -> None:
+        """Remember a row as new."""
+        self._new.setdefault(type(row), set()).add(row.pk)
+
+    def record_changes(self, *, by: str, at: datetime, note: str = "") -> list[CopyChange]:
+        """Record what has changed since in the history, and start over. Return the changes."""
+        recorded_changes = []
+        for model in self._before.keys() | self._new.keys():
+            before = self._before.get(model, {})
+            after = _read_entries(model, {*before, *self._new.get(model, ())})
+            for key in {*before, *after}:
+                if change := diff.diff_entries(KIND_BY_MODEL[model], before.get(key), after.get(key)):
+                    recorded_changes.append(change)
+        history.record_changes(recorded_changes, by=by, at=at, note=note)
+        self._before, self._new = {}, {}
+        return recorded_changes
+
+
+@contextmanager
+def track_changes(rows: Iterable[CopyRow], *, by: str, at: datetime, note: str = "") -> Iterator[None]:
+    """Record in the history what the block does to some rows, including update() and delete()."""
+    tracker = ChangeTracker()
+    with transaction.atomic():
+        tracker.remember_rows(rows)
+        yield
+        tracker.record_changes(by=by, at=at, note=note)
+
+
+def get_copy_row(row: Any) -> CopyRow:
+    """Return the row of copy that a row belongs to: a rule's, example's or alias's op, else the row itself."""
+    return row.op if isinstance(row, PolicyRule | Example | OpAlias) else row
+
+
+def make_stamp(row: CopyRow) -> str:
+    """Return a stamp that changes whenever the row changes: `<hash of its entry>.<id of its last change>`."""
+    last = _query_changes(row).order_by("-id").values_list("id", flat=True).first()
+    return f"{json_text.try_digest(snapshot.row_to_entry(row))}.{last or 0}"
+
+
+def list_changes_since(row: CopyRow, seen: str) -> list[AuditEntry]:
+    """Return the changes of a row after a stamp was made, oldest first."""
+    last = seen.rpartition(".")[2]
+    if not (last.isascii() and last.isdigit() and len(last) < 19):
+        return []  # not a valid stamp
+    return list(_query_changes(row).filter(id__gt=int(last)).order_by("id"))
+
+
+def get_history_key(row: CopyRow) -> tuple[Kind, str]:
+    """Return the kind and name of a row in the history."""
+    kind = KIND_BY_MODEL[type(row)]
+    return kind, COPY_KINDS[kind].get_row_name(row)
+
+
+def _query_changes(row: CopyRow) -> Any:
+    kind, name = get_history_key(row)
+    return AuditEntry.objects.filter(kind=kind, name=name)
+
+
+def _read_entries(model: type[CopyRow], keys: Iterable[Any]) -> EntriesByKey:
+    row_keys, entries = list(keys), EntriesByKey()
+    rows: Any = model._default_manager.all()
+    if model is Op:
+        rows = rows.select_related("connection").prefetch_related("rules", "examples", "aliases")
+    for start in range(0, len(row_keys), BATCH_SIZE):
+        batch = rows.filter(pk__in=row_keys[start : start + BATCH_SIZE])
+        entries |= {row.pk: snapshot.row_to_entry(row) for row in batch}
+    return entries

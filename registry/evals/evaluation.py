@@ -10,8 +10,7 @@ from registry import checks
 from registry.catalog import builder, cache
 from registry.catalog.model import Catalog
 from registry.evals import comparison
-from registry.evals.comparison import EvalComparison
-from registry.evals.run import EvalRun, hash_cases, run_cases
+from registry.evals.comparison import EvalComparison, EvalRun, hash_cases, run_cases
 from registry.models import EvalCase, Release
 from registry.snapshot import snapshot
 

@@ -1,31 +1,33 @@
-"""Export a snapshot as YAML files that registry.files.yaml_format can read, or as a CSV table.
-
-The same content gives the same bytes on every database: keys without a defined order are sorted.
-"""
+"""Export a snapshot as YAML files or a CSV table, and format changes for a terminal."""
 
 import io
 import json
 import re
 import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from core.text import lists
+from registry.files import export
 from registry.models import get_parent_path
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
+from registry.snapshot.diff import CHANGE_ACTIONS, Action, CopyChange
+from registry.text import word_diff
 
 LINE_WIDTH = 120  # characters of a line
-
 _HEADER = "# Written by manage.py catalog export."
 _FILES = {Kind.GROUP: "groups", Kind.SECTION: "prompts", Kind.AGENT: "agents", Kind.PIN: "pins"}
 _FIELDS_IN_ORDER = (*OP_FIELDS, "connection", "policy", "examples", "aliases")
+
 # Characters that a YAML block scalar would treat as a line end, or lose.
 _UNSAFE_IN_BLOCK = re.compile(r"[\r\x85\u2028\u2029\ufeff]|[ \t]\n|\A\s|[^\S\n]\Z")
-
 CSV_COLUMNS = (*_FIELDS_IN_ORDER, "tokens_short", "tokens_full")
+CONTEXT_LINES = 1  # unchanged lines around a difference
+_SIGNS = {"both": " ", "before": "-", "after": "+"}
 
 
 class FolderNotEmpty(Exception):
@@ -132,3 +134,40 @@ def _represent_text(dumper: yaml.CSafeDumper, value: str) -> yaml.ScalarNode:
 
 
 _BlockDumper.add_representer(str, _represent_text)
+
+
+def format_changes(changes: Sequence[CopyChange]) -> str:
+    """Return changes as text, with their number at the end."""
+    lines = [line for change in changes for line in _format_change(change)]
+    return "\n".join([*lines, _format_counts(changes)])
+
+
+def _format_counts(changes: Sequence[CopyChange]) -> str:
+    counts = {action: sum(change.action == action for change in changes) for action in CHANGE_ACTIONS}
+    return ", ".join(f"{count} {action}" for action, count in counts.items()) + "."
+
+
+def _format_change(change: CopyChange) -> Iterator[str]:
+    yield f"{change.kind} {change.name} {change.action}"
+    if change.action == Action.CHANGED:
+        for name, (before, after) in change.fields.items():
+            yield f"  {name}"
+            yield from (f"    {_escape_unprintable(line)}" for line in _diff_lines(before, after))
+
+
+def _diff_lines(before: Any, after: Any) -> Iterator[str]:
+    pieces = word_diff.diff_lines(_to_text(before), _to_text(after), context=CONTEXT_LINES)
+    for piece in pieces:
+        if piece != word_diff.LEFT_OUT:
+            yield from (f"{_SIGNS[piece.side]}{line}" for line in piece.text.splitlines())
+
+
+def _to_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return export.dump_yaml(value) if value not in ([], {}, None) else ""
+
+
+def _escape_unprintable(line: str) -> str:
+    """Return an untrusted line with non-printable characters escaped."""
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in line)

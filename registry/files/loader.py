@@ -1,5 +1,11 @@
-"""Load the shipped catalog into the draft, keeping the edits of admins (see registry.drafts.merge)."""
+"""Load the shipped catalog or uploaded files into the draft, keeping the edits of admins."""
 
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +19,12 @@ from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 CATALOG_FOLDER = Path(__file__).parent.parent / "shipped"
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
+MAX_TOTAL_BYTES = 5_000_000  # bytes of all files together, uncompressed
+MAX_FILES = 500  # files
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, EOFError, ValueError, OSError),
+)
 
 
 def read_shipped_catalog(folder: Path = CATALOG_FOLDER) -> dict[str, Any]:
@@ -33,3 +45,38 @@ def load_into_draft(content: dict[str, Any]) -> MergeReport:
         copy_kind = COPY_KINDS[kind]
         merge.merge_shipped(copy_kind, content.get(copy_kind.key, []), report=report)
     return report
+
+
+class UnreadableUpload(Exception):
+    """The upload has no YAML files or is too large. The message says what to do."""
+
+
+def read_yaml_files(uploads: Iterable[tuple[str, bytes]]) -> dict[str, bytes]:
+    """Return {file name: bytes} of the uploaded YAML files, including those in archives. Raises UnreadableInput."""
+    yaml_files: dict[str, bytes] = {}
+    for name, data in uploads:
+        for file, text in _unpack_archive(data) if zipfile.is_zipfile(io.BytesIO(data)) else [(name, data)]:
+            if file.endswith((".yaml", ".yml")):
+                yaml_files[file] = text
+    if not yaml_files:
+        raise UnreadableUpload("No YAML files found. Choose exported files, or a ZIP archive of them.")
+    if len(yaml_files) > MAX_FILES or sum(map(len, yaml_files.values())) > MAX_TOTAL_BYTES:
+        raise UnreadableUpload(
+            f"More than {MAX_FILES} files or {MAX_TOTAL_BYTES // 1_000_000} MB. Use manage.py catalog import instead."
+        )
+    return yaml_files
+
+
+def _unpack_archive(data: bytes) -> Iterator[tuple[str, bytes]]:
+    bytes_left = MAX_TOTAL_BYTES + 1
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            for entry in archive.infolist()[: MAX_FILES + 1]:
+                with archive.open(entry) as file:
+                    text = file.read(bytes_left)  # read with a limit: the sizes that an archive declares may be false
+                bytes_left -= len(text)
+                yield entry.filename, text
+                if bytes_left <= 0:
+                    return
+    except _DAMAGED as error:
+        raise UnreadableUpload(f"The archive cannot be read: {error}") from None

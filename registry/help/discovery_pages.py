@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from core.text import english
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
-from registry.help import agent_pages, help_pages, token_budget
+from registry.help import answers, help_pages, token_budget
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -119,14 +119,14 @@ def _choose_examples(shown: dict[str, Any], examples: list[Any]) -> list[Any]:
 def _answer_about_agents(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     if query.parameter is not None:
         raise BadHelpQuery("parameter", 'An agent has no parameters. Send level "full" for all about it.')
-    agents = agent_pages.list_visible_agents(catalog, visibility)
+    agents = answers.list_visible_agents(catalog, visibility)
     if not agents:
         raise UnknownPath("There are no agents here.", help_path=ROOT, did_you_mean=[])
     if query.tool is None:
         items = [{"name": agent.name, "summary": agent.summary} for agent in agents]
         return build_answer({"agents": items}, AGENTS_PATH, len(items))
-    agent = agent_pages.find_visible_agent(catalog, visibility, query.tool)
-    body = agent_pages.describe_agent(catalog, agent, visibility, is_full=query.level is not None, names_are_tools=True)
+    agent = answers.find_visible_agent(catalog, visibility, query.tool)
+    body = answers.describe_agent(catalog, agent, visibility, is_full=query.level is not None, names_are_tools=True)
     return build_answer(body, f"{AGENT_PREFIX}{agent.name}")
 
 

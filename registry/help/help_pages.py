@@ -9,7 +9,7 @@ from typing import Any, Literal
 from core.text import english, lists
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
-from registry.help import agent_pages, token_budget
+from registry.help import answers, token_budget
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -140,7 +140,7 @@ def _render_answer(catalog: Catalog, visibility: Visibility, query: HelpQuery) -
         return answer_about_op(catalog.ops[path], query)
     if query.arg is not None:
         raise BadHelpQuery("arg", f"{path} is a group and has no arguments. Give the path of an op.")
-    if path == ROOT and agent_pages.can_run_agents(catalog, visibility):
+    if path == ROOT and answers.can_run_agents(catalog, visibility):
         return _answer_group(catalog, path, tuple(sorted([*view.children[ROOT], AGENTS_PATH])), query)
     return _answer_group(catalog, path, view.children.get(path, ()), query)
 
@@ -200,15 +200,15 @@ def _answer_about_agents(catalog: Catalog, visibility: Visibility, query: HelpQu
         if getattr(query, field) is not None:
             raise BadHelpQuery(field, f"Help on agents takes no {field}. Remove it.")
     if query.path == AGENTS_PATH:
-        agents = agent_pages.list_visible_agents(catalog, visibility)
+        agents = answers.list_visible_agents(catalog, visibility)
         if not agents:
             raise UnknownPath("There are no agents here.", help_path=ROOT, did_you_mean=[])
         items = [{"path": f"{AGENT_PREFIX}{agent.name}", "summary": agent.summary} for agent in agents]
         body = {"path": AGENTS_PATH, "type": "group", "summary": catalog.groups.get(AGENTS_PATH, ""), "items": items}
         return build_answer(drop_empty(body), AGENTS_PATH, len(items))
-    agent = agent_pages.find_visible_agent(catalog, visibility, query.path)
+    agent = answers.find_visible_agent(catalog, visibility, query.path)
     path = f"{AGENT_PREFIX}{agent.name}"
-    about = agent_pages.describe_agent(catalog, agent, visibility, is_full=query.format == "full")
+    about = answers.describe_agent(catalog, agent, visibility, is_full=query.format == "full")
     return build_answer({"path": path, "type": "agent", **about}, path)
 
 

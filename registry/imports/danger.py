@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 
-from registry.imports.parsed_names import ParsedToolName
+from registry.imports.import_source import ParsedToolName
 from registry.request_mapping import READ_METHODS
 from registry.text import harmful_verbs, tool_name_words
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS

@@ -1,7 +1,8 @@
-"""Where an OpenAPI document comes from: an address, files or text; with the other files that it refers to."""
+"""Where an OpenAPI document comes from (address, files or text), and its operations as ops."""
 
 import hashlib
 import io
+import json
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +13,16 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.http.redirects import DEFAULT_PORTS, REDIRECT_STATUSES
+from registry.imports.import_source import MAX_SEGMENT, ImportSource, SourceOp
+from registry.imports.openapi import OpenApiDocument, Operation
+from registry.models import Op
+from registry.text import cleanup
 
 MAX_BYTES = 50_000_000  # of all files of a document together; the largest public one has 33 MB
 MAX_FILES = 200
 MAX_SECONDS = 60  # to fetch and read all of them
 MAX_REDIRECTS = 5  # to other addresses of the same host, or of hosts that are allowed
+MAX_WORD = 60
 
 
 class UnreadableDocument(Exception):
@@ -223,3 +229,55 @@ def _shorten(url: str) -> str:
     """Return an address without its query, which may hold a token."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"[:200]
+
+
+def build_source(document: OpenApiDocument, *, whole: OpenApiDocument) -> ImportSource:
+    """Return the operations of a document as ops. `whole` is the document before operations were picked."""
+    picked = {operation.name for operation in document.operations}
+    return ImportSource(
+        [_build_op(operation) for operation in document.operations],
+        document.refusals,
+        other_names=whole.names - picked,
+        tools_text=_write_tools(document),
+        unit="operations",
+    )
+
+
+def _build_op(operation: Operation) -> SourceOp:
+    mapped, parsed = operation.mapped, operation.parsed
+    is_repeated = mapped.description.rstrip(".") == mapped.summary
+    fields = {
+        "kind": Op.Kind.WRITE if mapped.is_write else Op.Kind.READ,
+        "entity": parsed.entity[:MAX_SEGMENT],
+        "action": mapped.risk.choose_action(parsed)[:MAX_SEGMENT],
+        "category": (operation.tags[0] if operation.tags else "")[:40],
+        "summary": mapped.summary,
+        "description": "" if is_repeated else mapped.description,
+        "notes": mapped.notes,
+        "keywords": list(mapped.keywords),
+        "request": mapped.request,
+        "examples": [{"args": args} for args in mapped.examples],
+    }
+    remarks = [
+        *mapped.remarks,
+        *mapped.risk.remarks,
+        *cleanup.find_remarks([operation.name, mapped.description, mapped.schema]),
+    ]
+    return SourceOp(
+        operation.name,
+        parsed,
+        operation.tool_name,
+        {name: value for name, value in fields.items() if value}
+        | {"needs_subject": False, "parameters_schema": mapped.schema},
+        remarks,
+        confirm=mapped.risk.asks_first,
+    )
+
+
+def _write_tools(document: OpenApiDocument) -> str:
+    """Return the operations as a model would get them without a gateway: a list of functions in compact JSON."""
+    functions = [
+        {"name": each.tool_name, "description": each.mapped.description, "parameters": each.mapped.schema}
+        for each in document.operations
+    ]
+    return json.dumps(functions, ensure_ascii=False, separators=(",", ":"))

@@ -4,9 +4,8 @@ from typing import Any
 
 from registry.imports import danger, op_paths, schema_repair
 from registry.imports.danger import Danger
-from registry.imports.import_source import ImportSource, Refusal, SourceOp
+from registry.imports.import_source import MAX_SEGMENT, ImportSource, ParsedToolName, Refusal, SourceOp
 from registry.imports.openai import FunctionDefinition, FunctionList
-from registry.imports.parsed_names import MAX_SEGMENT, ParsedToolName
 from registry.jsonschema.arguments import list_required_alternatives
 from registry.models import Op
 from registry.text import cleanup

@@ -1,5 +1,7 @@
-"""Import an OpenAPI document: read it, pick operations, make ops of them, and set up their connection."""
+"""Import an OpenAPI document: parse it, pick operations, and set up their connection."""
 
+import logging
+import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -7,13 +9,83 @@ from typing import Any, Protocol
 
 from analytics import audit
 from analytics.models import AuditEntry
+from core import limited_process
+from core.database.deadlines import DeadlineExceeded
+from core.limited_process import ProcessFailed, ProcessTimedOut
 from registry.drafts import history
-from registry.imports import definitions, document_parsing, openapi_source, run_import
-from registry.imports.document_source import DocumentFiles
+from registry.imports import definitions, document_source, run_import
+from registry.imports.document_source import MAX_SECONDS, DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_source import ImportSource
-from registry.imports.openapi import OpenApiDocument
+from registry.imports.openapi import InvalidDocument, OpenApiDocument
+from registry.imports.openapi.parsing import ParsingTask
+from registry.imports.openapi.references import DocumentTooLarge, OtherHost
 from registry.imports.run_import import ImportResult
 from registry.models import Connection
+
+log = logging.getLogger(__name__)
+MAX_BYTES_HERE = 1_000_000  # larger files are parsed in a process of their own
+MAX_VALUES_HERE = 200_000  # likewise: a small file of YAML can grow
+MAX_MEMORY = 2_000_000_000  # bytes of address space
+_PROGRAM = "registry.imports.openapi.parsing"
+_AUTH_BY_SCHEME = {
+    "none": Connection.Auth.NONE,
+    "bearer": Connection.Auth.BEARER,
+    "basic": Connection.Auth.BASIC,
+    "api_key": Connection.Auth.API_KEY,
+    "oauth2_client_credentials": Connection.Auth.CLIENT_CREDENTIALS,
+    "oauth2_authorization_code": Connection.Auth.USER_OAUTH,
+}
+
+
+def parse_files(files: DocumentFiles) -> OpenApiDocument:
+    """Return what a document holds. Loads the files that it refers to. Raises UnreadableDocument.
+
+    Reading begins again with what was loaded, because the process that reads a large document can fetch nothing.
+    """
+    task = ParsingTask(files.url, files.files)
+    try:
+        while True:
+            document = _parse(task, files)
+            if not task.unread:
+                return document
+            for address in sorted(task.unread):
+                _load(address, task, files)
+    except InvalidDocument as error:
+        raise UnreadableDocument(str(error)) from None
+    except DeadlineExceeded:
+        raise UnreadableDocument(
+            f"The document and its files were not read within {MAX_SECONDS} seconds. Send a part of it."
+        ) from None
+
+
+def _load(address: str, task: ParsingTask, files: DocumentFiles) -> None:
+    try:
+        files.load(address)
+    except HostNotAllowed as error:
+        task.failures[address] = OtherHost(str(error))
+    except UnreadableDocument as error:
+        task.failures[address] = InvalidDocument(str(error))
+
+
+def _parse(task: ParsingTask, files: DocumentFiles) -> OpenApiDocument:
+    if files.size <= MAX_BYTES_HERE:
+        try:
+            return task.parse(MAX_VALUES_HERE)
+        except DocumentTooLarge:
+            pass
+    seconds = files.deadline.get_remaining_ms() / 1000
+    try:
+        answer = limited_process.run(_PROGRAM, pickle.dumps(task), seconds=seconds, memory=MAX_MEMORY)
+    except ProcessTimedOut:
+        raise DeadlineExceeded from None
+    except ProcessFailed as error:
+        log.warning("import.process_failed error=%s", error)
+        raise UnreadableDocument("The document needs too much memory to be read. Send a part of it.") from None
+    outcome, task.unread = pickle.loads(answer)  # noqa: S301 - our own program wrote it
+    if isinstance(outcome, InvalidDocument):
+        raise outcome
+    document: OpenApiDocument = outcome
+    return document
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +145,7 @@ class ReadDocument:
     def pick(self, selection: Selection, group: str = "", *, keep: Iterable[str] = ()) -> ImportSource:
         """Return the picked operations as ops, and those in `keep`. What they are does not depend on the group."""
         picked = self.content.select(**asdict(selection), keep=keep)
-        return openapi_source.build_source(picked, whole=self.content)
+        return document_source.build_source(picked, whole=self.content)
 
     def count(self, selection: Selection) -> int:
         """Return how many operations are picked."""
@@ -86,7 +158,7 @@ class ReadDocument:
 
 def read_document(files: DocumentFiles) -> ReadDocument:
     """Read a document. Raises UnreadableDocument."""
-    return ReadDocument(files, document_parsing.parse_files(files))
+    return ReadDocument(files, parse_files(files))
 
 
 def read_selection(value: Mapping[str, Any]) -> Selection:
@@ -132,13 +204,3 @@ def describe_connection(document: OpenApiDocument) -> dict[str, str]:
         "authorize_url": scheme.authorize_url,
         "scopes": " ".join(scheme.scopes)[:1000],
     }
-
-
-_AUTH_BY_SCHEME = {
-    "none": Connection.Auth.NONE,
-    "bearer": Connection.Auth.BEARER,
-    "basic": Connection.Auth.BASIC,
-    "api_key": Connection.Auth.API_KEY,
-    "oauth2_client_credentials": Connection.Auth.CLIENT_CREDENTIALS,
-    "oauth2_authorization_code": Connection.Auth.USER_OAUTH,
-}

@@ -1,10 +1,11 @@
-"""Imports that an admin starts on a page: each reads and imports its document in the background."""
+"""Imports that an admin starts on a page. They run in the background and end in a report."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
+from statistics import quantiles
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,14 +13,21 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from core.background.poller import repeat_meanwhile, run_in_background
-from core.text import token_budget
-from registry.imports import document_source, import_document, import_report, mcp_import
+from core.text import token_budget as tokens
+from registry.catalog import builder
+from registry.help import help_pages, token_budget, token_counts
+from registry.help.help_pages import HelpQuery
+from registry.imports import document_source, import_document, mcp_import
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ImportableDocument, ReadDocument, Selection
+from registry.imports.import_source import ImportSource
 from registry.imports.mcp_import import ReadServer
-from registry.imports.run_import import InvalidImportGroup
+from registry.imports.run_import import ImportResult, InvalidImportGroup
 from registry.models import Connection, DocumentImport
+from registry.text.cleanup import escape_for_terminal
 
+MAX_LISTED = 10  # names after a remark, unless all are requested
+VERBOSITY_HINT = " (--verbosity 2 lists all)"  # for the command
 MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the process that also answers calls
 MAX_LISTED_REFUSALS = 200
 MAX_LISTED_TAGS = 300
@@ -28,8 +36,65 @@ LIFE_SECONDS = 15.0  # between two signs of life
 STOPPED_AFTER = timedelta(minutes=1)  # without a sign of life
 TOOLS_FILE = "tools.json"  # where the tools of a server are stored until they are imported
 KEPT_FOR = timedelta(days=30)
-
 State = DocumentImport.State
+
+
+def format_report(
+    result: ImportResult, source: ImportSource, *, show_all: bool = False, hint: str = VERBOSITY_HINT
+) -> str:
+    """Return the report of an import, one sentence per line. Untrusted text is escaped for a terminal.
+
+    `hint` says how to see the names that were left out.
+    """
+    merged = result.merged
+    added = [path for path in merged.added if path in result.upstream_names]
+    updated = set(merged.updated) - set(result.retired)
+    previously_imported = [path for path in result.upstream_names if path in updated]
+    lines = [
+        f"{len(result.upstream_names)} {source.unit}: {len(added)} ops added, {len(previously_imported)} updated, "
+        f"{len(result.upstream_names) - len(added) - len(previously_imported)} unchanged; "
+        f"{len(result.retired)} retired, {len(result.refusals)} left out."
+    ]
+    lines += [
+        f"Left out: {escape_for_terminal(refusal.name)}: {escape_for_terminal(refusal.reason)}"
+        for refusal in result.refusals
+    ]
+    lines += [f"Retired, no longer in {source.origin}: {path}." for path in limit_names(result.retired, show_all, hint)]
+    lines += [f"Kept your edit: {place}." for place in merged.kept_edits]
+    for sentence, names in sorted(result.remarks.items()):
+        names_text = ", ".join(map(escape_for_terminal, limit_names(names, show_all, hint)))
+        lines.append(f"{len(names)} × {escape_for_terminal(sentence)} {names_text}")
+    return "\n".join([*lines, _format_tokens(result, source)])
+
+
+def limit_names(names: list[str], show_all: bool, hint: str = VERBOSITY_HINT) -> list[str]:
+    """Return the first names, and how many more there are, unless all are requested."""
+    if show_all or len(names) <= MAX_LISTED:
+        return names
+    return [*names[:MAX_LISTED], f"… {len(names) - MAX_LISTED} more{hint}"]
+
+
+def _format_tokens(result: ImportResult, source: ImportSource) -> str:
+    """Return a line with the tokens a model reads: the plain list, compared with browsing the group and op help."""
+    before = tokens.count(source.tools_text)
+    if not result.upstream_names:
+        return f"Tokens: {before} as a list."
+    catalog = builder.build_catalog("", result.content)
+    group = min((each["path"] for each in result.content["groups"]), key=len)
+    group_tokens = token_budget.count_rendered_tokens(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
+    counts = token_counts.count_catalog_tokens(catalog).values()
+    short, full = ([count[form] for count in counts] for form in (0, 1))
+    return (
+        f"Tokens: {before:,} as a list, read with every request. Now {group_tokens:,} to browse {group}, "
+        f"and for one op {_format_spread(short)} short, {_format_spread(full)} full."
+    )
+
+
+def _format_spread(counts: list[int]) -> str:
+    if len(counts) == 1:
+        return str(counts[0])
+    percentiles = quantiles(counts, n=20, method="inclusive")
+    return f"{percentiles[9]:.0f} (p95 {percentiles[18]:.0f})"
 
 
 class ImportRefused(Exception):
@@ -182,10 +247,10 @@ def _import(row: DocumentImport) -> None:
         at=timezone.now(),
     )
     row.report = {
-        "text": import_report.format_report(result, source, hint=""),
+        "text": format_report(result, source, hint=""),
         "added": len([path for path in result.merged.added if path in result.upstream_names]),
         "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": token_budget.count(source.tools_text),
+        "tokens_as_list": tokens.count(source.tools_text),
     }
     row.document = b""  # the connection knows where it came from
     row.state, row.progress = State.DONE, ""
@@ -224,7 +289,7 @@ def _describe_server(server: ReadServer) -> dict[str, Any]:
         "flagged": sorted(flagged.items())[:MAX_LISTED_REFUSALS],
         "refused": len(source.refusals),
         "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": token_budget.count(source.tools_text),
+        "tokens_as_list": tokens.count(source.tools_text),
     }
 
 

@@ -1,20 +1,204 @@
-"""Read an MCP server for an import: what it offers, and the connection to it."""
+"""Import the tools of an MCP server: what it offers, its connection, and its tools as ops."""
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from registry.imports import mcp_server, mcp_source
+from registry.imports import danger, functions, op_paths, openai, schema_repair
+from registry.imports.danger import Danger
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.import_document import Selection
-from registry.imports.import_source import ImportSource
-from registry.imports.mcp_server import McpListing
-from registry.models import Connection
+from registry.imports.import_source import ImportSource, ParsedToolName, Refusal, SourceOp
+from registry.imports.openai import FunctionDefinition, ProviderFormat
+from registry.models import Connection, Op
+from registry.text import cleanup
 
+_NAMED_DEFINITION = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+READ_ONLY_UNLIKE_NAME = "Its server says that it only reads, but its name says that it writes. Check its kind."
+DELETES_UNLIKE_HINT = "Its server says that it only reads, but its name says that it deletes: it is a write."
+FEW_WORDS = 3  # a description with fewer says less than a title
+
+# The members of a tool (mcp: Tool) that an admin sees and approves.
+_DEFINITION = ("title", "description", "inputSchema", "outputSchema", "annotations")
 PROGRAM_PREFIX = "program:"  # before the name of a program in an address
+
+
+@dataclass(frozen=True, slots=True)
+class McpListing:
+    """The tools of a server as it defines them (mcp: Tool, in JSON with its names), and what else it has."""
+
+    title: str
+    version: str
+    tools: list[dict[str, Any]] = field(repr=False)
+    has_resources: bool = False
+
+
+# Raises UnreadableDocument if the server cannot be reached or does not speak the protocol.
+ListServer = Callable[[Connection], McpListing]
+
+
+def set_lister(lister: ListServer) -> None:
+    """Set the function that asks the server of a connection, which need not be saved."""
+    global _list_server
+    _list_server = lister
+
+
+def list_server(connection: Connection) -> McpListing:
+    """Return what the server of a connection offers. Raises UnreadableDocument."""
+    return _list_server(connection)
+
+
+def digest_tool(tool: dict[str, Any]) -> str:
+    """Return the SHA-256 of a tool's definition: all that a model or a client is told about it."""
+    definition = {name: tool[name] for name in _NAMED_DEFINITION if tool.get(name) is not None}
+    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
+
+
+def _refuse(_: Connection) -> McpListing:
+    raise UnreadableDocument("This process cannot reach MCP servers.")
+
+
+_list_server: ListServer = _refuse
+
+
+def build_source(
+    tools: Iterable[Mapping[str, Any]],
+    *,
+    group: str,
+    needs_subject: bool,
+    search: str = "",
+    keep: Iterable[str] = (),
+) -> ImportSource:
+    """Return the tools that have all words of `search` as ops; also those in `keep`. No words pick every tool.
+
+    All tools take part in finding paths, so that these do not depend on what is picked.
+    """
+    usable, refusals = _split_tools(tools)
+    schemas: dict[str, tuple[dict[str, Any], list[str]]] = {}
+    for name, (_, function) in usable.items():
+        try:
+            schemas[name] = schema_repair.repair_parameters(function.parameters)
+        except schema_repair.UnusableParameters as error:
+            refusals.append(Refusal(name, str(error)))
+    parsed_names = op_paths.parse_tool_names([usable[name][1] for name in schemas], group)
+    words, always = search.casefold().split(), set(keep)
+    picked = [name for name in schemas if name in always or _matches(usable[name][0], words)]
+    return ImportSource(
+        [_build_op(*usable[name], parsed_names[name], *schemas[name], needs_subject=needs_subject) for name in picked],
+        refusals,
+        other_names=frozenset(schemas.keys() - set(picked)),
+        tools_text=_write_tools(usable[name][1] for name in picked),
+        unit="tools",
+        origin="the server's list",
+    )
+
+
+def _split_tools(
+    tools: Iterable[Mapping[str, Any]],
+) -> tuple[dict[str, tuple[dict[str, Any], FunctionDefinition]], list[Refusal]]:
+    """Return the tools by name, each also as a function, and those that cannot be read."""
+    refusals: list[Refusal] = []
+    readable: list[dict[str, Any]] = []
+    for tool in map(dict, tools):
+        if problem := _find_unstorable(tool):
+            refusals.append(Refusal(cleanup.strip_hidden_characters(str(tool.get("name") or "a tool"))[:80], problem))
+        else:
+            readable.append(tool)
+    items = [
+        {"name": tool.get("name"), "description": _describe(tool), "input_schema": tool.get("inputSchema")}
+        for tool in readable
+    ]
+    parsed = openai.collect_functions(items, ProviderFormat.ANTHROPIC, unit="tool")
+    refusals += [Refusal(each.name, each.reason) for each in parsed.refusals]
+    by_name = {tool["name"]: tool for tool in reversed(readable) if isinstance(tool.get("name"), str)}
+    return {each.name: (by_name[each.name], each) for each in parsed.functions}, refusals
+
+
+def _find_unstorable(tool: dict[str, Any]) -> str:
+    """Return why a definition cannot be stored, "" if it can: all of it is kept, for the diff of a later change."""
+    definition = _get_definition(tool)
+    try:
+        json.dumps(definition, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return "Its definition has half a surrogate pair, a number that JSON cannot have, or too many levels."
+    has_nul = any("\x00" in text for text in cleanup.iterate_strings(definition))
+    return "Its definition has a NUL character." if has_nul else ""
+
+
+def _build_op(
+    tool: dict[str, Any],
+    function: FunctionDefinition,
+    parsed: ParsedToolName,
+    schema: dict[str, Any],
+    repairs: list[str],
+    *,
+    needs_subject: bool,
+) -> SourceOp:
+    risk = danger.judge_function(function.name, parsed, cleanup.write_summary(function.description, function.name))
+    is_write, remarks = _is_write(tool, parsed, risk)
+    if not is_write:
+        risk = Danger.NONE
+    fields = functions.build_fields(function, parsed, schema, risk)
+    fields |= {"kind": Op.Kind.WRITE if is_write else Op.Kind.READ, "needs_subject": needs_subject}
+    definition = _get_definition(tool)
+    found = [*repairs, *remarks, *risk.remarks, *functions.find_remarks(function), *cleanup.find_remarks(definition)]
+    is_destructive = _get_annotations(tool).get("destructiveHint") is True
+    return SourceOp(
+        function.name,
+        parsed,
+        function.name,
+        fields,
+        list(dict.fromkeys(found)),
+        confirm=is_write and (is_destructive or risk.asks_first),
+        definition=definition,
+        digest=digest_tool(tool),
+    )
+
+
+def _is_write(tool: dict[str, Any], parsed: ParsedToolName, risk: Danger) -> tuple[bool, list[str]]:
+    """Return whether a tool writes, as its server says or else its name, and remarks on what does not fit.
+
+    The server's word is not enough for a tool that deletes by its name: reads are sent again, and tried for real.
+    """
+    hint = _get_annotations(tool).get("readOnlyHint")
+    if hint is not True:
+        return hint is False or parsed.is_write or risk.is_harmful, []
+    if risk.is_harmful:
+        return True, [DELETES_UNLIKE_HINT]
+    return False, [READ_ONLY_UNLIKE_NAME] if parsed.is_write and parsed.has_verb else []
+
+
+def _get_definition(tool: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: tool[name] for name in _DEFINITION if tool.get(name) is not None}
+
+
+def _get_annotations(tool: Mapping[str, Any]) -> dict[str, Any]:
+    annotations = tool.get("annotations")
+    return annotations if isinstance(annotations, dict) else {}
+
+
+def _describe(tool: Mapping[str, Any]) -> str:
+    """Return the description of a tool, after its title if the description alone says little."""
+    description, title = (cleanup.strip_blank(str(tool.get(name) or "")) for name in ("description", "title"))
+    title = title or cleanup.strip_blank(str(_get_annotations(tool).get("title") or ""))
+    if not title or len(description.split()) >= FEW_WORDS:
+        return description
+    is_repeated = description.casefold() in (title.casefold(), str(tool.get("name")).casefold())
+    return title if not description or is_repeated else f"{title.rstrip('.')}. {description}"
+
+
+def _matches(tool: Mapping[str, Any], words: list[str]) -> bool:
+    text = " ".join(str(tool.get(name) or "") for name in ("name", "title", "description")).casefold()
+    return all(word in text for word in words)
+
+
+def _write_tools(tools: Iterable[FunctionDefinition]) -> str:
+    """Return the tools as a model would get them without a gateway: a list in compact JSON."""
+    listed = [{"name": each.name, "description": each.description, "input_schema": each.parameters} for each in tools]
+    return json.dumps(listed, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +219,7 @@ class ReadServer:
 
     def pick(self, selection: Selection, group: str, *, keep: Iterable[str] = ()) -> ImportSource:
         """Return the tools with all words of the selection as ops of a group, and those in `keep`."""
-        return mcp_source.build_source(
+        return build_source(
             self.listing.tools, group=group, needs_subject=self.needs_subject, search=selection.search, keep=keep
         )
 
@@ -45,7 +229,7 @@ class ReadServer:
 
     def compute_digest(self) -> str:
         """Return the hash of the definitions of all tools, in whatever order the server lists them."""
-        digests = sorted(mcp_server.digest_tool(tool) for tool in self.listing.tools)
+        digests = sorted(digest_tool(tool) for tool in self.listing.tools)
         return hashlib.sha256("".join(digests).encode()).hexdigest()
 
     def to_bytes(self) -> bytes:
@@ -66,7 +250,7 @@ def read_server(connection: Connection) -> ReadServer:
             "Each end user signs in to this server, so it cannot be asked for its tools without one. Choose a bearer "
             "token while you import."
         )
-    return ReadServer(mcp_server.list_server(connection), connection.names_subject)
+    return ReadServer(list_server(connection), connection.names_subject)
 
 
 def build_connection(address: str) -> Connection:

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from registry.imports.import_source import ParsedToolName, join_segment
 from registry.imports.openai import FunctionDefinition
-from registry.imports.parsed_names import ParsedToolName, join_segment
 from registry.models import get_parent_path
 from registry.search import tokenizer
 from registry.text import tool_name_words
-from registry.text.numbered_names import NumberedNames
+from registry.text.tool_name_words import NumberedNames
 
 MAX_CHILDREN = 50  # of a group; above this, small resources are grouped under their first word
 MAX_PATH = 200

@@ -1,7 +1,7 @@
-"""Import ops into the draft: give them paths, merge them with admins' edits, and record what happened."""
+"""Import ops into the draft: build entries, give them paths, and keep the edits of admins."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,25 +11,27 @@ from django.db import transaction
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog
-from registry.checks import similarity, surface_copy
-from registry.checks.similarity import SummaryIndex
+from registry.checks import context, surface_copy
+from registry.checks.context import SummaryIndex
 from registry.drafts import merge
-from registry.imports import entries, op_paths
+from registry.imports import op_paths
 from registry.imports.import_source import ImportSource, Refusal, SourceOp
 from registry.models import ROOT, Op, OpAlias, get_parent_path, path_validator
 from registry.search import tokenizer
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import AGENTS_PATH
 from registry.text import cleanup
-from registry.text.numbered_names import NumberedNames
+from registry.text.cleanup import MAX_TOOL_NAME, clean_tool_name
+from registry.text.tool_name_words import NumberedNames
 
+MAX_LISTED = 4  # names in a group's summary, to keep it at about ten tokens
+_VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get", "create", "update", "delete"))}
 MAX_GROUP = 60
 RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
 PREFIXED = (
     "Its name is that of another op or of the gateway's own tools, or is read as one. It got a prefix, so that calls "
     "that are meant for the other go there."
 )
-
 HELD_BACK = (
     "Its summary says nearly the same as that of an op that is here already, so it is held back: retired, until you "
     "give it a summary of its own and set its status to active."
@@ -39,6 +41,64 @@ MIN_COPIED_WORDS = 3  # of a summary that is held back: two words, such as List 
 
 # Returns the path of the op of a catalog that a name is read as, or "". Only the gateway knows how it repairs names.
 NameResolver = Callable[[Catalog, str], str]
+_resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - until it is set
+
+
+def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> dict[str, Any]:
+    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's is kept, too.
+
+    It is a keyword only if it was not free for a tool: what another op is called must not find this one first.
+    """
+    entry = {"op": path, "tool_name": tool_name} | op.fields
+    if connection:
+        entry["connection"] = connection
+    if op.name != tool_name:
+        entry["upstream_name"] = op.name
+    if op.tool_name != tool_name and clean_tool_name(op.tool_name) == tool_name:  # no prefix: nobody else has that name
+        entry["keywords"] = [*entry.get("keywords", []), op.tool_name]
+    return entry
+
+
+def choose_tool_name(
+    name: str,
+    prefix: str,
+    is_free: Callable[[str], bool],
+    means_other: Callable[[str], bool],
+    numbered: NumberedNames,
+) -> str:
+    """Return a free tool name: the upstream's name, else with a prefix, else also with a number.
+
+    `means_other` says whether a name is read as that of another op: it gets the prefix. `numbered` is one for
+    the whole import.
+    """
+    clean_name = clean_tool_name(name)
+    prefixed = f"{clean_tool_name(prefix.replace('.', '_'))}_{clean_name}"
+    if is_free(clean_name) and not means_other(clean_name):
+        return clean_name
+    whole = prefixed[:MAX_TOOL_NAME]
+    return whole if is_free(whole) else numbered.find_free(prefixed[: MAX_TOOL_NAME - 6], is_free)
+
+
+def build_group_entries(op_entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the entries of all groups above these ops, each with a summary of its children."""
+    children: dict[str, dict[str, str]] = defaultdict(dict)
+    for entry in op_entries:
+        path, summary = entry["op"], entry["summary"]
+        while (parent := get_parent_path(path)) != ROOT:
+            children[parent][path.rpartition(".")[2]] = summary
+            path, summary = parent, ""
+    return [{"path": path, "summary": summarise_group(summaries)} for path, summaries in children.items()]
+
+
+def summarise_group(children: dict[str, str]) -> str:
+    """Return a group's summary: the names of its children, so that a model can ask for an op without listing the group.
+
+    `children` is {name: summary of the op, "" for a group}. A single op is listed with its summary.
+    """
+    names = sorted(children, key=lambda name: (_VERB_ORDER.get(name, len(_VERB_ORDER)), name))
+    if len(names) == 1 and children[names[0]]:
+        return f"{names[0]}: {children[names[0]]}"[:200]
+    return ", ".join([*names[:MAX_LISTED], *(["…"] if len(names) > MAX_LISTED else [])])[:200]
 
 
 def set_name_resolver(resolver: NameResolver) -> None:
@@ -107,7 +167,7 @@ def import_ops(source: ImportSource, *, group: str, connection: str = "") -> Imp
     result = ImportResult(refusals=list(source.refusals))
     draft = _DraftState.load(group)
     op_entries = _build_entries(source, group, connection, draft, result)
-    groups = entries.build_group_entries(op_entries)
+    groups = build_group_entries(op_entries)
     result.content = {"format": 1, "groups": groups, "ops": op_entries}
     retired_entries = _retire_missing(source, draft, result)
     with transaction.atomic():
@@ -158,7 +218,7 @@ def _build_entries(
     for op in source.ops:
         path = assigned[op.name]
         tool_name = _choose_tool_name(op, path, connection or group, draft)
-        entry = entries.build_op_entry(op, path=path, tool_name=tool_name, connection=connection)
+        entry = build_op_entry(op, path=path, tool_name=tool_name, connection=connection)
         if _asks_first(op, draft):
             entry["confirm"] = True
         if problems := checks.find_op_errors(entry):
@@ -179,7 +239,7 @@ def _choose_tool_name(op: SourceOp, path: str, prefix: str, draft: _DraftState) 
         _, shipped = draft.rows[op.name]
         return str(shipped["tool_name"])
     path_tree = draft.tree
-    name = entries.choose_tool_name(
+    name = choose_tool_name(
         op.tool_name,
         prefix,
         lambda name: name == path or path_tree.is_free(name),
@@ -212,7 +272,7 @@ def _hold_back_copy(entry: dict[str, Any], op: SourceOp, draft: _DraftState, res
     similar = draft.summaries.find_similar(entry["op"], entry["summary"])
     is_copy = (
         any(path not in draft.imported and not draft.others.ops[path].is_of_service for path in similar)
-        and len(similarity.extract_words(entry["summary"])) >= MIN_COPIED_WORDS
+        and len(context.extract_words(entry["summary"])) >= MIN_COPIED_WORDS
     )
     shipped_status = snapshot.get_value(shipped, "status")
     has_chosen_status = row is not None and row.status != shipped_status
@@ -233,6 +293,3 @@ def _retire_missing(source: ImportSource, draft: _DraftState, result: ImportResu
     missing = [draft.rows[name] for name in sorted(draft.rows) if name not in listed_names]
     result.retired = [row.op for row, _ in missing if row.status == Op.Status.ACTIVE]
     return [{**shipped, "op": row.op, "status": Op.Status.RETIRED} for row, shipped in missing]
-
-
-_resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - until it is set

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 
 MAX_DEPTH = 8  # of references and nested parts; deeper arguments are validated, but not shown
 MAX_SCHEMAS_PER_ARGUMENT = 50  # different schemas for one argument
@@ -41,7 +41,7 @@ def iter_arguments(
 def list_required_alternatives(schema: dict[str, Any]) -> list[list[str]]:
     """Return the alternative sets of required arguments, of which a call must send one. Empty if there is no choice."""
     for keyword in _UNION_KEYWORDS:
-        parts = [keywords.dereference(schema, part) for part in _get_subschema_list(schema, keyword)]
+        parts = [dialect.dereference(schema, part) for part in _get_subschema_list(schema, keyword)]
         alternatives = [sorted(_get_own_properties(part)[1]) for part in parts]
         if (
             len(alternatives) > 1
@@ -66,7 +66,7 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
     required_names = dict.fromkeys(required)
     all_of = [
         *_get_subschema_list(schema, "allOf"),
-        *([keywords.dereference(root, schema)] if "$ref" in schema else []),
+        *([dialect.dereference(root, schema)] if "$ref" in schema else []),
     ]
     for part in all_of:
         part_schemas, part_required = _collect_arguments(part, root, depth + 1)
@@ -80,7 +80,7 @@ def _collect_arguments(schema: Any, root: dict[str, Any], depth: int) -> tuple[S
             _merge_schemas(schemas, alternatives, only_new=True)
             required_in_all = set(branches[0][1]).intersection(*(part_required for _, part_required in branches))
             required_names |= {name: None for name in branches[0][1] if name in required_in_all}
-    for part in [schema.get("then"), schema.get("else"), *keywords.list_subschemas(schema, "dependentSchemas")]:
+    for part in [schema.get("then"), schema.get("else"), *dialect.list_subschemas(schema, "dependentSchemas")]:
         _merge_schemas(schemas, _collect_arguments(part, root, depth + 1)[0], only_new=True)
     return schemas, list(required_names)
 

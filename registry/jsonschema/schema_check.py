@@ -8,7 +8,8 @@ from typing import Any
 
 import jsonschema_rs
 
-from registry.jsonschema import keywords, validation_cost
+from registry.jsonschema import dialect as keywords
+from registry.jsonschema import validation_cost
 from registry.jsonschema.dialect import DIALECT
 from registry.jsonschema.validator import NOT_JSON, RemoteReference, SchemaValidator, shorten_message
 

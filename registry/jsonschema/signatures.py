@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from registry.jsonschema import dialect, keywords
+from registry.jsonschema import dialect
 from registry.jsonschema.arguments import iter_arguments
 
 MAX_ENUM_SHOWN = 20
@@ -54,7 +54,7 @@ def describe_argument(schema: dict[str, Any], name: str) -> dict[str, Any]:
     entry = _build_description(name, argument, _TypeFormatter(schema), required)
     entry |= {facet: argument[facet] for facet in FACETS if facet in argument}
     if _NESTING_KEYWORDS & argument.keys():
-        entry["schema"] = strip_annotations(argument | keywords.collect_definitions(schema, argument))
+        entry["schema"] = strip_annotations(argument | dialect.collect_definitions(schema, argument))
     return entry
 
 
@@ -149,7 +149,7 @@ class _TypeFormatter:
         if isinstance(ref := schema.get("$ref"), str):
             if ref in trail:
                 return "object"  # recursive; its arguments are shown once
-            return self.format_type(keywords.resolve_ref(self.root, ref), (*trail, ref), depth)
+            return self.format_type(dialect.resolve_ref(self.root, ref), (*trail, ref), depth)
         if enum := schema.get("enum"):
             return _format_enum(enum)
         if "const" in schema:
@@ -244,7 +244,7 @@ def _format_note(argument: dict[str, Any]) -> list[str]:
 
 def _build_placeholder(name: str, argument: dict[str, Any], root: dict[str, Any]) -> Any:
     if isinstance(ref := argument.get("$ref"), str):
-        target = keywords.resolve_ref(root, ref)
+        target = dialect.resolve_ref(root, ref)
         return _build_placeholder(name, target, {}) if isinstance(target, dict) else "<any>"
     for keyword in ("default", "const"):
         if keyword in argument:

@@ -12,7 +12,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 
 MAX_APPLICATIONS = 5_000  # of subschemas along one path into an instance of MAX_INSTANCE_DEPTH levels
 MAX_INSTANCE_DEPTH = 32
@@ -81,7 +81,7 @@ class _ApplicationCounter:
 
     def count_applications(self, schema: object, levels: int) -> int:
         """Return how many subschemas apply along one path into an instance of this many levels."""
-        if not isinstance(schema, dict) or levels == 0 or keywords.is_leaf(schema):
+        if not isinstance(schema, dict) or levels == 0 or dialect.is_leaf(schema):
             return 1
         key = (id(schema), levels)
         if key in self._counts:
@@ -90,11 +90,11 @@ class _ApplicationCounter:
             raise EndlessReference
         self._in_progress.add(key)
         count = self.count_applications
-        total = 1 + keywords.count_in_place_applications(schema) * sum(
-            count(child, levels) for child in keywords.iter_in_place_subschemas(schema, self._root)
+        total = 1 + dialect.count_in_place_applications(schema) * sum(
+            count(child, levels) for child in dialect.iter_in_place_subschemas(schema, self._root)
         )
-        total += sum(count(child, levels - 1) for child in keywords.iter_member_subschemas(schema))
-        total += max((count(child, levels - 1) for child in keywords.list_named_member_subschemas(schema)), default=0)
+        total += sum(count(child, levels - 1) for child in dialect.iter_member_subschemas(schema))
+        total += max((count(child, levels - 1) for child in dialect.list_named_member_subschemas(schema)), default=0)
         self._in_progress.remove(key)
         self._counts[key] = min(total, MAX_APPLICATIONS + 1)
         return self._counts[key]
@@ -139,10 +139,10 @@ class CostMeter:
     def _build_value_rules(self, schema: dict[str, Any]) -> _ValueRules:
         applications = [(schema, 1)]
         for each, times in applications:  # grows during the loop; `bound_applications` has shown that it ends
-            child_times = times * keywords.count_in_place_applications(each)
+            child_times = times * dialect.count_in_place_applications(each)
             applications += [
                 (child, child_times)
-                for child in keywords.iter_in_place_subschemas(each, self._root)
+                for child in dialect.iter_in_place_subschemas(each, self._root)
                 if isinstance(child, dict)
             ]
         return _ValueRules(
@@ -160,12 +160,12 @@ class CostMeter:
                 each["properties"] for each, _ in applications if isinstance(each.get("properties"), dict)
             ),
             prefix_items=tuple(
-                keywords.get_prefix_items(each) for each, _ in applications if keywords.get_prefix_items(each)
+                dialect.get_prefix_items(each) for each, _ in applications if dialect.get_prefix_items(each)
             ),
             member_schemas=tuple(
                 child
                 for each, times in applications
-                for child in keywords.iter_member_subschemas(each)
+                for child in dialect.iter_member_subschemas(each)
                 for _ in range(times)
             ),
         )

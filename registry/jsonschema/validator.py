@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 
-from registry.jsonschema import dialect, keywords, validation_cost
+from registry.jsonschema import dialect, validation_cost
 
 CHEAP_APPLICATIONS = 100  # applications; below this, and without patterns, any instance is checked in time
 NOT_JSON = "has text or a number that JSON cannot represent. Delete it."
@@ -85,7 +85,7 @@ class SchemaValidator:
     @cached_property
     def _is_cheap(self) -> bool:
         has_patterns = any(
-            "pattern" in each or "patternProperties" in each for each, _ in keywords.iter_subschemas(self.schema)
+            "pattern" in each or "patternProperties" in each for each, _ in dialect.iter_subschemas(self.schema)
         )
         return not has_patterns and validation_cost.bound_applications(self.schema) <= CHEAP_APPLICATIONS
 

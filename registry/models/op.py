@@ -17,7 +17,13 @@ from registry.models.fields import (
     validate_text_list,
     validate_text_map,
 )
-from registry.models.paths import ROOT, get_parent_path
+
+ROOT = "root"
+
+
+def get_parent_path(path: str) -> str:
+    """Return the path of the group that contains a path; `root` for a top-level path."""
+    return path.rpartition(".")[0] or ROOT
 
 
 class Group(models.Model):
@@ -148,7 +154,7 @@ class Op(models.Model):
     source = build_source_field()
     shipped = models.JSONField(null=True, blank=True, editable=False, help_text="The entry as last shipped.")
     updated_at = models.DateTimeField(auto_now=True)
-    # Set by registry.releases.token_count_job. Database default: processes of the previous version insert rows without
+    # Set by registry.releases.unpublished. Database default: processes of the previous version insert rows without
     # it.
     is_counted = models.BooleanField(default=False, db_default=False, editable=False)
     short_tokens = models.PositiveIntegerField(null=True, editable=False, help_text="Tokens of its short draft help.")

@@ -6,8 +6,7 @@ from django.db.models import Q
 
 from core.text import english
 from registry.models.connection import Connection
-from registry.models.op import Group, Op
-from registry.models.paths import ROOT
+from registry.models.op import ROOT, Group, Op
 from registry.models.release import Release
 
 

@@ -1,6 +1,6 @@
-"""Preview copy as a model will read it, saved or not: the help answers, their tokens, and the findings."""
+"""Preview copy or a pin as a model will read it: help, tool definitions, tokens and findings."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
@@ -8,14 +8,17 @@ from typing import Any
 from core.text import json_text
 from registry import checks
 from registry.catalog import builder
-from registry.catalog.model import Catalog, CatalogDomain, CatalogOp
+from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, CatalogPin
 from registry.checks import CheckContext, Finding
+from registry.drafts import draft
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
+from registry.help.typed_tools import TypedTool, TypedTools, build_tools
 from registry.jsonschema import dialect, schema_check
 from registry.models import PromptSection
 from registry.releases import help_diff
 from registry.releases.help_diff import ChangedPassage
+from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 REQUIRED_FIELDS = ("op", "tool_name", "kind", "summary")  # required in an entry; a form may not have them yet
@@ -200,3 +203,45 @@ def _compare_with_live(draft_op: CatalogOp | None, live_op: CatalogOp | None) ->
         _render_full_help(live_op)
     )
     return DraftState.LIVE if is_same else DraftState.CHANGED
+
+
+def preview_pin(entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
+    """Return the preview of a pin's entry. `was` is its name in the draft."""
+    name = COPY_KINDS[Kind.PIN].get_name(entry)
+    rows = draft.get_rows(Kind.OP, entry["ops"])
+    content = {"groups": [], "ops": [snapshot.op_to_entry(row) for row in rows.values()], "pins": [entry]}
+    served = json_text.load(json_text.canonicalize(content))  # in the key order in which a release is served
+    ops = builder.build_catalog("", served).ops.values()
+    draft_tokens = _count_tokens(entry["ops"], build_tools(ops, [*(live.ops.values() if live else ()), *ops]))
+    live_pin = _find_live_pin(live, was or name)
+    live_tokens = _count_tokens(live_pin.ops, TypedTools.of(live)) if live and live_pin else None
+    return TextPreview(
+        entry=entry,
+        answer=AnswerPreview(
+            body=json_text.dump({"tools": [{"name": tool, "tokens": count} for tool, count in draft_tokens.items()]}),
+            tokens=sum(draft_tokens.values()),
+            live_tokens=None if live_tokens is None else sum(live_tokens.values()),
+        ),
+        findings=[
+            *(finding for finding in checks.find_errors(content) if finding.op == name),
+            *checks.find_warnings(content, {}, only=[name]),
+        ],
+        draft_state=_compare_pin_with_live(entry, live_pin, is_same=draft_tokens == live_tokens),
+    )
+
+
+def _find_live_pin(live: Catalog | None, name: str) -> CatalogPin | None:
+    pins = live.pins if live else ()
+    return next((pin for pin in pins if f"{pin.surface}/{pin.context}/{pin.model_family}" == name), None)
+
+
+def _count_tokens(paths: Iterable[str], tools: Mapping[str, TypedTool]) -> dict[str, int]:
+    """Return {tool name: tokens of its definition} of the ops that exist."""
+    return {tools[path].name: tools[path].tokens for path in paths if path in tools}
+
+
+def _compare_pin_with_live(entry: dict[str, Any], live_pin: CatalogPin | None, *, is_same: bool) -> DraftState:
+    if live_pin is None:
+        return DraftState.NEW
+    is_live = is_same and list(live_pin.ops) == entry["ops"] and live_pin.max_tokens == entry["max_tokens"]
+    return DraftState.LIVE if is_live else DraftState.CHANGED

@@ -15,9 +15,50 @@ from registry.drafts import draft
 from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.help import token_counts
-from registry.models import Release
-from registry.releases import lifecycle, new_warnings, stored_releases
-from registry.snapshot import snapshot
+from registry.models import Op, Release
+from registry.releases import lifecycle, publishing, stored_releases
+from registry.snapshot import diff, snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+
+
+def find_new_warnings(content: dict[str, Any], counts: checks.TokenCountsByOp) -> list[checks.Finding]:
+    """Return the warnings of a snapshot that the live release does not have."""
+    imported = checks.get_imported_paths()
+    live_release = stored_releases.get_live_release()
+    if live_release is None:
+        return checks.find_warnings(content, counts, imported=imported)
+    before = json.loads(live_release.content)
+    found_warnings = checks.find_warnings(
+        content, counts, imported=imported, only=_find_names_to_check(before, content)
+    )
+    if not found_warnings:
+        return []
+    # Check only those live ops that have warnings now: others cannot match one.
+    only = {warning.op for warning in found_warnings}
+    return checks.select_new_findings(
+        found_warnings, checks.find_warnings(before, live_release.tokens, imported=imported, only=only)
+    )
+
+
+def _find_names_to_check(before: dict[str, Any], after: dict[str, Any]) -> set[str] | None:
+    """Return the names of the entries whose warnings may differ from before; None means all.
+
+    These are the changed entries. Unchanged text can only get a new warning if an op that it names is gone, so then all
+    entries are checked. Two summaries that became similar are reported at the one that changed.
+    """
+    names = set[str]()
+    for kind in COPY_KINDS:
+        old_entries, new_entries = diff.index_entries(before, kind), diff.index_entries(after, kind)
+        if kind == Kind.OP and (_collect_active_names(old_entries) - _collect_active_names(new_entries)):
+            return None
+        names |= {name for name, entry in new_entries.items() if old_entries.get(name) != entry}
+    return names
+
+
+def _collect_active_names(ops: diff.EntriesByName) -> set[str]:
+    """Return all names of the active ops."""
+    running = (op for op in ops.values() if snapshot.get_value(op, "status") == Op.Status.ACTIVE)
+    return {name for op in running for name in checks.list_op_names(op)}
 
 
 class NotPublishable(Exception):
@@ -124,7 +165,7 @@ def _get_or_create_release(frozen: _PublishableDraft, *, by: str, at: datetime, 
         return release
     # Counted on what will be served: its keys have the order of the frozen text.
     counts = token_counts.count_catalog_tokens(builder.build_catalog(frozen.version, json.loads(frozen.text)))
-    warnings = new_warnings.find_new_warnings(frozen.content, counts)
+    warnings = find_new_warnings(frozen.content, counts)
     if warnings and not accepted.strip():
         raise ReasonMissing(warnings)
     release, _ = Release.objects.get_or_create(
@@ -146,3 +187,20 @@ def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
     """Return the token counts of a snapshot's help (see `sizes.token_counts`), skipping ops that cannot be served."""
     servable = {**content, "ops": [op for op in content["ops"] if not checks.find_op_errors(op)]}
     return token_counts.count_catalog_tokens(builder.build_catalog("", json.loads(json_text.canonicalize(servable))))
+
+
+def has_unpublished_edits() -> bool:
+    """Return whether the draft differs from the live release. Not so before the first release."""
+    live = stored_releases.get_live_release()
+    return live is not None and publishing.compute_draft_version() != live.version
+
+
+def publish_loaded_copy(*, had_edits: bool, note: str, by: str, at: datetime) -> str:
+    """Publish the draft unless it had edits before loading, and return what was done. Raises NotPublishable."""
+    if had_edits:
+        return "Not published: the draft has unpublished edits. Review them first."
+    try:
+        release = publishing.publish_draft(note=note, by=by, at=at, accepted=note, accepted_loss=note)
+    except lifecycle.AlreadyLive:
+        return "The live release is up to date."
+    return f"Release {release.version[:12]} with {release.op_count} ops is live."

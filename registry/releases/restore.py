@@ -1,13 +1,18 @@
-"""Restore a release, or one op of it, into the draft. The live release does not change."""
+"""Restore a release, or one op of it, into the draft, or discard what the draft changes."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from registry.drafts import draft
 from registry.models import ROOT, Release, get_parent_path
 from registry.releases import stored_releases
-from registry.snapshot import diff
-from registry.snapshot.diff import CopyChange, Kind
+from registry.snapshot import diff, snapshot
+from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from registry.snapshot.diff import CopyChange, index_entries
+
+NOTE = "Discarded: as in the live release again"
 
 
 class OpNotInRelease(Exception):
@@ -50,3 +55,83 @@ def _find_missing_parents(op: str, content: dict[str, Any]) -> list[dict[str, An
             missing.append(groups[path])
         path = get_parent_path(path)
     return missing
+
+
+class NotDiscardable(Exception):
+    """The change cannot be discarded. The message says why."""
+
+
+@dataclass(frozen=True)
+class UnpublishedChanges:
+    """How the draft differs from the live release, and which of the changes come from a release taken back."""
+
+    live: Release
+    changes: list[CopyChange]
+    from_release: list[CopyChange]  # the draft has them as that release does
+    seen: str  # the version of the draft, and that of the live release
+    draft_content: dict[str, Any]
+    live_content: dict[str, Any]
+
+
+def discard_change(kind: Kind, name: str, *, by: str, at: datetime) -> CopyChange:
+    """Write an entry of the live release into the draft, or remove one that the live release lacks.
+
+    Raises NotDiscardable, draft.NothingToChange and draft.DraftRefused.
+    """
+    live = stored_releases.get_live_release()
+    entry = index_entries(stored_releases.load_content(live), kind).get(name) if live else None
+    row = draft.get_row(kind, name)
+    is_imported = bool(getattr(row, "source", ""))  # comes back only if somebody imports it again
+    if entry is None and row is not None and row.shipped is not None and not is_imported:
+        raise NotDiscardable(f"{name} is shipped and would come back with the next upgrade. Retire it instead.")
+    return draft.write_entry(kind, name, entry, by=by, at=at, note=NOTE)
+
+
+def find_unpublished_changes(taken_back: Release | None = None) -> UnpublishedChanges | None:
+    """Return how the draft differs from the live release; None if nothing is live.
+
+    `taken_back` is a release that was live before: publishing the draft would bring some of its changes back.
+    """
+    live = stored_releases.get_live_release()
+    if live is None:
+        return None
+    draft_content, live_content = snapshot.snapshot_draft(), stored_releases.load_content(live)
+    changes = diff.diff_snapshots(live_content, draft_content)
+    from_release: list[CopyChange] = []
+    if changes and taken_back is not None and taken_back != live:
+        own = {(each.kind, each.name) for each in _diff_with_release(taken_back, draft_content)}
+        from_release = [each for each in changes if (each.kind, each.name) not in own]
+    seen = f"{snapshot.compute_version(draft_content)}.{live.version}"
+    return UnpublishedChanges(live, changes, from_release, seen, draft_content, live_content)
+
+
+def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: datetime) -> list[CopyChange]:
+    """Set the draft to the live release and return what changed; with `taken_back`, only where it is as that release.
+
+    `seen` is the stamp of the changes that the user saw. Raises draft.DraftChanged, draft.NothingToChange and
+    draft.DraftRefused.
+    """
+    unpublished = find_unpublished_changes(taken_back)
+    if unpublished is None:
+        raise draft.NothingToChange("Nothing is live yet.")
+    if seen != unpublished.seen:
+        raise draft.DraftChanged("The draft or the live release has changed since you saw this page. Choose again.")
+    chosen = unpublished.changes if taken_back is None else unpublished.from_release
+    content = _set_entries(unpublished.draft_content, unpublished.live_content, chosen)
+    version = seen.partition(".")[0]
+    return draft.write_snapshot(content, whole=True, by=by, at=at, note=NOTE, seen=version)
+
+
+def _diff_with_release(release: Release, draft_content: dict[str, Any]) -> list[CopyChange]:
+    return diff.diff_snapshots(stored_releases.load_content(release), draft_content)
+
+
+def _set_entries(content: dict[str, Any], source: dict[str, Any], chosen: Sequence[CopyChange]) -> dict[str, Any]:
+    """Return the content with the chosen entries as they are in the source, or without those that it lacks."""
+    lists = {}
+    for kind in COPY_KINDS:
+        names = {change.name for change in chosen if change.kind == kind}
+        kept = {name: entry for name, entry in index_entries(content, kind).items() if name not in names}
+        new = {name: entry for name, entry in index_entries(source, kind).items() if name in names}
+        lists[kind] = list((kept | new).values())
+    return snapshot.build_snapshot(lists)

@@ -12,7 +12,7 @@ from registry.drafts import history
 from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.models import Release
-from registry.releases import help_diff, new_warnings, publishing, stored_releases
+from registry.releases import help_diff, publishing, stored_releases
 from registry.releases.help_diff import EntryDifference, TokenCounts
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange, Kind
@@ -98,7 +98,7 @@ def _check_draft(
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = publishing.count_tokens({"groups": [], "ops": changed})
     problems = _find_problems(content, frozen, changes)
-    warnings = [] if problems or is_known else new_warnings.find_new_warnings(content, counts)
+    warnings = [] if problems or is_known else publishing.find_new_warnings(content, counts)
     before = live.tokens if live else {}
     tokens_by_op = {
         name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before

@@ -1,5 +1,6 @@
-"""Find releases that were published, and read their content."""
+"""Find published releases, their content, and their names for people."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -9,6 +10,7 @@ from registry.models import Activation, Release
 MAX_NUMBER_DIGITS = 9  # of the number of a release, as in r12
 MIN_VERSION_PREFIX = 6  # characters of a version needed to find a release
 LARGE_COLUMNS = ("release__content", "release__tokens", "release__accepted_warnings")  # large columns, to be deferred
+SHORT_VERSION = 12  # characters of a version on pages
 
 
 class UnknownRelease(Exception):
@@ -71,3 +73,13 @@ def load_content(release: Release) -> dict[str, Any]:
     """Return a release's content as a snapshot (see registry.snapshot.snapshot)."""
     snapshot_content: dict[str, Any] = json_text.load(release.content)
     return snapshot_content
+
+
+def map_short_names(versions: Iterable[str]) -> dict[str, str]:
+    """Return the short name of each version, such as "r12 Clearer summaries".
+
+    Of a version that is no release any more, these are the first characters.
+    """
+    names = {version: version[:SHORT_VERSION] for version in versions}
+    rows = Release.objects.filter(pk__in=list(names)).only("number", "name")
+    return names | {row.pk: row.short_name for row in rows}

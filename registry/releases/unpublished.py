@@ -1,29 +1,32 @@
-"""Find the unpublished entries of the draft with a few small queries, however many ops there are.
+"""Find the unpublished entries of the draft, and keep the help tokens of each op in its row."""
 
-Only entries touched since the live release was frozen are compared with it, by hash. The hashes of a release are
-computed once in each process. This relies on all code that writes copy setting `updated_at` or recording history.
-"""
-
+import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max
 
 from analytics.models import AuditEntry
+from core import logs
 from core.text import json_text
+from registry import checks
 from registry.drafts import draft
-from registry.models import Activation, Release
-from registry.releases import stored_releases
+from registry.help import token_counts
+from registry.models import Activation, Op, Release
+from registry.releases import stored_releases, unpublished
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
 NamesByKind = dict[Kind, frozenset[str]]
 UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
-
 ROWS_PER_BATCH = 100  # rows
 CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
+_cached: tuple[tuple[Any, ...], NamesByKind] | None = None
+log = logging.getLogger(__name__)
+BATCH_SIZE = 200  # ops, about 0.1 s
 
 
 def find_unpublished_names() -> NamesByKind:
@@ -45,9 +48,6 @@ def find_unpublished_names() -> NamesByKind:
     if _cached is None or _cached[0] != cache_key:
         _cached = (cache_key, _find_differing(version, rows, touched))
     return _cached[1]
-
-
-_cached: tuple[tuple[Any, ...], NamesByKind] | None = None
 
 
 def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:
@@ -81,3 +81,45 @@ def _hash_release_entries(version: str) -> dict[Kind, dict[str, str]]:
         kind: {name: json_text.hash_canonically(entry) for name, entry in diff.index_entries(content, kind).items()}
         for kind in COPY_KINDS
     }
+
+
+def count_tokens(_at: datetime) -> bool:
+    """Count a batch of cleared ops, as a periodic job. Returns whether more are left."""
+    return count_batch()
+
+
+def count_batch() -> bool:
+    """Count a batch of cleared ops. Returns whether more are left."""
+    if not Op.objects.filter(is_counted=False).exists():
+        return False
+    with transaction.atomic():
+        # Locked until they are written: an edit in the meantime waits, and then clears the count again.
+        locked = Op.objects.select_for_update(skip_locked=True, of=("self",)).filter(is_counted=False).order_by("pk")
+        ops = list(locked.select_related("connection").prefetch_related("rules", "examples", "aliases")[:BATCH_SIZE])
+        changed_names = unpublished.find_unpublished_names()[Kind.OP]
+        live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first() or {}
+        for op in ops:
+            short, full = _count_op_or_log(op) if op.op in changed_names else live.get(op.op, (None, None))
+            # bulk_update takes three times as long.
+            Op.objects.filter(pk=op.pk).update(is_counted=True, short_tokens=short, full_tokens=full)
+    return len(ops) == BATCH_SIZE
+
+
+def _count_op_or_log(op: Op) -> tuple[int | None, int | None]:
+    """Count an op. One that fails has no counts and does not stop the job for the others."""
+    try:
+        return _count_op(op)
+    except Exception as error:
+        log.error("op.not_counted op=%s\n%s", op.op, logs.format_safely(error))
+        return None, None
+
+
+def _count_op(op: Op) -> tuple[int | None, int | None]:
+    """Return the tokens of an op's short and full help; None if it has no help or would break serving."""
+    entry = snapshot.op_to_entry(op)
+    if checks.find_op_errors(entry):
+        return None, None
+    # Canonical JSON, because a release is served with its keys in that order.
+    counts = token_counts.count_entry_tokens(json_text.load(json_text.canonicalize(entry)))
+    short, full = counts.get(op.op, (None, None))
+    return short, full

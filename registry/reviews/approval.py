@@ -1,17 +1,21 @@
-"""Who may publish the draft, if GATEWAY_REVIEW_REQUIRED asks for a second person."""
+"""Who can publish the draft if GATEWAY_REVIEW_REQUIRED asks for a second person, and publishing."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import NamedTuple
 
 from django.conf import settings
 
 from registry.drafts import history
 from registry.models import Release, ReviewRequest
-from registry.models.review_request import Person
-from registry.reviews import requests
+from registry.models.review import Person
+from registry.releases import publishing, stored_releases
+from registry.reviews import approval, requests
+from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
 
 MAX_NAMED = 3  # entries that a refusal names
+EMPTY_SNAPSHOT = {"format": 1, "groups": [], "ops": []}
 
 
 class Decision(NamedTuple):
@@ -74,3 +78,26 @@ def _list_edited(changes: Iterable[CopyChange], live: Release | None, person: Pe
     since = live.created_at if live else None
     edited = history.list_edited_by(name=person.name, user_id=person.user_id, since=since)
     return [change.name for change in changes if (change.kind, change.name) in edited]
+
+
+def publish_reviewed(
+    *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
+) -> Release:
+    """Publish the draft, see `publishing.publish_draft`. Raises ApprovalMissing, too."""
+    if settings.GATEWAY_REVIEW_REQUIRED:
+        seen = seen or publishing.compute_draft_version()
+        _check_approval(by, seen)
+    release = publishing.publish_draft(
+        note=note, by=by, at=at, accepted=accepted, seen=seen, accepted_loss=accepted_loss
+    )
+    requests.close_as_published(release, by=by, at=at)
+    return release
+
+
+def _check_approval(by: str, version: str) -> None:
+    live = stored_releases.get_live_release()
+    before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
+    changes = diff.diff_snapshots(before, snapshot.snapshot_draft())
+    decision = approval.decide(by=by, version=version, changes=changes, live=live)
+    if not decision.allowed:
+        raise ApprovalMissing(decision.reason)

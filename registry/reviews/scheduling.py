@@ -15,8 +15,8 @@ from core.background.poller import run_in_background
 from registry.drafts import draft
 from registry.models import ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
-from registry.reviews import notices
-from registry.reviews import publishing as reviewed_publishing
+from registry.reviews import approval as reviewed_publishing
+from registry.reviews import requests
 from registry.reviews.approval import ApprovalMissing
 
 log = logging.getLogger(__name__)
@@ -168,7 +168,7 @@ def _finish(row: ScheduledPublish, reason: str, at: datetime) -> None:
             return  # cancelled, or finished by a process that took over
         if reason:
             _record(row, AuditEntry.Action.FAILED, by=row.created_by, at=at, note=reason)
-        notices.notify_about_schedule(row, reason, at=at)
+        requests.notify_about_schedule(row, reason, at=at)
     log.info("scheduled_publish.%s version=%s", state.value, row.version[:12])
 
 

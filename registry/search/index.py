@@ -8,14 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
 
 from registry.catalog.model import CatalogOp
-from registry.search import embeddings_endpoint, families, fields, intent, postings, tokenizer, word_vectors
-from registry.search.fields import FIELDS, IndexedWords
+from registry.search import embeddings_endpoint, intent, postings, tokenizer, word_vectors
 from registry.search.op_embeddings import OpEmbeddings
-from registry.search.spelling import Speller
+from registry.search.postings import FIELDS, IndexedWords
 from registry.search.word_vectors import Floats, WordVectors
 
+MIN_LETTERS = 4  # letters; a typo in a shorter word often makes another word
+TWO_TYPO_LETTERS = 8  # letters from which two typos are allowed
 MAX_REQUEST = 1_000  # characters of a request; the rest is ignored
 MAX_SHORT_REQUEST = 3  # significant words; a longer request is a sentence
 MAX_CLAUSES = 8  # clauses of a request that vote
@@ -32,16 +35,33 @@ PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
 MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
+
 # How much more an op of a connected service must score to stand before one of our own. With copied words, tools of a
 # service reached 1.14 times the score of the op that they copied.
 SERVICE_HANDICAP = 1.15
 MIN_CLEAR_SCORE = 0.4  # of the best op by words and static vectors; what scores less is usually a coincidence
-
 _DIGIT = re.compile("[0-9]")
 _ID = re.compile(r"\bids?\b", re.IGNORECASE)  # a request that has an id needs no op that finds it
-
 VECTOR_FIELDS = ("name", "aliases", "keywords", "text")
 OPS_PER_PRODUCT = 250  # ops per matrix product; more would briefly use many MB
+
+
+class Speller:
+    """The words of an index by their first letter, which is rarely mistyped."""
+
+    def __init__(self, vocabulary: Iterable[str]) -> None:
+        self._words: dict[str, list[str]] = defaultdict(list)
+        for word in vocabulary:
+            if len(word) >= MIN_LETTERS and word.isalpha():
+                self._words[word[0]].append(word)
+
+    def suggest(self, word: str) -> str | None:
+        """Return the nearest word within one or two typos: a wrong, missing, extra or swapped letter."""
+        if len(word) < MIN_LETTERS or not word.isalpha():
+            return None
+        max_typos = 2 if len(word) >= TWO_TYPO_LETTERS else 1
+        match = process.extractOne(word, self._words.get(word[0], ()), scorer=OSA.distance, score_cutoff=max_typos)
+        return match[0] if match else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +80,14 @@ class SearchIndex:
         self.ops = [op for op in all_ops if op.is_active]
         self.paths = [op.op for op in self.ops]
         count = len(self.ops)
-        indexed_words = fields.read_op_words(self.ops, _list_former_names(all_ops, self.ops))
+        indexed_words = postings.read_op_words(self.ops, _list_former_names(all_ops, self.ops))
         stemmed_words = postings.stem_words(indexed_words)
-        self._family_of_op, family_count = families.number_families(self.ops)
+        self._family_of_op, family_count = intent.number_families(self.ops)
         self._stems = stemmed_words.stems
         self._own_words = stemmed_words.build_postings(np.arange(count), count)
         self._family_words = stemmed_words.build_postings(self._family_of_op, family_count)
         self._rarity = postings.compute_rarity(self._own_words)
-        self._lookups = families.IdLookups(self.ops)
+        self._lookups = intent.IdLookups(self.ops)
         self._vocabulary = frozenset(indexed_words.vocabulary)
         self._speller = Speller(indexed_words.vocabulary)
         self._vectors = word_vectors.load_vectors()

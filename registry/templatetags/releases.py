@@ -2,7 +2,7 @@
 
 from django import template
 
-from registry.releases.release_names import map_short_names
+from registry.releases.stored_releases import map_short_names
 
 register = template.Library()
 

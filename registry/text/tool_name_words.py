@@ -1,9 +1,9 @@
-"""Parse tool names: split a name into words, find its verb, and tell reads from writes."""
+"""Parse tool names into words, tell reads from writes, and number names that are taken."""
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Sequence
+from itertools import count, pairwise
 
 from registry.text.harmful_verbs import HARMFUL_NOUN_LIKE_VERBS, HARMFUL_VERBS
 
@@ -14,6 +14,31 @@ _BRANDS = re.compile(
 )
 _WORD_START = re.compile(r"(?<=[A-Z])(?=[A-Z][a-z])|(?<=[a-z0-9])(?=[A-Z])")
 _WORD = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*")
+
+# {verb: the word that our own ops use for it}
+CANONICAL_ACTIONS = {
+    **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
+    **dict.fromkeys(("browse", "enumerate"), "list"),
+    **dict.fromkeys(("find", "query", "lookup", "discover"), "search"),
+    **dict.fromkeys(("add", "insert", "make", "register"), "create"),
+    **dict.fromkeys(("edit", "modify", "change", "patch", "adjust"), "update"),
+    **dict.fromkeys(("remove", "destroy", "drop"), "delete"),
+}
+_NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
+
+
+class NumberedNames:
+    """Finds free names. A search goes on where the last one for the same name ended: no name becomes free again."""
+
+    def __init__(self) -> None:
+        self._last_numbers: dict[str, int] = {}
+
+    def find_free(self, name: str, is_free: Callable[[str], bool]) -> str:
+        """Return the first name with a number, from 2, that is free."""
+        numbers = count(self._last_numbers.get(name, 2))
+        number = next(number for number in numbers if is_free(f"{name}_{number}"))
+        self._last_numbers[name] = number
+        return f"{name}_{number}"
 
 
 def _split_to_set(text: str) -> frozenset[str]:
@@ -31,6 +56,7 @@ READ_VERBS = _split_to_set(
     suggest summarize summarise translate validate verify view visualize
     """
 )
+
 WRITE_VERBS = (
     HARMFUL_VERBS
     | HARMFUL_NOUN_LIKE_VERBS
@@ -51,7 +77,9 @@ WRITE_VERBS = (
     """
     )
 )
+
 VERBS = READ_VERBS | WRITE_VERBS
+
 # Also common nouns: verbs only at the start of a name with further words.
 _NOUN_LIKE_VERBS = HARMFUL_NOUN_LIKE_VERBS - {"cancel", "clear", "reset"} | _split_to_set(
     """
@@ -63,20 +91,12 @@ _NOUN_LIKE_VERBS = HARMFUL_NOUN_LIKE_VERBS - {"cancel", "clear", "reset"} | _spl
     watch write
     """
 )
+
 _FINAL_VERBS = _split_to_set("list search run query check")  # and these at the end of a name: contact_list
 
-# {verb: the word that our own ops use for it}
-CANONICAL_ACTIONS = {
-    **dict.fromkeys(("fetch", "retrieve", "read", "show", "view", "load", "return", "returns", "describe"), "get"),
-    **dict.fromkeys(("browse", "enumerate"), "list"),
-    **dict.fromkeys(("find", "query", "lookup", "discover"), "search"),
-    **dict.fromkeys(("add", "insert", "make", "register"), "create"),
-    **dict.fromkeys(("edit", "modify", "change", "patch", "adjust"), "update"),
-    **dict.fromkeys(("remove", "destroy", "drop"), "delete"),
-}
 PREPOSITIONS = _split_to_set("by for from with in to on at using via into as")
+
 ARTICLES = _split_to_set("a an the of")
-_NOT_PLURAL = ("ss", "us", "is", "news", "ics", "series")
 
 
 def split_name(name: str) -> list[str]:

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from registry.evals import case_store
-from registry.files import case_files
 from registry.models import Activation, EvalCase, Op
 from tests.support.browser_users import BrowserUser
 
@@ -26,7 +25,7 @@ def choose_op(page: Page, path: str) -> None:
 def test_a_case_is_written_won_by_an_edit_and_lost_for_a_reason(
     log_in: Callable[[str], BrowserUser], take_picture: Callable[[BrowserUser, str], None]
 ) -> None:
-    case_store.merge_shipped_cases(case_files.read_shipped_cases())
+    case_store.merge_shipped_cases(case_store.read_shipped_cases())
     ed = log_in("editor")
     editor = ed.page
     editor.goto("/admin/registry/evalcase/add/")

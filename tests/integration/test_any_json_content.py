@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from core.text import json_text
 from registry.catalog import cache
 from registry.models import Example, Op
-from registry.releases import publishing, token_count_job
+from registry.releases import publishing, unpublished
 from tests.support.api import Api
 from tests.support.cpu_budget import examples
 
@@ -108,7 +108,7 @@ def test_pages_and_jobs_take_any_json(api: Api, admin_client: HttpClient, entry:
         Example.objects.filter(op=op).update(args=args)
 
         assert_pages_answer(admin_client, list_draft_pages(op))
-        token_count_job.count_tokens(timezone.now())
+        unpublished.count_tokens(timezone.now())
 
         assert Op.objects.get(op=OP).is_counted
 

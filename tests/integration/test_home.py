@@ -16,7 +16,7 @@ from analytics.events import event_log
 from analytics.models import Cohort, Flag, OpDaily, Turn
 from analytics.rollout.flags import FlagKey
 from gateway.models import ApiKey, Client
-from registry.drafts import change_tracking, switch_service
+from registry.drafts import history, switch_service
 from registry.models import Activation, Connection, Op, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import requests
@@ -33,7 +33,7 @@ def read_home(client: HttpClient) -> str:
 
 def change_op(path: str, **fields: Any) -> Op:
     op = Op.objects.get(op=path)
-    with change_tracking.track_changes([op], by="ann", at=timezone.now()):
+    with history.track_changes([op], by="ann", at=timezone.now()):
         for name, value in fields.items():
             setattr(op, name, value)
         op.save()

@@ -17,7 +17,7 @@ from gateway.management.commands.import_ops import EXIT_INCOMPLETE
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections
 from registry.catalog.connections import ConnectionConfig
-from registry.imports import drift, mcp_server
+from registry.imports import drift, mcp_import
 from registry.models import Connection, DocumentImport, Op, UpstreamDefinition
 from registry.releases import publishing
 from tests.support.admin_pages import approve_changes, read_form
@@ -347,7 +347,7 @@ def test_changes_are_shown_approved_and_merged(admin_client: HttpClient, notes: 
     digests = dict(
         UpstreamDefinition.objects.exclude(approved_digest="").values_list("upstream_name", "approved_digest")
     )
-    assert digests == {tool["name"]: mcp_server.digest_tool(tool) for tool in notes.tools[:2]}
+    assert digests == {tool["name"]: mcp_import.digest_tool(tool) for tool in notes.tools[:2]}
 
 
 def test_what_changed_again_since_it_was_shown_is_not_approved(admin_client: HttpClient, notes: FakeListing) -> None:
@@ -510,7 +510,7 @@ def test_server_to_which_each_user_signs_in_says_how_to_import(admin_client: Htt
 @pytest.fixture
 def real_server(live_catalog: object, mcp_upstream: McpUpstream) -> Iterator[McpUpstream]:
     """Import and publish a tool that reads and one that writes."""
-    mcp_server.set_lister(executors.list_mcp_server)
+    mcp_import.set_lister(executors.list_mcp_server)
     mcp_upstream.add_tool(
         "get_note", lambda arguments: build_text(f"Note {arguments['text']}."), annotations={"readOnlyHint": True}
     )

@@ -15,7 +15,7 @@ from django.utils import timezone
 from analytics.models import OpDaily
 from registry.drafts import draft
 from registry.models import Op
-from registry.releases import token_count_job
+from registry.releases import unpublished
 from registry.snapshot.diff import Kind
 from tests.support.admin_models import get_admin_url
 
@@ -136,7 +136,7 @@ def test_list_is_sorted_by_tokens(admin_with_calls: HttpClient, live_catalog: An
 
 
 def test_number_of_queries_does_not_grow_with_rows(admin_with_calls: HttpClient) -> None:
-    token_count_job.count_batch()
+    unpublished.count_batch()
     read_list(admin_with_calls)  # fills caches of the process
     queries = {}
     for q in (GET, ""):

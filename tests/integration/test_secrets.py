@@ -33,7 +33,7 @@ from gateway.jobs import retention, runner
 from gateway.jobs.runner import Job
 from gateway.models import Client
 from registry.catalog.model import Catalog
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 from tests.support.api import Api
 from workspace import handlers
 from workspace.contract import OpHandler, OpOutcome, OpRequest
@@ -147,7 +147,7 @@ Slot = tuple[str | int, ...]
 def iterate_slots(schema: dict[str, Any], root: dict[str, Any], at: Slot = ()) -> Iterator[Slot]:
     """Yield the path of every argument of an op, also inside objects and lists."""
     if isinstance(ref := schema.get("$ref"), str):
-        schema = keywords.resolve_ref(root, ref)  # type: ignore[assignment]
+        schema = dialect.resolve_ref(root, ref)  # type: ignore[assignment]
     if at:
         yield at
     for name, argument in schema.get("properties", {}).items():

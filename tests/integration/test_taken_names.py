@@ -13,7 +13,7 @@ from registry.catalog import builder
 from registry.catalog.model import BUILT_IN_CONNECTIONS, FULL_VISIBILITY, Catalog
 from registry.checks import surface_copy
 from registry.files import loader
-from registry.imports import mcp_source, run_import
+from registry.imports import mcp_import, run_import
 from registry.models import Connection, Op
 from registry.search import tokenizer
 from registry.snapshot import snapshot
@@ -34,7 +34,7 @@ def shipped(db: None) -> None:
 
 def import_tools(*names: str, description: str = "Wire money.") -> run_import.ImportResult:
     tools = [build_tool(name, description) for name in names]
-    source = mcp_source.build_source(tools, group="todo", needs_subject=False)
+    source = mcp_import.build_source(tools, group="todo", needs_subject=False)
     return run_import.import_ops(source, group="todo", connection="todo")
 
 

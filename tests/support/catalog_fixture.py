@@ -20,7 +20,7 @@ from django.utils import timezone
 from analytics.rollout import rollout_cache
 from registry.catalog import cache, connections, model, switches
 from registry.files import loader
-from registry.releases import publishing, token_count_job
+from registry.releases import publishing, unpublished
 from tests.support.run_folder import lock_folder
 from workspace import demo
 
@@ -85,7 +85,7 @@ class PreparedRows:
 def _publish() -> None:
     loader.load_into_draft(loader.read_shipped_catalog())
     publishing.publish_draft(note="Shipped catalog", by="tests", at=timezone.now())
-    while token_count_job.count_batch():  # like the periodic job after a start
+    while unpublished.count_batch():  # like the periodic job after a start
         pass
 
 

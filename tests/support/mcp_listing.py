@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from gateway import executors
-from registry.imports import mcp_server
+from registry.imports import mcp_import
 from registry.imports.document_source import UnreadableDocument
-from registry.imports.mcp_server import McpListing
+from registry.imports.mcp_import import McpListing
 from registry.models import Connection
 
 URL = "https://notes.example.com/mcp"
@@ -44,6 +44,6 @@ def fake_listing() -> Iterator[FakeListing]:
         build_tool("create_note", "Create a note."),
         build_tool("delete_note", "Delete a note."),
     )
-    mcp_server.set_lister(listing.list_server)
+    mcp_import.set_lister(listing.list_server)
     yield listing
-    mcp_server.set_lister(executors.list_mcp_server)
+    mcp_import.set_lister(executors.list_mcp_server)

@@ -36,7 +36,7 @@ from core import event_loop
 from gateway.executors.mcp import definition_check, resource_tools, session_pool
 from registry.catalog import cache, connections
 from registry.files import loader
-from registry.imports.mcp_server import digest_tool
+from registry.imports.mcp_import import digest_tool
 from registry.models import Connection, UpstreamDefinition
 from registry.releases import lifecycle, publishing
 from tests.support.op_entries import build_op_entry

@@ -4,7 +4,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from benchmarks import rows
-from registry.releases import token_count_job
+from registry.releases import unpublished
 
 
 class Command(BaseCommand):
@@ -15,5 +15,5 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, ops: int, **options: Any) -> None:
         rows.edit_ops(ops)
-        token_count_job.count_batch()  # a server does this within a minute, or when the list of ops is opened
+        unpublished.count_batch()  # a server does this within a minute, or when the list of ops is opened
         self.stdout.write(rows.create_admin_session())

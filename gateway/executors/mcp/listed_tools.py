@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from registry.imports.mcp_server import digest_tool
+from registry.imports.mcp_import import digest_tool
 
 PROMISED_SECONDS = 5.0  # a list is believed for longest, even if the server promises more
 

@@ -13,7 +13,7 @@ from gateway.executors.remote import credentials
 from gateway.executors.remote.built_request import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.document_source import UnreadableDocument
-from registry.imports.mcp_server import McpListing
+from registry.imports.mcp_import import McpListing
 from registry.models import Connection
 from registry.text import cleanup
 

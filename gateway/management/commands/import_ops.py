@@ -14,15 +14,7 @@ from analytics import audit
 from analytics.models import AuditEntry
 from gateway.credentials import missing_settings
 from registry.drafts import history
-from registry.imports import (
-    document_source,
-    functions,
-    import_document,
-    import_report,
-    mcp_import,
-    openai,
-    run_import,
-)
+from registry.imports import document_source, functions, import_document, import_job, mcp_import, openai, run_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
 from registry.imports.import_document import ReadDocument, Selection
 from registry.imports.import_source import ImportSource
@@ -70,7 +62,7 @@ class Command(BaseCommand):
         source_name, group = escape_for_terminal(Path(options["source"]).name), options["group"]
         note = f"Import of {source_name} into {group}"
         result, source, remark = self._import(options, note)
-        self.stdout.write(import_report.format_report(result, source, show_all=show_all))
+        self.stdout.write(import_job.format_report(result, source, show_all=show_all))
         if options["format"] in (OPENAPI, MCP) and not options["publish"]:
             self.stdout.write(f"They are in the draft. Review and publish them on {reverse(REVIEW_PAGE)}.")
         if remark:
@@ -118,7 +110,7 @@ class Command(BaseCommand):
             problems = [escape_for_terminal(str(problem)) for problem in error.problems]
             raise CommandError(
                 "\n".join(
-                    ["Imported, but the draft cannot be published.", *import_report.limit_names(problems, show_all)]
+                    ["Imported, but the draft cannot be published.", *import_job.limit_names(problems, show_all)]
                 ),
                 returncode=EXIT_NOT_PUBLISHED,
             ) from None
@@ -130,7 +122,7 @@ class Command(BaseCommand):
 
 def _describe_warnings(release: Release) -> str:
     counts = Counter(warning["rule"] for warning in release.accepted_warnings).most_common()
-    rules = import_report.limit_names([f"{count} × {rule}" for rule, count in counts], show_all=False)
+    rules = import_job.limit_names([f"{count} × {rule}" for rule, count in counts], show_all=False)
     page = reverse("admin:registry_release_change", args=[release.version])
     count = len(release.accepted_warnings)
     found = "1 warning" if count == 1 else f"{count} warnings"
@@ -221,7 +213,7 @@ def _get_server_connection(options: dict[str, Any]) -> Connection:
 def _explain_nothing(source: ImportSource) -> str:
     """Return why no tool of a server can be imported."""
     if source.other_names:
-        names = import_report.limit_names(sorted(source.other_names), show_all=False)
+        names = import_job.limit_names(sorted(source.other_names), show_all=False)
         return f"No tool of the server matches. It has {', '.join(map(escape_for_terminal, names))}."
     reasons = [f"{escape_for_terminal(each.name)}: {escape_for_terminal(each.reason)}" for each in source.refusals[:10]]
     return " ".join(["None of its tools can be imported.", *reasons] if reasons else ["The server has no tools."])

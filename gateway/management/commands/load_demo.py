@@ -14,7 +14,7 @@ from gateway.demo import activity, rollout
 from gateway.demo.domains import load as domains
 from gateway.demo.domains.refusals import get_data_folder
 from gateway.demo.shop import load as example_shop
-from registry.releases import loaded_copy, publishing, stored_releases
+from registry.releases import publishing, stored_releases
 from workspace import demo
 
 BY = "load_demo"
@@ -85,7 +85,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Added {event_count:,} events over {activity.DAYS} days. See Reports in the admin.")
 
     def _load_domains(self) -> None:
-        had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
+        had_edits, at = publishing.has_unpublished_edits(), timezone.now()
         if stored_releases.get_live_release() is None:
             raise CommandError(NOT_PUBLISHED)
         try:
@@ -101,7 +101,7 @@ class Command(BaseCommand):
         self.stdout.write(TRY_DOMAINS)
 
     def _load_shop(self, url: str) -> None:
-        had_edits, at = loaded_copy.has_unpublished_edits(), timezone.now()
+        had_edits, at = publishing.has_unpublished_edits(), timezone.now()
         result = example_shop.import_shop(url, at=at)
         if not (result.merged.added or result.merged.updated):
             self.stdout.write("The ops of the example shop exist; nothing was changed.")
@@ -111,7 +111,7 @@ class Command(BaseCommand):
 
     def _publish(self, *, had_edits: bool, note: str, at: datetime) -> None:
         try:
-            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=note, by=BY, at=at)
+            done = publishing.publish_loaded_copy(had_edits=had_edits, note=note, by=BY, at=at)
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(done)

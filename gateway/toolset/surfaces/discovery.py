@@ -7,7 +7,7 @@ from gateway.contracts import tool_definitions
 from gateway.toolset import pinned_ops
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
 from registry.catalog.model import Catalog
-from registry.help import agent_pages, discovery_pages
+from registry.help import answers, discovery_pages
 from registry.snapshot.copy_kinds import AGENTS_PATH
 
 _TEXT = {"type": "string"}
@@ -22,7 +22,7 @@ def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
         ShownTool(domain.name, domain.summary, _PARAMETERS)
         for domain in discovery_pages.list_domains(catalog, request.visibility)
     ]
-    if agent_pages.can_run_agents(catalog, request.visibility):
+    if answers.can_run_agents(catalog, request.visibility):
         summary = catalog.groups.get(AGENTS_PATH, "Agents")
         tools.append(ShownTool(discovery_pages.DISCOVER_AGENTS, summary, _AGENT_PARAMETERS))
     tools.append(ShownTool.of_definition(tool_definitions.DISCOVERY_EXEC_TOOL))

@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from registry.imports.openapi.arguments import Argument
-from registry.imports.openapi.parameters import set_example
+from registry.imports.openapi.parameters import Argument, set_example
 from registry.imports.openapi.references import DanglingReference, Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import FORM_TYPE, JSON_TYPE, MULTIPART_TYPE

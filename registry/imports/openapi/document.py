@@ -6,15 +6,22 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from registry.imports.import_source import Refusal
+from registry.imports.import_source import ParsedToolName, Refusal
 from registry.imports.openapi import naming
 from registry.imports.openapi.naming import NamedRoute
 from registry.imports.openapi.operations import MappedOperation, OperationMapper, RefusedOperation
 from registry.imports.openapi.parameters import find_idempotency_header, list_parameters
-from registry.imports.openapi.reading import MAX_VALUES, InvalidDocument, ValueBudget
-from registry.imports.openapi.references import DanglingReference, Loader, Located, OtherHost, References
+from registry.imports.openapi.references import (
+    MAX_VALUES,
+    DanglingReference,
+    InvalidDocument,
+    Loader,
+    Located,
+    OtherHost,
+    References,
+    ValueBudget,
+)
 from registry.imports.openapi.servers import SecurityScheme, find_base_url, find_security
-from registry.imports.parsed_names import ParsedToolName
 from registry.text import cleanup, tool_name_words
 from registry.text.tool_name_words import split_name
 

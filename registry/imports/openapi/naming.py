@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from registry.imports.parsed_names import ParsedToolName, join_segment
+from registry.imports.import_source import ParsedToolName, join_segment
 from registry.text.tool_name_words import READ_VERBS, VERBS, split_name, to_singular
 
 

@@ -8,8 +8,8 @@ from registry import request_mapping
 from registry.imports import danger
 from registry.imports.danger import Danger
 from registry.imports.openapi import bodies, parameters, swagger, texts
-from registry.imports.openapi.arguments import Argument, assign_names, build_schema
 from registry.imports.openapi.bodies import BodyPlan
+from registry.imports.openapi.parameters import Argument, assign_names, build_schema
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.jsonschema import schema_check, validator

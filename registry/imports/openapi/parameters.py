@@ -1,20 +1,72 @@
-"""The parameters of an operation as arguments."""
+"""The parameters of an operation as the arguments of an op."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from registry.imports.openapi import swagger
-from registry.imports.openapi.arguments import Argument
 from registry.imports.openapi.references import Located, References
 from registry.imports.openapi.schemas import SchemaConverter
 from registry.request_mapping import LOCATIONS, STYLES, is_header_allowed
+from registry.text.tool_name_words import NumberedNames
+
+MAX_NAME = 64
+_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+_OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
+Schema = dict[str, Any]
 
 # What the specification or the gateway sets. A model has nothing to say about them.
 _IGNORED_HEADERS = frozenset(("accept", "content-type", "authorization"))
 IDEMPOTENCY_HEADERS = frozenset(("idempotency-key", "x-idempotency-key"))
-
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+
+
+@dataclass(slots=True)
+class Argument:
+    """One argument: its name at the upstream, where it goes, its schema, and its part of the request mapping.
+
+    `mapping` is the entry of a parameter, or of a property of the body; for a whole body it is empty.
+    """
+
+    wire_name: str
+    location: str  # path, query, header, cookie, property or body
+    schema: Schema
+    is_required: bool
+    mapping: dict[str, Any] = field(default_factory=dict)
+    example: Any = None
+    has_example: bool = False
+    name: str = ""  # once `assign_names` has chosen it
+
+
+def assign_names(arguments: Iterable[Argument]) -> None:
+    """Give each argument a name that a model can send. If two have the same, the place of one is appended.
+
+    Properties of the body keep theirs: there are more of them, and examples of bodies use them.
+    """
+    taken: set[str] = set()
+    numbered = NumberedNames()
+    for argument in sorted(arguments, key=lambda each: each.location not in ("property", "body")):
+        base = _clean_name(argument.wire_name)
+        free = next((name for name in (base, f"{base}_{argument.location}") if name not in taken), "")
+        argument.name = free or numbered.find_free(base, lambda name: name not in taken)
+        taken.add(argument.name)
+
+
+def build_schema(arguments: Iterable[Argument]) -> Schema:
+    """Return the argument schema of an op, without its definitions."""
+    listed = list(arguments)
+    schema: Schema = {"type": "object", "properties": {each.name: each.schema for each in listed}}
+    if required := [each.name for each in listed if each.is_required]:
+        schema["required"] = required
+    return schema | {"additionalProperties": False}
+
+
+def _clean_name(wire_name: str) -> str:
+    name = wire_name.removesuffix("[]")
+    if not _NAME.fullmatch(name):
+        name = _OTHER.sub("_", name).strip("_") or "value"
+    return name[:MAX_NAME]
 
 
 def list_parameters(levels: list[Located], references: References) -> list[Located]:

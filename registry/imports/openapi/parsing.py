@@ -1,6 +1,6 @@
 """Parse the files of one document. As a program: a large one, in a process of its own.
 
-`registry.imports.document_parsing` starts it. The process can open no files or sockets, and needs no settings.
+`registry.imports.import_document` starts it. The process can open no files or sockets, and needs no settings.
 """
 
 import pickle
@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 
 from core import limited_process
 from registry.imports.openapi.document import OpenApiDocument, parse_document
-from registry.imports.openapi.reading import MAX_VALUES, InvalidDocument
-from registry.imports.openapi.references import OtherHost
+from registry.imports.openapi.references import MAX_VALUES, InvalidDocument, OtherHost
 
 MAX_FILES = 400  # that are asked for, there or not
 MAX_RESULT = 100_000_000  # bytes

@@ -1,16 +1,142 @@
-"""Resolve the references of an OpenAPI document, also into its other files."""
+"""Read the files of an OpenAPI document, and resolve the references between them."""
 
+import codecs
+import json
+import math
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
 from urllib.parse import unquote, urldefrag, urljoin
 
-from registry.imports.openapi.reading import DocumentTooLarge, InvalidDocument, ValueBudget
+import yaml
 
+from registry.imports.openapi.yaml_values import MAX_DEPTH, TooManyValues, UnsafeYaml, parse_yaml
+
+# Of all files of a document together, with every alias of YAML expanded. A reference that is followed is one, too.
+MAX_VALUES = 5_000_000
+TOO_MANY = f"The document has more than {MAX_VALUES:,} values with its other files. Send a part of it."
+
+# What neither a database nor UTF-8 can hold: halves of surrogate pairs, and the character 0.
+_NO_TEXT = re.compile("[\ud800-\udfff\0]")
+_MAYBE_NO_TEXT = re.compile(r"\\(?:u[dD][89a-fA-F]|u0000|U0000[dD][89a-fA-F]|U00000000|x00|0)")
 _INDEX = re.compile(r"[0-9]{1,9}", re.ASCII)
 MAX_HOPS = 30  # references that refer to references
-
 Loader = Callable[[str], bytes]  # the content of the file at an address; may raise any error with a message
+
+
+class InvalidDocument(Exception):
+    """A file is no OpenAPI document. The message says what to send."""
+
+
+class DocumentTooLarge(InvalidDocument):
+    """The files of a document have more values together than may be read."""
+
+
+@dataclass(slots=True)
+class ValueBudget:
+    """How many values may still be read from the files of one document."""
+
+    left: int = MAX_VALUES
+
+    def take(self) -> None:
+        """Count one value more. Raises DocumentTooLarge."""
+        self.left -= 1
+        if self.left < 0:
+            raise DocumentTooLarge(TOO_MANY)
+
+    def read_file(self, raw: bytes) -> Any:
+        """Return the value of a JSON or YAML file, with text as the keys of all objects. Raises InvalidDocument.
+
+        A character that is no text is replaced, as in the UTF-8 of browsers.
+        """
+        try:
+            text = raw.removeprefix(codecs.BOM_UTF8).decode()
+        except UnicodeDecodeError:
+            raise InvalidDocument("The document is not UTF-8. Save it as JSON or YAML in UTF-8.") from None
+        try:
+            value = _parse_text(text, self.left)
+            self.left -= _count_values(value, self.left)
+        except TooManyValues:
+            raise DocumentTooLarge(TOO_MANY) from None
+        return _replace_no_text(value) if _MAYBE_NO_TEXT.search(text) or "\0" in text else value
+
+
+def _parse_text(text: str, most: int) -> Any:
+    try:
+        return _parse_json(text)
+    except RecursionError:
+        raise InvalidDocument(f"The document is nested more than {MAX_DEPTH} levels deep.") from None
+    except ValueError as error:
+        if text.lstrip()[:1] in ("{", "["):
+            problem, line = getattr(error, "msg", str(error)), getattr(error, "lineno", 0)
+            place = f" at line {line}" if line else ""
+            raise InvalidDocument(f"The document is not JSON: {problem}{place}.") from None
+    return _read_yaml(text, most)
+
+
+def _parse_json(text: str) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer with more digits than Python reads: it is no number that anything can check
+        return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float, parse_int=_read_integer)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{name} is no value", "", 0)
+
+
+def _read_float(text: str) -> float | str:
+    return number if math.isfinite(number := float(text)) else text
+
+
+def _read_integer(text: str) -> int | str:
+    try:
+        return int(text)
+    except ValueError:
+        return text
+
+
+def _read_yaml(text: str, most: int) -> Any:
+    try:
+        return parse_yaml(text, most=most)
+    except UnsafeYaml as error:
+        raise InvalidDocument(str(error)) from None
+    except (yaml.YAMLError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark else ""
+        raise InvalidDocument(f"The document is neither JSON nor YAML{place}. Send one of them.") from None
+
+
+def _count_values(value: Any, most: int) -> int:
+    """Return how many values there are. Raises TooManyValues, or InvalidDocument for more levels than a walk takes."""
+    count, level, depth = 0, [value], 0
+    while level:
+        count += len(level)
+        if count > most:
+            raise TooManyValues
+        if depth > MAX_DEPTH:
+            raise InvalidDocument(f"The document is nested more than {MAX_DEPTH} levels deep. Use fewer levels.")
+        below: list[Any] = []
+        for each in level:
+            if isinstance(each, dict):
+                below += each.values()
+            elif isinstance(each, list):
+                below += each
+        level, depth = below, depth + 1
+    return count
+
+
+def _replace_no_text(value: Any) -> Any:
+    if isinstance(value, str):
+        return _NO_TEXT.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_replace_no_text(each) for each in value]
+    if isinstance(value, dict):
+        return {_replace_no_text(name): _replace_no_text(each) for name, each in value.items()}
+    return value
 
 
 class DanglingReference(Exception):

@@ -13,9 +13,9 @@ from django.utils import timezone
 from analytics import audit
 from analytics.models import AuditEntry
 from registry.drafts import draft
-from registry.files import export, text_diff, yaml_format
-from registry.releases import discard, lifecycle, publishing, stored_releases
-from registry.reviews import publishing as reviewed_publishing
+from registry.files import export, yaml_format
+from registry.releases import lifecycle, publishing, restore, stored_releases
+from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ApprovalMissing
 from registry.snapshot import diff, snapshot
 from registry.text.cleanup import escape_for_terminal
@@ -97,7 +97,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         seen_version, content_changes = publishing.compute_draft_version(), draft.preview_write(content)
         self.stdout.write(
-            text_diff.format_changes(content_changes) if content_changes else "The draft has this content already."
+            export.format_changes(content_changes) if content_changes else "The draft has this content already."
         )
         return content, content_changes, seen_version
 
@@ -171,7 +171,7 @@ class Command(BaseCommand):
         except (stored_releases.UnknownRelease, lifecycle.AlreadyWithdrawn) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"Release {release} with {release.op_count} ops is live.")
-        unpublished = discard.find_unpublished_changes(taken_back)
+        unpublished = restore.find_unpublished_changes(taken_back)
         if taken_back and unpublished and unpublished.from_release:
             count = len(unpublished.from_release)
             path = f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"

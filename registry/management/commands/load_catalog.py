@@ -7,8 +7,8 @@ from django.utils import timezone
 
 from registry.drafts import history
 from registry.evals import case_store
-from registry.files import case_files, loader, yaml_format
-from registry.releases import loaded_copy, publishing
+from registry.files import loader, yaml_format
+from registry.releases import publishing
 
 NOTE = "Shipped catalog"
 BY = "load_catalog"
@@ -25,12 +25,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        had_edits = loaded_copy.has_unpublished_edits()
+        had_edits = publishing.has_unpublished_edits()
         try:
             with transaction.atomic():
                 report = loader.load_into_draft(loader.read_shipped_catalog())
                 history.record_changes(report.changes, by=BY, at=timezone.now(), note=NOTE)
-                cases_report = case_store.merge_shipped_cases(case_files.read_shipped_cases())
+                cases_report = case_store.merge_shipped_cases(case_store.read_shipped_cases())
         except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(f"{report}\nEval cases: {cases_report}")
@@ -39,7 +39,7 @@ class Command(BaseCommand):
 
     def _publish(self, had_edits: bool) -> None:
         try:
-            done = loaded_copy.publish_loaded_copy(had_edits=had_edits, note=NOTE, by=BY, at=timezone.now())
+            done = publishing.publish_loaded_copy(had_edits=had_edits, note=NOTE, by=BY, at=timezone.now())
         except publishing.NotPublishable as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(done)

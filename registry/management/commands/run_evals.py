@@ -6,8 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from registry.evals import comparison, evaluation
-from registry.evals.comparison import ComparedCase, EvalComparison
-from registry.evals.run import EvalRun
+from registry.evals.comparison import ComparedCase, EvalComparison, EvalRun
 from registry.models import EvalCase
 from registry.releases import stored_releases
 from registry.text.cleanup import escape_for_terminal

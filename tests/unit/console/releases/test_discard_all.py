@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import AuditEntry
-from registry.drafts import change_tracking
+from registry.drafts import history
 from registry.models import Group, Op, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.admin_pages import get_registry_url
@@ -23,7 +23,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def change_row(row: Any, **fields: Any) -> None:
-    with change_tracking.track_changes([row], by="ann", at=timezone.now()):
+    with history.track_changes([row], by="ann", at=timezone.now()):
         for name, value in fields.items():
             setattr(row, name, value)
         row.save()

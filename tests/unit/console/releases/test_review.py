@@ -15,7 +15,7 @@ from django.utils import timezone
 from analytics.models import AuditEntry, Cohort, Flag, OpDaily, Subject
 from analytics.rollout.flags import FlagKey
 from console import diff_view
-from registry.drafts import change_tracking
+from registry.drafts import history
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support import any_upstream
@@ -41,7 +41,7 @@ def publish(client: Client, **fields: str) -> HttpResponse:
 
 
 def change_op(row: Any, by: str = "ann", **fields: Any) -> None:
-    with change_tracking.track_changes([row], by=by, at=timezone.now()):
+    with history.track_changes([row], by=by, at=timezone.now()):
         for name, value in fields.items():
             setattr(row, name, value)
         row.save()

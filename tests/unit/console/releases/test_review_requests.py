@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import AuditEntry, Notification
-from registry.drafts import change_tracking
+from registry.drafts import history
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
 from tests.support.admin_pages import get_registry_url
@@ -56,7 +56,7 @@ def changed(published: Release) -> Release:
 
 def change_op(summary: str, by: str = "ed") -> None:
     row = Op.objects.get()
-    with change_tracking.track_changes([row], by=by, at=timezone.now()):
+    with history.track_changes([row], by=by, at=timezone.now()):
         row.summary = summary
         row.save()
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import AuditEntry, Notification
-from registry.drafts import change_tracking
+from registry.drafts import history
 from registry.models import Activation, Connection, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import scheduling
@@ -27,7 +27,7 @@ LATER = timedelta(hours=2)
 
 def change_op(summary: str) -> None:
     row = Op.objects.get()
-    with change_tracking.track_changes([row], by="ed", at=timezone.now()):
+    with history.track_changes([row], by="ed", at=timezone.now()):
         row.summary = summary
         row.save()
 

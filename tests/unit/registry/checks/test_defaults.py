@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.checks import defaults
+from registry.checks import single_op
 from tests.support.check_findings import build_op_with_arguments
 
 STATE = {"type": "string", "enum": ["todo", "done"]}
@@ -40,7 +40,7 @@ STATE = {"type": "string", "enum": ["todo", "done"]}
     ],
 )
 def test_default_that_its_schema_refuses_is_found(argument: Any, rule: str, message: str, fix: str) -> None:
-    (finding,) = defaults.check(build_op_with_arguments(a=argument))
+    (finding,) = single_op.check_defaults(build_op_with_arguments(a=argument))
 
     assert (finding.rule, finding.message, finding.fix) == (rule, message, fix)
     assert finding.field == "parameters_schema/properties/a/default"
@@ -51,7 +51,7 @@ def test_invalid_default_is_found_at_every_level_and_through_references() -> Non
     op = build_op_with_arguments(a={"type": "array", "items": inner})
     op.schema["$defs"] = {"state": STATE}
 
-    (finding,) = defaults.check(op)
+    (finding,) = single_op.check_defaults(op)
 
     assert finding.field == "parameters_schema/properties/a/items/properties/s~0~1t/default"
 
@@ -61,4 +61,4 @@ def test_invalid_default_is_found_at_every_level_and_through_references() -> Non
     [STATE | {"default": "done"}, STATE, {"default": None}, {"type": "array", "items": STATE, "default": ["todo"]}],
 )
 def test_valid_default_is_accepted(argument: Any) -> None:
-    assert list(defaults.check(build_op_with_arguments(a=argument))) == []
+    assert list(single_op.check_defaults(build_op_with_arguments(a=argument))) == []

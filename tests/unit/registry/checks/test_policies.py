@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.checks import policies
+from registry.checks import prose
 from tests.support.op_entries import build_op_entry
 
 
@@ -28,7 +28,9 @@ from tests.support.op_entries import build_op_entry
 )
 def test_do_and_dont_contradict_when_both_name_one_action(do: str, dont: str, contradict: bool) -> None:
     findings = list(
-        policies.check(build_op_entry("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]}))
+        prose.check_policies(
+            build_op_entry("a.b", policy={"do": ["Be kind.", do], "dont": [dont], "edge_cases": [dont]})
+        )
     )
 
     assert [(finding.field, "policy/do/1" in finding.message) for finding in findings] == [

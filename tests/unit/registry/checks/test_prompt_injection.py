@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry import checks
-from registry.checks import prompt_injection
+from registry.checks import text_locations
 from tests.support.check_findings import build_check_context
 from tests.support.op_entries import build_content, build_op_entry, build_schema
 
@@ -22,7 +22,7 @@ from tests.support.op_entries import build_content, build_op_entry, build_schema
     ],
 )
 def test_invisible_characters_are_found(fields: dict[str, Any], field: str, code: str) -> None:
-    finding, *_ = prompt_injection.find_hidden_characters("a.b", build_op_entry("a.b", **fields))
+    finding, *_ = text_locations.find_hidden_characters("a.b", build_op_entry("a.b", **fields))
 
     assert (finding.field, finding.rule) == (field, "hidden_characters")
     assert code in finding.message
@@ -30,16 +30,16 @@ def test_invisible_characters_are_found(fields: dict[str, Any], field: str, code
 
 
 def test_finding_suggests_the_text_without_invisible_characters() -> None:
-    (finding,) = prompt_injection.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
+    (finding,) = text_locations.find_hidden_characters("a.b", {"summary": "Send\u202e it"})
 
     assert finding.fix == "Without them: Send it"
-    (finding,) = prompt_injection.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
+    (finding,) = text_locations.find_hidden_characters("a.b", {"description": "Send\u202e it\n" * 100})
     assert finding.fix == "Delete them."
 
 
 @pytest.mark.parametrize("text", ["Größe", "获取天气", "نمی‌خواهم", "👩‍🚀 goes", "Tabs\tand\nlines", r"^\b\f\u0041$"])
 def test_ordinary_text_of_any_script_is_accepted(text: str) -> None:
-    assert list(prompt_injection.find_hidden_characters("a.b", {"summary": text, "list": [text, 1, None]})) == []
+    assert list(text_locations.find_hidden_characters("a.b", {"summary": text, "list": [text, 1, None]})) == []
 
 
 @pytest.mark.parametrize(

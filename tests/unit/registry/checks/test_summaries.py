@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks import synthetic
-from registry.checks import summaries
-from registry.checks.context import CheckContext
-from registry.checks.similarity import MIN_SIMILARITY as BOUND
-from registry.checks.similarity import SummaryIndex, extract_words
+from registry.checks import single_op
+from registry.checks.context import MIN_SIMILARITY as BOUND
+from registry.checks.context import CheckContext, SummaryIndex, extract_words
 from tests.support.check_findings import build_check_context
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.growth import assert_linear
@@ -28,7 +27,7 @@ from tests.support.op_entries import build_op_entry
 def test_summary_is_one_short_line(summary: str, message: str | None) -> None:
     entry = build_op_entry("a.b", summary=summary)
 
-    findings = list(summaries.check(entry, build_check_context(entry)))
+    findings = list(single_op.check_summary(entry, build_check_context(entry)))
 
     assert [finding.message for finding in findings] == ([message] if message else [])
     assert all("For example: “" in finding.fix for finding in findings)
@@ -60,7 +59,7 @@ def test_summaries_are_similar_when_their_distinctive_words_are(one: str, other:
         build_op_entry("a.one", summary=one), build_op_entry("a.other", summary=other), *others
     )
 
-    findings = list(summaries.check(everything.ops["a.one"], everything))
+    findings = list(single_op.check_summary(everything.ops["a.one"], everything))
 
     assert [finding.rule for finding in findings] == ["summary_like_another"] * alike
     assert all("the same as that of a.other." in finding.message and other in finding.fix for finding in findings)
@@ -71,13 +70,13 @@ def test_edited_summary_is_not_compared_with_its_old_version() -> None:
         build_op_entry("a.b", summary="Send an alert"), build_op_entry("a.c", summary="Read the news")
     )
 
-    assert list(summaries.check(build_op_entry("a.b", summary="Send the alerts"), everything)) == []
-    assert [finding.rule for finding in summaries.check(build_op_entry("a.b", summary="Read news"), everything)] == [
-        "summary_like_another"
-    ]
-    assert [finding.rule for finding in summaries.check(build_op_entry("a.new", summary="Read news"), everything)] == [
-        "summary_like_another"
-    ]
+    assert list(single_op.check_summary(build_op_entry("a.b", summary="Send the alerts"), everything)) == []
+    assert [
+        finding.rule for finding in single_op.check_summary(build_op_entry("a.b", summary="Read news"), everything)
+    ] == ["summary_like_another"]
+    assert [
+        finding.rule for finding in single_op.check_summary(build_op_entry("a.new", summary="Read news"), everything)
+    ] == ["summary_like_another"]
 
 
 def test_retired_op_is_not_compared() -> None:
@@ -85,13 +84,13 @@ def test_retired_op_is_not_compared() -> None:
         build_op_entry("a.b", summary="Send it"), build_op_entry("a.c", summary="Send it", status="retired")
     )
 
-    assert [list(summaries.check(entry, everything)) for entry in everything.ops.values()] == [[], []]
+    assert [list(single_op.check_summary(entry, everything)) for entry in everything.ops.values()] == [[], []]
 
 
 def test_similar_summaries_are_counted() -> None:
     everything = build_check_context(*(build_op_entry(f"a.x{number}", summary="Send it away") for number in range(4)))
 
-    (finding,) = summaries.check(everything.ops["a.x1"], everything)
+    (finding,) = single_op.check_summary(everything.ops["a.x1"], everything)
 
     assert finding.message == "The summary is almost the same as that of a.x0 and 2 more."
 

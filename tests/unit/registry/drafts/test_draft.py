@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.models import AuditEntry
-from registry.drafts import draft, history, revert
+from registry.drafts import draft, edits, history
 from registry.files import loader
 from registry.models import Group, Op, OpAlias, PromptSection
 from registry.snapshot import diff, snapshot
@@ -183,7 +183,7 @@ def test_revert_undoes_a_whole_change(fields: dict[str, Any]) -> None:
     draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
     assert snapshot.snapshot_draft() != before
 
-    change = revert.revert_change(get_last_change(), by="bob", at=AT)
+    change = edits.revert_change(get_last_change(), by="bob", at=AT)
 
     assert snapshot.snapshot_draft() == before
     assert change.action == Action.CHANGED
@@ -197,9 +197,9 @@ def test_revert_removes_added_entries_and_restores_removed_ones() -> None:
     assert not Op.objects.exists()
     assert not OpAlias.objects.exists()
 
-    revert.revert_change(get_last_change(), by="bob", at=AT)
+    edits.revert_change(get_last_change(), by="bob", at=AT)
     assert snapshot.snapshot_draft() == before
-    revert.revert_change(get_last_change(), by="bob", at=AT)
+    edits.revert_change(get_last_change(), by="bob", at=AT)
     assert not Op.objects.exists()
 
 
@@ -209,7 +209,7 @@ def test_revert_keeps_later_changes_of_other_fields() -> None:
     first = get_last_change()
     draft.write_entry(Kind.OP, PATH, entry(notes="Later"), **BY)
 
-    revert.revert_change(first, by="bob", at=AT)
+    edits.revert_change(first, by="bob", at=AT)
 
     assert draft.read_entry(Kind.OP, PATH) == entry(summary=f"Add {PATH}", notes="Later")
 
@@ -220,8 +220,8 @@ def test_revert_refuses_a_field_that_changed_again() -> None:
     first = get_last_change()
     draft.write_entry(Kind.OP, PATH, entry(summary="Newer"), **BY)
 
-    with pytest.raises(revert.NotRevertible, match="changed again later: summary"):
-        revert.revert_change(first, by="bob", at=AT)
+    with pytest.raises(edits.NotRevertible, match="changed again later: summary"):
+        edits.revert_change(first, by="bob", at=AT)
 
 
 def test_revert_refuses_changes_of_other_models_and_missing_rows() -> None:
@@ -230,11 +230,11 @@ def test_revert_refuses_changes_of_other_models_and_missing_rows() -> None:
     first = get_last_change()
     draft.write_entry(Kind.OP, PATH, None, **BY)
 
-    with pytest.raises(revert.NotRevertible, match="no longer exists"):
-        revert.revert_change(first, by="bob", at=AT)
+    with pytest.raises(edits.NotRevertible, match="no longer exists"):
+        edits.revert_change(first, by="bob", at=AT)
     switch = AuditEntry.objects.create(time=AT, by="ann", kind="switch", name="x", action="changed")
-    with pytest.raises(revert.NotRevertible, match="switch"):
-        revert.revert_change(switch, by="bob", at=AT)
+    with pytest.raises(edits.NotRevertible, match="switch"):
+        edits.revert_change(switch, by="bob", at=AT)
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from registry.drafts import op_edits
-from registry.drafts.op_edits import InvalidOpEdit, OpEdit
+from registry.drafts import edits
+from registry.drafts.edits import InvalidOpEdit, OpEdit
 from tests.support.op_entries import build_op_entry, build_schema
 
 ENTRY = build_op_entry(
@@ -34,7 +34,7 @@ ENTRY = build_op_entry(
 def test_edit_adds_to_what_is_there(edit: OpEdit, text: str, argument: str, changed: dict[str, Any]) -> None:
     before = {**ENTRY}
 
-    assert op_edits.apply_edit(ENTRY, edit, text, argument=argument) == {**ENTRY, **changed}
+    assert edits.apply_edit(ENTRY, edit, text, argument=argument) == {**ENTRY, **changed}
     assert before == ENTRY
 
 
@@ -42,7 +42,7 @@ def test_edit_begins_lists_that_are_empty() -> None:
     bare = build_op_entry("a.b", parameters_schema=build_schema(title={"type": "string"}))
 
     for edit, text in zip(OpEdit, ("k", "a.c", "name", "Do.", "Don't.", "Edge.", "{}"), strict=True):
-        assert op_edits.apply_edit(bare, edit, text, argument="title") != bare
+        assert edits.apply_edit(bare, edit, text, argument="title") != bare
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,4 @@ def test_edit_begins_lists_that_are_empty() -> None:
 )
 def test_edit_that_cannot_be_made_is_refused(edit: OpEdit, text: str, argument: str, problem: str) -> None:
     with pytest.raises(InvalidOpEdit, match=problem):
-        op_edits.apply_edit(ENTRY, edit, text, argument=argument)
+        edits.apply_edit(ENTRY, edit, text, argument=argument)

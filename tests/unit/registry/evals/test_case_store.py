@@ -7,7 +7,6 @@ import pytest
 
 from analytics.models import AuditEntry
 from registry.evals import case_store
-from registry.files import case_files
 from registry.files.yaml_format import InvalidCatalogFiles
 from registry.models import EvalCase
 from tests.support.copy_rows import make_op
@@ -17,8 +16,8 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
-def parse(*cases: dict[str, Any]) -> list[case_files.CaseEntry]:
-    return case_files.parse_case_files({"cases.yaml": case_files.export.dump_yaml({"cases": list(cases)}).encode()})
+def parse(*cases: dict[str, Any]) -> list[case_store.CaseEntry]:
+    return case_store.parse_case_files({"cases.yaml": case_store.export.dump_yaml({"cases": list(cases)}).encode()})
 
 
 def ship(**fields: Any) -> case_store.MergeReport:
@@ -88,9 +87,9 @@ def test_cases_survive_export_and_import() -> None:
     entries = parse({**full, "set": "held_back", "tags": ["no"], "note": "1e3", "active": False})
     case_store.merge_shipped_cases(entries)
 
-    text = case_files.dump_cases(EvalCase.objects.all())
+    text = case_store.dump_cases(EvalCase.objects.all())
 
-    assert case_files.parse_case_files({"a.yaml": text.encode()}) == entries
+    assert case_store.parse_case_files({"a.yaml": text.encode()}) == entries
 
 
 @pytest.mark.parametrize(
@@ -107,6 +106,6 @@ def test_cases_survive_export_and_import() -> None:
 )
 def test_files_that_are_not_cases_are_refused(text: str, problem: str) -> None:
     with pytest.raises(InvalidCatalogFiles) as refusal:
-        case_files.parse_case_files({"cases.yaml": text.encode()})
+        case_store.parse_case_files({"cases.yaml": text.encode()})
 
     assert problem in str(refusal.value)

@@ -6,8 +6,7 @@ import pytest
 
 from registry.catalog.model import Catalog
 from registry.evals import comparison
-from registry.evals.comparison import EvalComparison
-from registry.evals.run import CaseOutcome, EvalRun, run_cases
+from registry.evals.comparison import CaseOutcome, EvalComparison, EvalRun, run_cases
 from registry.models import EvalCase
 from tests.support.op_entries import build_catalog, build_op_entry
 

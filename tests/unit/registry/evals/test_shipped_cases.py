@@ -3,14 +3,14 @@
 import pytest
 
 from registry.catalog import builder
-from registry.evals import comparison
+from registry.evals import case_store, comparison
 from registry.evals.case_store import set_fields
-from registry.evals.run import run_cases
-from registry.files import case_files, loader
+from registry.evals.comparison import run_cases
+from registry.files import loader
 from registry.models import EvalCase
 
 CATALOG = builder.build_catalog("0" * 64, loader.read_shipped_catalog())
-CASES = [set_fields(EvalCase(), entry) for entry in case_files.read_shipped_cases()]
+CASES = [set_fields(EvalCase(), entry) for entry in case_store.read_shipped_cases()]
 
 
 def test_each_op_has_a_case_in_each_set() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.files import uploads
+from registry.files import loader
 
 
 def archive(**files: bytes) -> bytes:
@@ -20,7 +20,7 @@ def archive(**files: bytes) -> bytes:
 
 
 def test_upload_accepts_files_and_archives_together() -> None:
-    files = uploads.read_yaml_files(
+    files = loader.read_yaml_files(
         [("a.yaml", b"one"), ("copy.zip", archive(b_yaml=b"two", c_yml=b"three", d_txt=b"four"))]
     )
 
@@ -35,15 +35,15 @@ def test_upload_accepts_files_and_archives_together() -> None:
         ([("a.zip", archive(d_txt=b"four"))], "No YAML files found."),
         ([("a.zip", archive(a_yaml=b"x" * 100)[:-30] + b"\x00" * 8)], "No YAML files found."),
         ([("a.zip", archive(a_yaml=b"x").replace(b"a.yaml", b"b.yaml", 1))], "The archive cannot be read:"),
-        ([("a.yaml", b"x" * uploads.MAX_TOTAL_BYTES), ("b.yaml", b"x")], "More than 500 files or 5 MB."),
+        ([("a.yaml", b"x" * loader.MAX_TOTAL_BYTES), ("b.yaml", b"x")], "More than 500 files or 5 MB."),
         ([("a.zip", archive(a_yaml=b"x" * 50_000_000))], "More than 500 files or 5 MB."),
         ([("a.zip", archive(**{f"{n}_yaml": b"" for n in range(501)}))], "More than 500 files or 5 MB."),
     ],
     ids=range(8),
 )
 def test_upload_reports_unreadable_files(sent: list[tuple[str, bytes]], message: str) -> None:
-    with pytest.raises(uploads.UnreadableUpload) as refused:
-        uploads.read_yaml_files(sent)
+    with pytest.raises(loader.UnreadableUpload) as refused:
+        loader.read_yaml_files(sent)
     assert str(refused.value).startswith(message)
 
 
@@ -53,5 +53,5 @@ def test_damaged_archives_are_refused_with_a_sentence(damage: list[tuple[int, by
     for at, content in damage:
         data[at : at + len(content)] = content
 
-    with suppress(uploads.UnreadableUpload):
-        uploads.read_yaml_files([("a.zip", bytes(data))])
+    with suppress(loader.UnreadableUpload):
+        loader.read_yaml_files([("a.zip", bytes(data))])

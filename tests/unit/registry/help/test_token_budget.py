@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.text import token_budget as core_token_budget
 from registry.catalog.model import Catalog
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
@@ -148,6 +149,6 @@ def test_search_fits_its_budget(catalog: Catalog, max_tokens: int) -> None:
 
 
 def test_token_count_is_of_the_body_as_sent() -> None:
-    assert token_budget.count_tokens({"path": "onto", "type": "group"}) == token_budget.tokens.count(
+    assert token_budget.count_tokens({"path": "onto", "type": "group"}) == core_token_budget.count(
         '{"path":"onto","type":"group"}'
     )

@@ -1,6 +1,6 @@
 """The danger of imported ops: which ask the end user first, and which events say delete."""
 
-from registry.imports import danger, mcp_source, openai, openapi_source
+from registry.imports import danger, document_source, mcp_import, openai
 from registry.imports.danger import Danger, judge_operation
 from registry.imports.functions import read_functions
 from registry.imports.import_source import ImportSource
@@ -93,7 +93,7 @@ def test_danger_of_operations(request: str, operation_id: str, text: str, expect
 def test_functions_and_tools_of_servers_are_judged_alike(name: str, description: str, asks: bool, action: str) -> None:
     parsed = openai.collect_functions([{"name": name, "description": description}], ProviderFormat.OPENAI)
     tool = build_tool(name, description)
-    sources = [read_functions(parsed, "x"), mcp_source.build_source([tool], group="x", needs_subject=False)]
+    sources = [read_functions(parsed, "x"), mcp_import.build_source([tool], group="x", needs_subject=False)]
 
     for source in sources:
         assert _read_judgement(source) == (asks, action)
@@ -102,11 +102,11 @@ def test_functions_and_tools_of_servers_are_judged_alike(name: str, description:
 def test_an_operation_that_deletes_by_its_name_asks_and_its_events_say_so() -> None:
     document = parse(build_document({"/users": {"post": {"operationId": "DeleteUser", "summary": "A user"}}}))
 
-    assert _read_judgement(openapi_source.build_source(document, whole=document)) == (True, "delete")
+    assert _read_judgement(document_source.build_source(document, whole=document)) == (True, "delete")
 
 
 def test_the_report_says_that_an_unknown_verb_asks() -> None:
-    (op,) = mcp_source.build_source([build_tool("zap_notes", "")], group="x", needs_subject=False).ops
+    (op,) = mcp_import.build_source([build_tool("zap_notes", "")], group="x", needs_subject=False).ops
 
     assert op.remarks == [danger.UNKNOWN_VERB]
 

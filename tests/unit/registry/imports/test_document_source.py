@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from registry.imports import document_parsing, document_source, import_document
+from registry.imports import document_source, import_document
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
 from registry.imports.import_document import ReadDocument
 from registry.imports.openapi import parse_document
-from registry.imports.openapi.reading import DocumentTooLarge
+from registry.imports.openapi.references import DocumentTooLarge
 from tests.support.loops import for_each
 from tests.support.openapi_documents import build_document
 from tests.support.two_hosts import OTHER, TwoHosts
@@ -88,16 +88,16 @@ def build_large(size: int) -> DocumentFiles:
 
 def test_a_large_document_is_parsed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     files = build_large(1_200_000)
-    assert files.size > document_parsing.MAX_BYTES_HERE
+    assert files.size > import_document.MAX_BYTES_HERE
     apart = import_document.read_document(files)
 
-    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", files.size)
+    monkeypatch.setattr(import_document, "MAX_BYTES_HERE", files.size)
     assert import_document.read_document(files).content == apart.content
 
 
 def test_a_document_with_many_values_is_parsed_in_a_process_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     files = DocumentFiles("file:///x", {"file:///x": b"openapi: 3.1.0\npaths: {/a: {get: {}}}\nx: [1, 2, 3]"})
-    monkeypatch.setattr(document_parsing, "MAX_VALUES_HERE", 5)
+    monkeypatch.setattr(import_document, "MAX_VALUES_HERE", 5)
 
     assert list_names(import_document.read_document(files)) == ["GET /a"]
 
@@ -119,8 +119,8 @@ def test_references_that_many_operations_share_count_as_values() -> None:
 def test_the_process_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     paths = {"/a": {"get": {}}}
     small, large = build_document(paths), build_document(paths, x=[[]] * 2_000_000)
-    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
-    monkeypatch.setattr(document_parsing, "MAX_MEMORY", 200_000_000)  # the lists alone need as much
+    monkeypatch.setattr(import_document, "MAX_BYTES_HERE", 0)
+    monkeypatch.setattr(import_document, "MAX_MEMORY", 200_000_000)  # the lists alone need as much
 
     def read(document: dict[str, object]) -> ReadDocument:
         return import_document.read_document(DocumentFiles("file:///x", {"file:///x": json.dumps(document).encode()}))
@@ -129,12 +129,12 @@ def test_the_process_has_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(UnreadableDocument, match="The document needs too much memory"):
         read(large)
 
-    monkeypatch.setattr(document_parsing, "MAX_MEMORY", 1_000_000_000)
+    monkeypatch.setattr(import_document, "MAX_MEMORY", 1_000_000_000)
     assert list_names(read(large)) == ["GET /a"]
 
 
 def test_the_process_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+    monkeypatch.setattr(import_document, "MAX_BYTES_HERE", 0)
     monkeypatch.setattr(document_source, "MAX_SECONDS", 0.01)
 
     with pytest.raises(UnreadableDocument, match="The document and its files were not read within"):
@@ -142,7 +142,7 @@ def test_the_process_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_file_is_loaded_for_the_process(two_hosts: TwoHosts, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document_parsing, "MAX_BYTES_HERE", 0)
+    monkeypatch.setattr(import_document, "MAX_BYTES_HERE", 0)
 
     assert len(list_names(two_hosts.read(two_hosts.other_host))) == 4
     assert [each.name for each in two_hosts.read().content.refusals] == ["GET /pets", "POST /pets", "POST /toys"]

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from registry.imports import entries, functions, op_paths
+from registry.imports import functions, op_paths, run_import
 from registry.imports.danger import Danger
 from registry.imports.import_source import SourceOp
 from registry.imports.openai import FunctionDefinition
-from registry.text.numbered_names import NumberedNames
+from registry.text.tool_name_words import NumberedNames
 from tests.support.growth import assert_linear
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
@@ -18,7 +18,7 @@ def entry(name: str, description: str = "", tool_name: str | None = None, **sche
     function = FunctionDefinition(name, description, {})
     reading = op_paths.parse_tool_names([function], "crm")[name]
     op = SourceOp(name, reading, name, functions.build_fields(function, reading, SCHEMA | schema, Danger.NONE))
-    return entries.build_op_entry(op, path="crm.a.b", tool_name=tool_name or name)
+    return run_import.build_op_entry(op, path="crm.a.b", tool_name=tool_name or name)
 
 
 def test_entry_takes_its_texts_from_name_and_description() -> None:
@@ -71,7 +71,7 @@ def test_notes_list_alternative_arguments(schema: dict[str, Any], notes: str | N
     ],
 )
 def test_tool_name_is_valid_for_providers(name: str, names_in_use: set[str], expected: str) -> None:
-    chosen = entries.choose_tool_name(
+    chosen = run_import.choose_tool_name(
         name, "sales.crm", lambda each: each not in names_in_use, lambda _: False, NumberedNames()
     )
 
@@ -82,7 +82,9 @@ def test_tool_names_that_are_the_same_once_cleaned_take_linear_time() -> None:
     def choose_names(names: list[str]) -> None:
         taken, numbered = set[str](), NumberedNames()
         for name in names:
-            taken.add(entries.choose_tool_name(name, "crm", lambda each: each not in taken, lambda _: False, numbered))
+            taken.add(
+                run_import.choose_tool_name(name, "crm", lambda each: each not in taken, lambda _: False, numbered)
+            )
 
     assert_linear(choose_names, lambda size: [f"get{chr(0x4E00 + at)}" for at in range(size)], size=5_000)
 
@@ -90,10 +92,10 @@ def test_tool_names_that_are_the_same_once_cleaned_take_linear_time() -> None:
 def test_group_summary_names_its_contents() -> None:
     names = [f"deal{n}" for n in range(8)]
 
-    assert entries.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
-    assert entries.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
-    assert entries.summarise_group({"deal": ""}) == "deal"
-    assert entries.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
+    assert run_import.summarise_group({"add": "Add it", "get": "Get it", "list": "List all"}) == "list, get, add"
+    assert run_import.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
+    assert run_import.summarise_group({"deal": ""}) == "deal"
+    assert run_import.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
 
 
 def test_description_of_invisible_characters_is_none() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.imports import import_report, run_import
+from registry.imports import import_job, run_import
 from registry.imports.functions import read_functions
 from registry.models import Op
 from tests.support.tool_functions import build_function, parse_document
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 def format_import_report(*functions: object, everything: bool = False) -> str:
     source = read_functions(parse_document(*functions), "crm")
-    return import_report.format_report(run_import.import_ops(source, group="crm"), source, show_all=everything)
+    return import_job.format_report(run_import.import_ops(source, group="crm"), source, show_all=everything)
 
 
 def test_report_counts_and_names_changes() -> None:

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from registry.imports import mcp_source
+from registry.imports import mcp_import
 from registry.imports.import_source import ImportSource, SourceOp
-from registry.imports.mcp_server import digest_tool
+from registry.imports.mcp_import import digest_tool
 from tests.support.mcp_listing import build_tool
 
 
 def read(*tools: dict[str, Any], **options: Any) -> ImportSource:
-    return mcp_source.build_source(tools, **{"group": "notes", "needs_subject": False} | options)
+    return mcp_import.build_source(tools, **{"group": "notes", "needs_subject": False} | options)
 
 
 def read_one(*arguments: Any, **fields: Any) -> SourceOp:
@@ -76,8 +76,8 @@ def test_kind_and_confirmation(name: str, annotations: Any, kind: str, confirm: 
 @pytest.mark.parametrize(
     ("name", "remark"),
     [
-        ("create_note", mcp_source.READ_ONLY_UNLIKE_NAME),
-        ("delete_note", mcp_source.DELETES_UNLIKE_HINT),
+        ("create_note", mcp_import.READ_ONLY_UNLIKE_NAME),
+        ("delete_note", mcp_import.DELETES_UNLIKE_HINT),
         ("get_note", None),
         ("weather", None),  # a name without a verb says nothing
     ],

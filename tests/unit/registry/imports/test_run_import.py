@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from registry.catalog import cache, model
 from registry.drafts import bulk_writes
 from registry.files import loader
-from registry.imports import danger, openapi_source, run_import
+from registry.imports import danger, document_source, run_import
 from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from registry.releases import publishing
@@ -33,7 +33,7 @@ def get_stored_entry(path: str) -> dict[str, Any]:
 
 def import_paths(paths: dict[str, Any]) -> run_import.ImportResult:
     document = parse(build_document({path: with_id(path, item) for path, item in paths.items()}))
-    return run_import.import_ops(openapi_source.build_source(document, whole=document), group="crm")
+    return run_import.import_ops(document_source.build_source(document, whole=document), group="crm")
 
 
 def with_id(path: str, item: dict[str, Any]) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from registry.catalog import builder, connections, model
 from registry.imports import definitions, import_document, mcp_import
 from registry.imports.import_document import Selection
-from registry.imports.mcp_import import ReadServer
-from registry.imports.mcp_server import McpListing, digest_tool
+from registry.imports.mcp_import import McpListing, ReadServer, digest_tool
 from registry.models import Connection, Op, UpstreamDefinition
 from tests.support.mcp_listing import URL, build_tool
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from registry.jsonschema import keywords
+from registry.jsonschema import dialect
 
 
 @pytest.mark.parametrize(
@@ -22,4 +22,4 @@ def test_resolve_follows_a_json_pointer(ref: str, target: str | None) -> None:
     defs = {"a": "a", "a/b": "slash", "a b": "space", "list": ["first", "second"]}
     root = {"$defs": defs}
 
-    assert keywords.resolve_ref(root, ref) == (root if target == "root" else target)
+    assert dialect.resolve_ref(root, ref) == (root if target == "root" else target)

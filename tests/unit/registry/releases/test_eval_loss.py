@@ -7,7 +7,7 @@ import pytest
 
 from registry.evals import evaluation
 from registry.models import Activation, EvalCase, Op
-from registry.releases import lifecycle, loaded_copy, publishing, review, stored_releases
+from registry.releases import lifecycle, publishing, review, stored_releases
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -79,7 +79,7 @@ def test_a_rollback_needs_no_reason() -> None:
 def test_shipped_copy_is_published_with_its_note_as_the_reason() -> None:
     lose_the_case()
 
-    loaded_copy.publish_loaded_copy(had_edits=False, note="Shipped catalog", by="tests", at=AT)
+    publishing.publish_loaded_copy(had_edits=False, note="Shipped catalog", by="tests", at=AT)
 
     assert Activation.objects.get(is_live=True).lost_because == "Shipped catalog"
 

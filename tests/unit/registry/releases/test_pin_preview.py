@@ -6,7 +6,7 @@ import pytest
 
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import Catalog
-from registry.releases import pin_preview
+from registry.releases import preview
 from registry.releases.preview import DraftState
 from registry.snapshot import snapshot
 from tests.support.copy_rows import make_op
@@ -30,9 +30,9 @@ def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
     ]
     live = build_catalog("v" * 64, {"groups": [], "ops": ops, "pins": [PIN]})
 
-    same = pin_preview.preview_pin(PIN, live=live)
-    other = pin_preview.preview_pin(PIN | {"max_tokens": 600}, live=live)
-    new = pin_preview.preview_pin(PIN, live=None)
+    same = preview.preview_pin(PIN, live=live)
+    other = preview.preview_pin(PIN | {"max_tokens": 600}, live=live)
+    new = preview.preview_pin(PIN, live=None)
 
     assert op.tool_name.encode() in same.answer.body
     assert same.answer.tokens == same.answer.live_tokens
@@ -43,7 +43,7 @@ def test_preview_has_tools_with_their_tokens_and_compares_with_live() -> None:
 def test_shipped_pins_are_as_live_until_somebody_edits_them(live_catalog: Catalog) -> None:
     entries = snapshot.snapshot_draft()["pins"]
 
-    previews = [pin_preview.preview_pin(entry, live=live_catalog) for entry in entries]
+    previews = [preview.preview_pin(entry, live=live_catalog) for entry in entries]
 
     assert {each.draft_state for each in previews} == {DraftState.LIVE}
 
@@ -51,6 +51,6 @@ def test_shipped_pins_are_as_live_until_somebody_edits_them(live_catalog: Catalo
 def test_preview_finds_unknown_ops_and_too_many_tokens() -> None:
     make_op("onto.task.add")
 
-    found = pin_preview.preview_pin(PIN | {"ops": ["onto.task.add", "onto.nothing"], "max_tokens": 50}, live=None)
+    found = preview.preview_pin(PIN | {"ops": ["onto.task.add", "onto.nothing"], "max_tokens": 50}, live=None)
 
     assert {finding.rule for finding in found.findings} >= {"ops_unknown"}

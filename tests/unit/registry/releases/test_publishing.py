@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from analytics.models import AuditEntry
 from core.text import json_text, token_budget
 from registry.catalog import cache
-from registry.checks import summaries
+from registry.checks import single_op
 from registry.help import help_pages
 from registry.models import Activation, Connection, Op, OpAlias, Release
 from registry.releases import lifecycle, publishing, stored_releases
@@ -224,8 +224,10 @@ def test_new_warnings_are_searched_only_in_changed_entries(monkeypatch: pytest.M
     make_op("onto.task.find")
     publish()
     looked_at: list[str] = []
-    check = summaries.check
-    monkeypatch.setattr(summaries, "check", lambda op, context: looked_at.append(op["op"]) or check(op, context))
+    check = single_op.check_summary
+    monkeypatch.setattr(
+        single_op, "check_summary", lambda op, context: looked_at.append(op["op"]) or check(op, context)
+    )
     Op.objects.filter(pk=changed.pk).update(summary="Make one")
 
     publish()

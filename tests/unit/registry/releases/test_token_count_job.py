@@ -10,7 +10,7 @@ from django.urls import reverse
 from registry.drafts import draft, history
 from registry.help import token_counts
 from registry.models import Connection, Op, PolicyRule
-from registry.releases import publishing, token_count_job, unpublished
+from registry.releases import publishing, unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from tests.support.admin_pages import read_form
@@ -32,7 +32,7 @@ def live() -> None:
 
 
 def count_all() -> None:
-    while token_count_job.count_batch():
+    while unpublished.count_batch():
         pass
 
 
@@ -106,16 +106,16 @@ def test_unstorable_op_has_no_tokens(live: None) -> None:
 
 
 def test_ops_are_counted_in_batches(live: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_count_job, "BATCH_SIZE", 1)
+    monkeypatch.setattr(unpublished, "BATCH_SIZE", 1)
     Op.objects.update(is_counted=False)
 
-    assert [token_count_job.count_tokens(AT) for _ in range(3)] == [True, True, False]
+    assert [unpublished.count_tokens(AT) for _ in range(3)] == [True, True, False]
     assert list_uncounted_ops() == []
 
 
 def test_job_costs_one_query_when_nothing_changed(live: None, django_assert_num_queries: Any) -> None:
     with django_assert_num_queries(1):
-        token_count_job.count_batch()
+        unpublished.count_batch()
 
 
 def test_deleting_a_rule_on_its_own_page_resets_its_op(live: None, admin_client: Client) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from registry.drafts import change_tracking, draft, revert
+from registry.drafts import draft, edits, history
 from registry.models import Group, Op, PolicyRule, PromptSection
 from registry.releases import lifecycle, publishing, stored_releases, unpublished
 from registry.snapshot import diff, snapshot
@@ -53,9 +53,9 @@ def test_every_kind_of_change_is_pending(published: None) -> None:
     ops = {op.op: op for op in Op.objects.all()}
     ops["onto.task.a"].summary = "Other"
     ops["onto.task.a"].save()
-    with change_tracking.track_changes([ops["onto.task.b"]], by="ann", at=timezone.now()):
+    with history.track_changes([ops["onto.task.b"]], by="ann", at=timezone.now()):
         PolicyRule.objects.filter(op=ops["onto.task.b"]).update(text="Another rule.")
-    with change_tracking.track_changes([ops["onto.task.c"]], by="ann", at=timezone.now()):
+    with history.track_changes([ops["onto.task.c"]], by="ann", at=timezone.now()):
         ops["onto.task.c"].delete()
     make_op("onto.task.d", tool_name="d_task")
     Group.objects.create(path="util", summary="Utilities")
@@ -85,11 +85,11 @@ def test_pending_finds_more_rows_than_one_batch(published: None, monkeypatch: py
 
 def test_reverted_changes_are_not_pending(published: None) -> None:
     op = Op.objects.get(op="onto.task.a")
-    with change_tracking.track_changes([op], by="ann", at=timezone.now()):
+    with history.track_changes([op], by="ann", at=timezone.now()):
         Op.objects.filter(pk=op.pk).update(summary="Other")
     assert unpublished.find_unpublished_names()[Kind.OP] == {"onto.task.a"}
 
-    revert.revert_change(change_tracking.AuditEntry.objects.get(kind="op"), by="ann", at=timezone.now())
+    edits.revert_change(history.AuditEntry.objects.get(kind="op"), by="ann", at=timezone.now())
 
     assert unpublished.find_unpublished_names() == NOTHING == compare_completely()
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from registry.catalog.model import CatalogOp
-from registry.search import families
-from registry.search.families import LOOKUP_WEIGHT, MIN_DISTANCE, IdLookups
+from registry.search import intent
+from registry.search.intent import LOOKUP_WEIGHT, MIN_DISTANCE, IdLookups
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 
@@ -26,7 +26,7 @@ def build_ops(*entries: dict[str, Any]) -> list[CatalogOp]:
     ],
 )
 def test_family_is_the_namespace_or_the_group(path: str, tool_name: str, family: str) -> None:
-    assert families.get_family(build_ops(build_op_entry(path, tool_name=tool_name))[0]) == family
+    assert intent.get_family(build_ops(build_op_entry(path, tool_name=tool_name))[0]) == family
 
 
 NEEDS_ID = build_schema(track_id={"type": "string"})

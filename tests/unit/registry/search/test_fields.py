@@ -1,6 +1,6 @@
 """Fields: every text of an op is indexed, each word with its op and field."""
 
-from registry.search import fields
+from registry.search import postings
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
 
 ENTRY = build_op_entry(
@@ -24,10 +24,10 @@ ENTRY = build_op_entry(
 
 
 def words_by_field(ops: list[dict], former: list[list[str]]) -> list[dict[str, list[str]]]:
-    read = fields.read_op_words(list(build_catalog(*ops).ops.values()), former)
+    read = postings.read_op_words(list(build_catalog(*ops).ops.values()), former)
     words_by_op: list[dict[str, list[str]]] = [{} for _ in ops]
     for word, at, field in zip(read.word_ids, read.op_ids, read.field_ids, strict=True):
-        words_by_op[at].setdefault(fields.FIELDS[field], []).append(read.vocabulary[word])
+        words_by_op[at].setdefault(postings.FIELDS[field], []).append(read.vocabulary[word])
     return words_by_op
 
 
@@ -60,6 +60,6 @@ def test_summary_that_begins_the_description_counts_once() -> None:
 
 
 def test_no_ops_give_no_words() -> None:
-    read = fields.read_op_words([], [])
+    read = postings.read_op_words([], [])
 
     assert len(read.word_ids) == len(read.op_ids) == len(read.field_ids) == 0

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from registry.search import fields, postings
-from registry.search.fields import WEIGHTS
-from registry.search.postings import LENGTH_WEIGHT, SATURATION, Postings
+from registry.search import postings
+from registry.search.postings import LENGTH_WEIGHT, SATURATION, WEIGHTS, Postings
 from tests.support.op_entries import build_catalog, build_op_entry
 
 
@@ -16,7 +15,7 @@ class Scorer:
 
     def __init__(self, *ops: dict, documents: list[int] | None = None) -> None:
         catalog_ops = list(build_catalog(*ops).ops.values())
-        stemmed = postings.stem_words(fields.read_op_words(catalog_ops, [[]] * len(catalog_ops)))
+        stemmed = postings.stem_words(postings.read_op_words(catalog_ops, [[]] * len(catalog_ops)))
         document_of_op = np.array(documents if documents else range(len(catalog_ops)), dtype=np.int64)
         self.stems = stemmed.stems
         self.postings: Postings = stemmed.build_postings(document_of_op, len(set(document_of_op)))

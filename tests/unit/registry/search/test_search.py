@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
-from registry.search import fields
+from registry.search import postings
 from registry.search.index import Ranking, SearchIndex
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
@@ -115,7 +115,7 @@ def test_find_hides_forbidden_ops_even_by_name(catalog: Catalog) -> None:
 def test_warm_builds_the_whole_index(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = build_catalog(*OPS)
     search.warm(catalog)
-    monkeypatch.setattr(fields, "read_op_words", None)  # would be called
+    monkeypatch.setattr(postings, "read_op_words", None)  # would be called
 
     assert search.find_ops(catalog, catalog.view_for(FULL_VISIBILITY), "create task", limit=1) == ["onto.task.create"]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.search.spelling import Speller
+from registry.search.index import Speller
 
 SPELLER = Speller(["task", "tasks", "calendar", "requirement", "get", "日本", "v2beta"])
 

@@ -3,7 +3,7 @@
 import pytest
 
 from registry import checks
-from registry.checks import budgets
+from registry.checks import single_op
 from registry.help import token_counts
 from tests.support.check_findings import build_check_context
 from tests.support.op_entries import build_catalog, build_op_entry, build_schema
@@ -19,7 +19,7 @@ from tests.support.op_entries import build_catalog, build_op_entry, build_schema
     ],
 )
 def test_short_and_full_help_have_separate_budgets(counts: tuple[int, int], messages: list[str]) -> None:
-    assert [finding.message for finding in budgets.check("a.b", counts)] == messages
+    assert [finding.message for finding in single_op.check_budgets("a.b", counts)] == messages
 
 
 def test_op_tokens_are_counted_on_the_served_help() -> None:

@@ -1,18 +1,17 @@
-"""Find names in prose that do not exist: arguments that are not in the schema, and ops that are not in the catalog.
-
-A text names arguments, fields of results and values alike. So a name is reported only if the text says to send it, or
-if it differs from an argument by a letter or two.
-"""
+"""Checks of prose: names of arguments and ops that do not exist, and policies that contradict."""
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from core.text import english
+from registry.checks import text_locations
 from registry.checks.context import CheckContext
 from registry.checks.finding import CheckRule, Finding
 from registry.checks.text_locations import CheckedOp
 from registry.jsonschema import dialect
 from registry.models import Op
+from registry.search import tokenizer
 
 ARGUMENT = CheckRule(
     "argument_unknown",
@@ -20,8 +19,7 @@ ARGUMENT = CheckRule(
     "Use an argument of the schema, or add this one to it.",
 )
 OP = CheckRule("op_unknown", "Text that names an op that does not exist or is retired.", "Name an active op.")
-RULES = (ARGUMENT, OP)
-
+NAME_RULES = (ARGUMENT, OP)
 _NAME = r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+"
 _WHOLE_NAME = rf"(?<![\w./@:$-])`?(?P<name>{_NAME})`?(?![\w/@(-]|\.\w)"
 _WORD = re.compile(_WHOLE_NAME)
@@ -37,9 +35,28 @@ _DOT_WITHIN = re.compile(r"\.[a-z]")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n+")
 MAX_SUGGESTIONS = 100  # unknown names of one op, each compared with all arguments or with all ops of its group
 _TYPO_CUTOFF = 0.9  # similarity: task_ids is this close to task_id, started_at to start_at is not
+CONTRADICTION = CheckRule(
+    "do_and_dont_contradict",
+    "A do and a dont about the same action that do not say when each applies.",
+    "Delete one of the two, or say when each applies.",
+)
+POLICY_RULES = (CONTRADICTION,)
+_MIN_SHARED = 0.8  # share of the words of two rules that they have in common
+_CLAUSE = re.compile(r"[;:,.—–]")
+_NEGATION = re.compile(r"^\W*(?:never|do\s+not|don['’]t|avoid|must\s+not|not|no)\s+", re.IGNORECASE)
+
+# A condition limits a rule, so that the other one can apply in all other cases.
+_CONDITION = re.compile(r"\b(?:not|no|only|unless|except|without|until|more than|less than|n['’]t)\b", re.IGNORECASE)
+_FILLER_WORDS = frozenset(
+    [
+        *("a", "an", "the", "of", "to", "in", "on", "at", "by", "for", "with", "it", "its", "this", "that", "these"),
+        *("those", "and", "or", "as", "be", "is", "are", "any", "all", "each", "every", "always", "please", "just"),
+        *("own", "their", "your"),
+    ]
+)
 
 
-def check(reading: CheckedOp, context: CheckContext) -> Iterator[Finding]:
+def check_names(reading: CheckedOp, context: CheckContext) -> Iterator[Finding]:
     """Yield a finding for each unknown name in the copy of an op, once per text."""
     known_names = reading.names | _collect_values(reading)
     suggester = _NameSuggester()
@@ -124,3 +141,38 @@ def _collect_values(reading: CheckedOp) -> frozenset[str]:
         candidates += aliases if isinstance(aliases, dict) else ()
         values |= {value for value in candidates if isinstance(value, str)}
     return frozenset(values)
+
+
+def check_policies(entry: dict[str, Any]) -> Iterator[Finding]:
+    """Yield a finding for each dont that forbids what a do asks for."""
+    dos = list(text_locations.iter_policy_rules(entry, "do"))
+    for field, dont in text_locations.iter_policy_rules(entry, "dont"):
+        for other, do in dos:
+            if _is_contradiction(do, dont):
+                yield CONTRADICTION.make_finding(entry["op"], field, f"This rule forbids what {other} asks for: “{do}”")
+
+
+def _is_contradiction(do: str, dont: str) -> bool:
+    """Return whether `dont` negates `do`: the same verb and nearly the same words, with no condition in either."""
+    forbidden = _NEGATION.sub("", dont, count=1)
+    do_clause, dont_clause = _CLAUSE.split(do)[0], _CLAUSE.split(forbidden)[0]
+    if _CONDITION.search(do_clause) or _CONDITION.search(dont_clause):
+        return False
+    do_words, dont_words = _stem_words(do_clause), _stem_words(dont_clause)
+    if (
+        not do_words
+        or not dont_words
+        or do_words[0] != dont_words[0]
+        or min(len(set(do_words)), len(set(dont_words))) < 2
+    ):
+        return False
+    shared, all_words = set(do_words) & set(dont_words), set(do_words) | set(dont_words)
+    return shared in (set(do_words), set(dont_words)) or len(shared) / len(all_words) >= _MIN_SHARED
+
+
+def _stem_words(text: str) -> list[str]:
+    return [
+        tokenizer.stem(word) or word
+        for word in tokenizer.split_words(text)
+        if word not in _FILLER_WORDS and word != tokenizer.BREAK
+    ]

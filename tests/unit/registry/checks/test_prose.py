@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from registry.checks import names
+from registry.checks import prose
 from registry.checks.finding import Finding
 from registry.checks.text_locations import CheckedOp
 from tests.support.check_findings import build_check_context
@@ -25,7 +25,7 @@ OLD = build_op_entry("onto.task.old", status="retired", successor="onto.task.lis
 
 
 def check_names(**fields: Any) -> list[Finding]:
-    return list(names.check(CheckedOp(UPDATE | fields), build_check_context(UPDATE, LIST, OLD)))
+    return list(prose.check_names(CheckedOp(UPDATE | fields), build_check_context(UPDATE, LIST, OLD)))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_unknown_name_is_found(text: str, message: str, fix: str) -> None:
     (finding,) = check_names(policy={"do": ["Read it.", text]})
 
     assert (finding.field, finding.message) == ("policy/do/1", message)
-    assert finding.fix == (fix or names.ARGUMENT.fix)
+    assert finding.fix == (fix or prose.ARGUMENT.fix)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_names_of_ops_that_do_not_exist_are_found_in_linear_time() -> None:
     def check_all(entries: list[dict[str, Any]]) -> None:
         context = build_check_context(*entries)
         for entry in entries:
-            assert list(names.check(CheckedOp(entry), context))
+            assert list(prose.check_names(CheckedOp(entry), context))
 
     def build(size: int) -> list[dict[str, Any]]:
         return [build_op_entry(f"crm.item{at}.get", description=f"See crm.other{at}.get.") for at in range(size)]
