@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from gateway.access.request_context import UserContext
 from gateway.contracts.envelopes import Trace
-from gateway.execution import pipeline, try_op
-from gateway.request_context import UserContext
+from gateway.execution import dry_runs, pipeline
 from workspace.demo import DEMO_SUBJECT
 
 Envelope = dict[str, Any]
@@ -15,5 +15,5 @@ Envelope = dict[str, Any]
 def send_call(body: dict[str, Any], *, context: UserContext | None = None) -> Envelope:
     """Return the envelope that answers the demo user's call."""
     trace = Trace(f"tr_{uuid4().hex}")
-    caller = replace(try_op.build_caller(DEMO_SUBJECT, "bench", trace), context=context or UserContext())
+    caller = replace(dry_runs.build_caller(DEMO_SUBJECT, "bench", trace), context=context or UserContext())
     return pipeline.execute(body=body | {"dry_run": True}, caller=caller, trace=trace).envelope

@@ -21,8 +21,8 @@ import orjson
 from benchmarks.demo_calls import Envelope, send_call
 from benchmarks.figures import BenchmarkFigure, compute_percentile
 from core.text import token_budget
+from gateway.access.request_context import UserContext
 from gateway.arguments import normalise
-from gateway.request_context import UserContext
 from registry.catalog import cache
 from workspace.demo.rows import get_demo_id
 

@@ -11,7 +11,7 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from benchmarks import synthetic
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client
 from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule
 from registry.releases import publishing

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.figures import BenchmarkFigure
-from gateway.request_context import UserContext
+from gateway.access.request_context import UserContext
 from gateway.toolset.selection import candidates, heuristics, selector
-from gateway.toolset.selection.categories import get_category
+from gateway.toolset.selection.candidates import get_category
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp

@@ -286,7 +286,7 @@ LOGGING = {
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["gateway.api.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["gateway.api.authentication.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["gateway.clients.rate_limit.KeyThrottle"],
+    "DEFAULT_THROTTLE_CLASSES": ["gateway.access.key_verification.KeyThrottle"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -327,7 +327,7 @@ OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth2_provider.Application"  # the default
 OAUTH2_PROVIDER = {
     "OAUTH2_SERVER_CLASS": "oauthlib.oauth2.WebApplicationServer",  # no other grants
     "OAUTH2_VALIDATOR_CLASS": "gateway.oauth.validator.PublicClientValidator",
-    "ACCESS_TOKEN_GENERATOR": "gateway.oauth.access_tokens.generate_token",  # refresh tokens, too
+    "ACCESS_TOKEN_GENERATOR": "gateway.oauth.validator.generate_token",  # refresh tokens, too
     "SCOPES": {"mcp": "Use the tools"},
     "DEFAULT_SCOPES": ["mcp"],
     "OIDC_ISS_ENDPOINT": GATEWAY_URL,
@@ -393,7 +393,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
-    "POSTPROCESSING_HOOKS": ["gateway.api.openapi.document.add_components"],
+    "POSTPROCESSING_HOOKS": ["gateway.api.openapi_document.add_components"],
 }
 
 UNFOLD = {

@@ -3,12 +3,9 @@ from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 from django.views.generic import RedirectView
 
-from gateway.api.connect_pages import begin_page, callback_page
-from gateway.api.docs import DocsView, SchemaView
-from gateway.api.front_page import front_page
-from gateway.api.health import AliveView, ReadyView
-from gateway.api.metrics import MetricsView
+from gateway.api.health import AliveView, MetricsView, ReadyView
 from gateway.api.ofrep import EvaluateAllFlagsView, EvaluateFlagView
+from gateway.api.pages import DocsView, SchemaView, begin_page, callback_page, front_page
 from gateway.mcp_server.view import McpView
 
 urlpatterns: list[URLPattern | URLResolver] = [

@@ -25,18 +25,17 @@ from console.system import guides
 from core.admin import page_parts, site
 from core.admin.site import AdminPage
 from core.background import poller
-from gateway import builtin_ops, executors, replay
-from gateway.api import metrics
+from gateway import builtin_ops, executors
+from gateway.access import key_verification, release_routing
+from gateway.api import health
 from gateway.batches import broker, sweep
-from gateway.clients import key_verification
 from gateway.demo import domains
-from gateway.execution import op_guesses
+from gateway.execution import dry_runs, op_guesses
 from gateway.executors import embedded, example
 from gateway.executors.embedded import Handler
-from gateway.jobs import retention, runner, subject_data, write_check
+from gateway.jobs import retention, runner, subject_data
 from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
-from gateway.routing import release_routing
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_import, run_import
@@ -61,8 +60,8 @@ POLLED_FUNCTIONS = (
     key_verification.refresh_verified_keys,
     sweep.renew_and_sweep,
     broker.check_when_due,
-    write_check.check_when_due,
-    metrics.update_gauges,
+    runner.check_when_due,
+    health.update_gauges,
     runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
 )
 
@@ -153,7 +152,7 @@ def connect() -> None:
     sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)
-    recorded_calls.set_replayer(replay.replay_calls)
+    recorded_calls.set_replayer(dry_runs.replay_calls)
     mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
     for connection, table in EMBEDDED_UPSTREAMS.items():

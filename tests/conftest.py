@@ -18,9 +18,9 @@ from analytics.events import event_log
 from analytics.rollout import exposures, last_seen, rollout_cache
 from core import logs
 from core.background import write_behind
-from gateway.clients import api_keys, key_verification
-from gateway.credentials import client_credentials
-from gateway.executors.http import retry_budget
+from gateway.access import api_keys, key_verification
+from gateway.credentials import token_endpoint
+from gateway.executors.http import sending
 from gateway.executors.remote import circuit_breaker
 from gateway.jobs import runner
 from gateway.models import Client
@@ -178,8 +178,8 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     rollout_cache.clear()
     key_verification.clear_cache()
     circuit_breaker.clear()
-    retry_budget.clear()
-    client_credentials.clear_tokens()
+    sending.clear_budgets()
+    token_endpoint.clear_tokens()
     logs.clear_context()
     ContentType.objects.clear_cache()
     yield

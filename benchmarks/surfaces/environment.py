@@ -17,7 +17,7 @@ from benchmarks import servers
 from benchmarks.surfaces.plan import SURFACES, EvaluationPlan
 from benchmarks.surfaces.relative_dates import RelativeDates
 from chat.gateway.client import Credentials
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client
 from workspace import demo
 from workspace.models import Profile

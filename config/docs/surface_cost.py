@@ -9,8 +9,8 @@ import orjson
 
 from analytics.rollout.flags import Surface
 from core.text import token_budget as tokens
-from gateway.request_context import UserContext
-from gateway.toolset import formats, surfaces
+from gateway.access.request_context import UserContext
+from gateway.toolset import rendering, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
@@ -84,7 +84,7 @@ def render_section(content: dict[str, Any]) -> str:
 def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
     """Yield what the levels of discovery cost: what is read, and its tokens."""
     shown = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY)).tools
-    definitions = [token_budget.count_tokens(formats.to_openai(tool)) for tool in shown if tool.name != "tool_exec"]
+    definitions = [token_budget.count_tokens(rendering.to_openai(tool)) for tool in shown if tool.name != "tool_exec"]
     yield "the definition of a discovery tool", f"{max(definitions)} at most"
     lists, details, parameters = [], [], []
     for domain in discovery_pages.list_domains(catalog, FULL_VISIBILITY):
@@ -113,7 +113,7 @@ def compute_discovery_turns(content: dict[str, Any]) -> list[DiscoveryTurn]:
     catalog = builder.build_catalog("", _regroup(content))
     surface_tools = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY))
     prompt = surfaces.build_prompt(Surface.DISCOVERY, catalog, surface_tools)
-    shown = [formats.to_openai(tool) for tool in surface_tools.tools if tool.name != "tool_exec"]
+    shown = [rendering.to_openai(tool) for tool in surface_tools.tools if tool.name != "tool_exec"]
     initial = token_budget.count_tokens(shown) + tokens.count(prompt)
     injected = _count_injection(catalog)
     domains = [domain.name for domain in discovery_pages.list_domains(catalog, FULL_VISIBILITY)]
@@ -145,7 +145,7 @@ def _format_surfaces(catalog: Catalog) -> Iterator[str]:
     for surface in Surface:
         request = ToolsetRequest(FULL_VISIBILITY, UserContext("project"))
         surface_tools = surfaces.select_tools(surface, catalog, request)
-        at_first = [formats.to_openai(tool) for tool in surface_tools.tools if not tool.is_deferred]
+        at_first = [rendering.to_openai(tool) for tool in surface_tools.tools if not tool.is_deferred]
         prompt = surfaces.build_prompt(surface, catalog, surface_tools)
         cost = token_budget.count_tokens(at_first)
         yield f"| `{surface}` | {len(at_first)} | {cost:,} | {tokens.count(prompt)} |"

@@ -16,7 +16,7 @@ from console.audited import AuditedAdmin
 from core.admin import base
 from gateway.models import SignedInApplication
 from gateway.oauth import sign_ins
-from gateway.oauth.redirect_uris import find_redirect_problem
+from gateway.oauth.client_documents import find_redirect_problem
 
 admin.site.unregister([AccessToken, Application, Grant, IDToken, RefreshToken])
 

@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from analytics.models import AuditEntry
 from console.audited import AuditedAdmin
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import ApiKey, Client, Scope, all_scopes
 
 AUDITED_CLIENT_FIELDS = ("name", "subject_pattern", "op_patterns", "confirms", "is_active")

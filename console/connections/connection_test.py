@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from django.http import HttpRequest
 
-from gateway import request_context
+from gateway.access import request_context
 from gateway.contracts.envelopes import Trace
-from gateway.execution import try_op
+from gateway.execution import dry_runs
 from registry.catalog import cache
 from registry.imports import mcp_import
 from registry.imports.document_source import UnreadableDocument
@@ -133,11 +133,13 @@ def _run_read(connection: Connection, request: HttpRequest) -> ConnectionTest:
     if op is None:
         return ConnectionTest(False, "None of its ops can be called without arguments. Try one on the op's page.")
     try:
-        catalog = try_op.build_draft_catalog(op)
-    except (try_op.DraftNotServable, cache.NoLiveRelease) as error:
+        catalog = dry_runs.build_draft_catalog(op)
+    except (dry_runs.DraftNotServable, cache.NoLiveRelease) as error:
         return ConnectionTest(False, f"{op} cannot run: {error}")
-    trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
-    answer = try_op.run(op=op.op, args="{}", subject="", by=request.user.get_username(), catalog=catalog, trace=trace)
+    trace = Trace(request_context.read_trace_id(request.META), source=dry_runs.TRIAL_SOURCE)
+    answer = dry_runs.try_op(
+        op=op.op, args="{}", subject="", by=request.user.get_username(), catalog=catalog, trace=trace
+    )
     took = f"in {trace.elapsed_ms():.0f} ms"
     if answer.envelope["ok"]:
         return ConnectionTest(True, f"{op} answered {took}.")

@@ -12,8 +12,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 
 from core.admin import base
 from gateway.credentials import connection_secrets
-from gateway.credentials.connection_secrets import InvalidSecret
-from gateway.credentials.origins import list_origins
+from gateway.credentials.connection_secrets import InvalidSecret, list_origins
 from gateway.models import ConnectionSecret
 from registry.models import Connection
 

@@ -23,9 +23,9 @@ from core import logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from core.text import json_text
-from gateway import request_context
+from gateway.access import request_context
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
-from gateway.execution import try_op
+from gateway.execution import dry_runs
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
@@ -136,13 +136,13 @@ def _find_runnable_catalogs(op: Op) -> tuple[dict[str, Catalog], str]:
         return {}, str(error)
     runnable = {live.version: live} if op.op in live.ops else {}
     try:
-        return {try_op.DRAFT_VERSION: try_op.build_draft_catalog(op), **runnable}, ""
-    except try_op.DraftNotServable as error:
+        return {dry_runs.DRAFT_VERSION: dry_runs.build_draft_catalog(op), **runnable}, ""
+    except dry_runs.DraftNotServable as error:
         return runnable, f"The draft cannot run: {error}"
 
 
 def _label_version(version: str) -> str:
-    return "Saved draft" if version == try_op.DRAFT_VERSION else f"Live release {version[:12]}"
+    return "Saved draft" if version == dry_runs.DRAFT_VERSION else f"Live release {version[:12]}"
 
 
 def _build_initial_args(op: Op, chosen: str) -> str:
@@ -163,7 +163,7 @@ def _run_call(
     request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]
 ) -> dict[str, Any]:
     """Run the call and return its answer for the page, and a preview of the fields that a model sees of it."""
-    trace = Trace(request_context.read_trace_id(request.META), source=try_op.TRIAL_SOURCE)
+    trace = Trace(request_context.read_trace_id(request.META), source=dry_runs.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by, for_real = request.user.get_username(), bool(call.get("confirmation"))
     if call["subject"] not in {"", *DEMO_SUBJECTS}:
@@ -175,7 +175,7 @@ def _run_call(
             AuditEntry.Kind.OP, op.op, AuditEntry.Action.TRIED, by=by, at=trace.at, note="Sent for real"
         )
     try:
-        answer = try_op.run(
+        answer = dry_runs.try_op(
             op=op.op,
             args=call["args"],
             subject=call["subject"],

@@ -10,8 +10,8 @@ from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from analytics.rollout.impact import RolloutImpact, VariantChange
 from console.rollout.variants import name_variants
-from gateway.request_context import UserContext
-from gateway.routing import release_routing
+from gateway.access import release_routing
+from gateway.access.request_context import UserContext
 from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog import cache

@@ -20,7 +20,7 @@ from analytics.rollout.flags import FLAGS, LIVE, FlagKey
 from console.rollout.variants import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
-from gateway.routing import flags
+from gateway.access import release_routing
 
 MAX_LENGTH = 200  # characters of a field
 MAX_EXPOSURES = 20
@@ -96,7 +96,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
     rollout, links = rollout_cache.get_current(), _map_cohort_urls()
     for flag in FlagKey:
-        outcome = flags.evaluate_flag(flag, facts)
+        outcome = release_routing.evaluate_flag(flag, facts)
         decisions = [
             (step.cohort.name, links.get(step.cohort.name, ""), _explain_step(step))
             for step in evaluation.explain_cohorts(rollout, flag, facts)

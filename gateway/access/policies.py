@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from gateway.access.request_context import Caller
 from gateway.models import Scope
-from gateway.request_context import Caller
 from registry.catalog.model import CatalogOp
 
 SCOPES = {"read": Scope.EXEC_READ, "write": Scope.EXEC_WRITE}

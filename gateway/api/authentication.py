@@ -6,8 +6,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
-from gateway.clients import key_verification
-from gateway.clients.key_verification import VerifiedKey
+from gateway.access import key_verification
+from gateway.access.key_verification import VerifiedKey
 from gateway.contracts.errors import PermissionDeniedError
 
 

@@ -1,29 +1,80 @@
-"""The base views of all endpoints: checks before a call, and error envelopes and headers after it."""
+"""The base views of all endpoints: checks before a call, error envelopes and headers after it."""
 
+import logging
+from collections.abc import Sequence
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from rest_framework.exceptions import MethodNotAllowed, Throttled
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from analytics.models import OperationEvent
 from core import logs, metrics
+from core.database.watch import is_schema_missing, is_unavailable
 from core.metrics import CallLabels
 from core.overload import RateLimitDecision
 from core.text import json_text
-from gateway import request_context
-from gateway.api import exception_mapping, request_body
-from gateway.clients.key_verification import VerifiedKey
+from gateway.access import release_routing, request_context
+from gateway.access.key_verification import VerifiedKey
+from gateway.access.request_context import Caller
+from gateway.api import requests
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
-from gateway.contracts.errors import EXPECTED_REASONS, GatewayError
+from gateway.contracts.errors import (
+    EXPECTED_REASONS,
+    GatewayError,
+    InternalError,
+    InvalidRequestError,
+    NotFoundError,
+    PermissionDeniedError,
+    build_too_large_error,
+)
+from gateway.execution import db_errors
 from gateway.models import Scope
-from gateway.recording.failed_calls import record_failed_call
-from gateway.request_context import Caller
-from gateway.routing import release_routing
+from gateway.recording.call_events import record_failed_call
+from registry.catalog import cache
 
+log = logging.getLogger(__name__)
 JSON_CONTENT_TYPE = "application/json"
+
+
+def to_api_error(exc: Exception, *, allowed_methods: Sequence[str], trace_id: str) -> GatewayError:
+    """Return the API error for an exception of any layer. A bug is logged and becomes INTERNAL without details."""
+    if isinstance(exc, GatewayError):
+        return exc
+    if isinstance(exc, MethodNotAllowed):
+        return NotFoundError(
+            f"This endpoint does not support this method. Use {' or '.join(allowed_methods)}.",
+            status=405,
+            reason="method_not_allowed",
+            headers={"Allow": ", ".join(allowed_methods)},
+        )
+    if isinstance(exc, Throttled):
+        wait = max(1, round(getattr(exc, "wait", None) or 1))
+        return PermissionDeniedError(
+            f"This API key has reached its rate limit. Wait {wait} s.",
+            status=429,
+            reason="rate_limited",
+            retryable=True,
+            headers={"Retry-After": str(wait)},
+        )
+    if isinstance(exc, RequestDataTooBig):
+        return build_too_large_error(settings.GATEWAY_BODY_MAX_BYTES)
+    if isinstance(exc, TooManyFieldsSent):
+        limit = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+        return InvalidRequestError(
+            f"The query has more than {limit} parameters. Send only those of help.", reason="malformed_call"
+        )
+    if isinstance(exc, cache.NoLiveRelease):
+        return InternalError(str(exc), status=503, reason="nothing_live", retryable=True, headers={"Retry-After": "1"})
+    if is_unavailable(exc) or is_schema_missing(exc):
+        return db_errors.to_api_error(exc, keyed=False)
+    log.error("request.crashed trace=%s\n%s", trace_id, logs.format_safely(exc))
+    return InternalError("The gateway failed to run this call. Tell the administrator its trace id.")
 
 
 class GatewayView(APIView):
@@ -52,7 +103,7 @@ class GatewayView(APIView):
         return Request(request, authenticators=self.get_authenticators())
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        request_body.check_size(request._request)
+        requests.check_size(request._request)
         request_context.check_no_header_repeats(request._request.META)
         self.perform_authentication(request)
         if not self.admits_later:
@@ -88,7 +139,7 @@ class GatewayView(APIView):
 
     def to_api_error(self, exc: Exception) -> GatewayError:
         """Return the API error for an exception of any layer."""
-        return exception_mapping.to_api_error(exc, allowed_methods=self.allowed_methods, trace_id=self.trace.id)
+        return to_api_error(exc, allowed_methods=self.allowed_methods, trace_id=self.trace.id)
 
     def require_caller(self) -> Caller:
         """Return the caller. Raises RuntimeError before the request was authenticated."""
@@ -119,7 +170,7 @@ class PublicView(GatewayView):
     """Base view of endpoints without authentication."""
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        request_body.check_size(request._request)
+        requests.check_size(request._request)
 
 
 def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 
 from core.database.watch import is_schema_missing, is_unavailable
 from core.server.environ import BODY_PROBLEM, BodyProblem
-from gateway import request_context
+from gateway.access import request_context
 from gateway.api.base import render_envelope
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace

@@ -4,24 +4,89 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from django.db import models
 from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 
 from analytics.events import event_log
-from analytics.events.event_fields import EVENT_FIELDS
+from analytics.events.event_fields import EVENT_FIELDS, EventField
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.models import OperationEvent
-from gateway.api import pagination, query_string
+from gateway.access.request_context import Caller
+from gateway.api import pagination, requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
-from gateway.api.openapi.events import events_list
+from gateway.api.endpoint_docs import (
+    NUMBER,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    build_array,
+    build_object,
+    build_query_parameters,
+    build_ref,
+    describe_endpoint,
+)
 from gateway.api.pagination import ListQuery
 from gateway.contracts import request_schemas
 from gateway.models import Scope
-from gateway.request_context import Caller
 
+# JSON types of event fields, by the class of the model's field.
+_JSON_TYPES: dict[type[models.Field[Any, Any]], str] = {
+    models.CharField: "string",
+    models.BooleanField: "boolean",
+    models.IntegerField: "integer",
+    models.FloatField: "number",
+}
+
+# Schemas of the event fields that are JSON.
+_JSON_SCHEMAS: dict[str, dict[str, Any]] = {
+    "changed_ids": {**build_array(TEXT), "type": ["array", "null"]},
+    "field_errors": build_array({**TEXTS, "minItems": 2, "maxItems": 2}),
+    "progress": {"oneOf": [build_ref("EventProgress"), {"type": "null"}]},
+    "content": {"oneOf": [build_ref("EventContent"), {"type": "null"}]},
+}
+events_list = describe_endpoint(
+    id="list_events",
+    summary="List your client's operation events, newest first",
+    body=None,
+    answers={200: OpenApiResponse(build_ref("EventPage"), description="A page of events.")},
+    parameters=build_query_parameters(request_schemas.EVENTS_QUERY),
+)
 FILTERS = ("session", "turn", "op", "code")
-
 API_FIELDS = tuple(field.name for field in EVENT_FIELDS if field.in_api)
+
+
+def _describe_event_field(field: EventField) -> dict[str, Any]:
+    """Return the schema of an event field: its type in the model, and its description."""
+    column = OperationEvent._meta.get_field(field.name)
+    if isinstance(column, models.DateTimeField):
+        return {"type": "string", "format": "date-time", "description": field.description}
+    if isinstance(column, models.JSONField):
+        return {**_JSON_SCHEMAS[field.name], "description": field.description}
+    json_type = next(name for base, name in _JSON_TYPES.items() if isinstance(column, base))
+    return {"type": [json_type, "null"] if column.null else json_type, "description": field.description}
+
+
+COMPONENTS: dict[str, Any] = {
+    "EventPage": build_object(
+        {"results": build_array(build_ref("OperationEvent")), "next_cursor": {"type": ["string", "null"]}},
+        description="Operation events, newest first.",
+    ),
+    "OperationEvent": build_object(
+        {field.name: _describe_event_field(field) for field in EVENT_FIELDS if field.in_api}
+    ),
+    "EventProgress": build_object(
+        {},
+        {"done": NUMBER, "total": NUMBER},
+        description="How far an upstream told that it was with a call, in units of its own.",
+    ),
+    "EventContent": build_object(
+        {},
+        {"args": OBJECT, "result": OBJECT, "too_large": {"type": "integer"}},
+        description="Args and result of a call, or the bytes of those that are too large to store.",
+    ),
+}
 
 
 def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
@@ -56,7 +121,7 @@ class EventsView(GatewayView):
 
     @events_list
     def get(self, request: Request) -> HttpResponse:
-        parameters = query_string.parse(request._request.META["QUERY_STRING"])
+        parameters = requests.parse_query_string(request._request.META["QUERY_STRING"])
         list_query = pagination.parse_list_query(parameters, request_schemas.EVENTS_QUERY, numbered=True)
         return HttpResponse(
             orjson.dumps(list_events(list_query, self.require_caller())), content_type=JSON_CONTENT_TYPE

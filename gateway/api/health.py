@@ -1,21 +1,30 @@
-"""Liveness and readiness endpoints for load balancers, without a key."""
+"""Liveness, readiness and Prometheus metrics."""
 
+import hmac
 import time
 
+from django.conf import settings
 from django.db import DatabaseError, InterfaceError, connection
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from analytics.events import event_log
+from core import metrics
+from core.background import poller
 from core.database import watch
 from core.database.deadlines import limit_waits
 from core.database.watch import is_schema_missing
 from gateway.api.base import PublicView, render_envelope
 from gateway.batches import broker
-from gateway.jobs import write_check
+from gateway.contracts.errors import NotFoundError
+from gateway.jobs import runner
 from registry.catalog import cache
 
 DOES_NOT_ANSWER = "does not answer"
+LOOPBACK = ("127.0.0.1", "::1")
+_last_lost = 0
+_last_release: str | None = None
 
 
 class AliveView(PublicView):
@@ -48,7 +57,7 @@ def _check_database() -> str:
             cursor.execute("SELECT 1")
     except (DatabaseError, InterfaceError):
         return DOES_NOT_ANSWER
-    return "ok" if write_check.takes_writes() else "takes no writes"
+    return "ok" if runner.takes_writes() else "takes no writes"
 
 
 def _check_release() -> str:
@@ -58,3 +67,47 @@ def _check_release() -> str:
     except (cache.NoLiveRelease, DatabaseError, InterfaceError) as error:
         return "has no tables; run manage.py migrate" if is_schema_missing(error) else "none is live"
     return "ok" if is_live else "none is live"
+
+
+class MetricsView(PublicView):
+    """Returns Prometheus metrics to callers with GATEWAY_METRICS_TOKEN, and 404 to everyone else."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        if not _can_read(request.META):
+            raise NotFoundError("There is no endpoint at this address. See /api/v1/help.", reason="unknown_address")
+        return HttpResponse(metrics.render_metrics(), content_type=metrics.CONTENT_TYPE)
+
+
+def update_gauges() -> None:
+    """Update the metrics that change without a call: event buffer, live release, connection pool."""
+    global _last_lost, _last_release
+    lost = event_log.count_lost()
+    metrics.EVENTS_LOST.inc(lost - _last_lost)
+    _last_lost = lost
+    metrics.EVENTS_BUFFERED.set(event_log.count_queued())
+    if not poller.is_failing():
+        metrics.LAST_POLL.set(time.time())
+    version = cache.get_live_version()
+    metrics.RELEASE_LIVE.set(version is not None)
+    if version != _last_release:
+        _last_release = version
+        metrics.RELEASE_LOADED.set(time.time())
+    _update_pool_metrics()
+
+
+def _update_pool_metrics() -> None:
+    pool = getattr(connection, "pool", None)  # PostgreSQL only
+    if pool is not None:
+        stats = pool.get_stats()
+        metrics.POOL_USED.set(stats.get("pool_size", 0) - stats.get("pool_available", 0))
+        metrics.POOL_WAITING.set(stats.get("requests_waiting", 0))
+
+
+def _can_read(meta: dict[str, str]) -> bool:
+    """Return whether a request has the token. Without a configured token, allow this machine in local mode."""
+    token = settings.GATEWAY_METRICS_TOKEN
+    if token:
+        scheme, _, sent = meta.get("HTTP_AUTHORIZATION", "").partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(sent.strip().encode(), token.encode())
+    return not settings.PRODUCTION and meta.get("REMOTE_ADDR") in LOOPBACK

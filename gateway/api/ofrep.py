@@ -15,12 +15,11 @@ from rest_framework.request import Request
 from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.evaluation_context import EvaluationContext
 from analytics.rollout.flags import FlagKey
-from gateway import request_context
-from gateway.api import etags, request_body
+from gateway.access import release_routing, request_context
+from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.contracts.errors import InvalidRequestError
 from gateway.models import Scope
-from gateway.routing import flags, release_routing
 
 MAX_LENGTH = 200  # characters of any text in an evaluation context
 # Context members that are not traits, and our name of each. The client is known from its key.
@@ -57,7 +56,7 @@ class OfrepView(GatewayView):
         Raises InvalidRequestError, InvalidEvaluationContext, PermissionDeniedError.
         """
         key = self.require_caller().key
-        context = parse_evaluation_context(request_body.read_json_object(request._request), client=key.client)
+        context = parse_evaluation_context(requests.read_json_object(request._request), client=key.client)
         request_context.check_subject(key, context.subject)
         return context
 
@@ -76,7 +75,7 @@ class EvaluateFlagView(OfrepView):
                 "errorDetails": f"Unknown flag. Send one of {known_keys}.",
             }
             return _render_json(error_body, 404)
-        outcome = flags.evaluate_flag(FlagKey(key), facts)
+        outcome = release_routing.evaluate_flag(FlagKey(key), facts)
         release_routing.record_exposures([outcome], self.require_caller().key, facts.subject)
         return _render_json(format_evaluation(outcome), 200)
 
@@ -87,9 +86,11 @@ class EvaluateAllFlagsView(OfrepView):
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
         facts = self.parse_context(request)
-        body = orjson.dumps({"flags": [format_evaluation(flags.evaluate_flag(flag, facts)) for flag in FlagKey]})
+        body = orjson.dumps(
+            {"flags": [format_evaluation(release_routing.evaluate_flag(flag, facts)) for flag in FlagKey]}
+        )
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
-        if etags.matches(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
+        if requests.matches_etag(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
             return HttpResponse(status=304, headers={"ETag": etag})
         return HttpResponse(body, content_type=JSON_CONTENT_TYPE, headers={"ETag": etag})
 

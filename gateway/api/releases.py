@@ -5,19 +5,74 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.http import HttpResponse
+from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 
 from core.text import json_text
-from gateway.api import pagination, query_string
+from gateway.access.request_context import Caller
+from gateway.api import pagination, requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
-from gateway.api.openapi.releases import release_get, releases_list
+from gateway.api.endpoint_docs import (
+    TEXT,
+    TEXTS,
+    build_array,
+    build_enum,
+    build_object,
+    build_query_parameters,
+    build_ref,
+    describe_endpoint,
+)
 from gateway.api.pagination import PageRequest
+from gateway.contracts import request_schemas
 from gateway.contracts.errors import NotFoundError
 from gateway.models import Scope
-from gateway.request_context import Caller
 from registry.catalog import builder, model
-from registry.models import Activation, Release
+from registry.models import Activation, Op, Release
 from registry.releases import stored_releases
+
+_RELEASE = {
+    "version": TEXT,
+    "number": {"type": ["integer", "null"], "description": "For people, who call it r12."},
+    "name": TEXT,
+    "labels": TEXTS,
+    "at": {**TEXT, "format": "date-time"},
+    "by": TEXT,
+    "note": {**TEXT, "description": "The note of its publication."},
+    "op_count": {"type": "integer"},
+    "live": {"type": "boolean"},
+    "withdrawn": {"type": "boolean", "description": "It can never be made live or serve calls again."},
+}
+_WITHDRAWN = {"withdrawn_reason": TEXT}
+COMPONENTS: dict[str, Any] = {
+    "ReleasePage": build_object(
+        {"results": build_array(build_ref("ReleaseSummary")), "next_cursor": {"type": ["string", "null"]}},
+        description="Releases, newest first.",
+    ),
+    "ReleaseSummary": build_object(_RELEASE, _WITHDRAWN),
+    "Release": build_object(
+        {**_RELEASE, "ops": build_array(build_ref("ReleaseOp"))},
+        _WITHDRAWN,
+        description="One release, with the ops this key may see and the o200k_base tokens of their help.",
+    ),
+    "ReleaseOp": build_object(
+        {"op": TEXT, "kind": build_ref("OpKind"), "summary": TEXT, "status": build_enum(Op.Status.values)},
+        {"tokens": build_ref("HelpTokens")},
+    ),
+    "HelpTokens": build_object({"short": {"type": "integer"}, "full": {"type": "integer"}}),
+}
+releases_list = describe_endpoint(
+    id="list_releases",
+    summary="List the releases, newest first",
+    body=None,
+    answers={200: OpenApiResponse(build_ref("ReleasePage"), description="A page of releases.")},
+    parameters=build_query_parameters(request_schemas.LIST_QUERY),
+)
+release_get = describe_endpoint(
+    id="get_release",
+    summary="Get one release: its ops and their tokens",
+    body=None,
+    answers={200: OpenApiResponse(build_ref("Release"), description="The release.")},
+)
 
 
 def list_releases(page: PageRequest) -> Mapping[str, Any]:
@@ -79,7 +134,7 @@ class ReleasesView(GatewayView):
 
     @releases_list
     def get(self, request: Request) -> HttpResponse:
-        page = pagination.parse_list_query(query_string.parse(request._request.META["QUERY_STRING"])).page
+        page = pagination.parse_list_query(requests.parse_query_string(request._request.META["QUERY_STRING"])).page
         return HttpResponse(json_text.dump(list_releases(page)), content_type=JSON_CONTENT_TYPE)
 
 

@@ -1,15 +1,111 @@
-"""The toolset endpoints: what to show the model in this turn, and a wider toolset if that lacked a tool."""
+"""The toolset and telemetry endpoints: what to show the model in a turn, and how the turn went."""
+
+from typing import Any
 
 from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
 from analytics.models import OperationEvent
+from analytics.rollout.flags import DYNAMIC, STATIC
 from core.text import json_text
-from gateway.api import request_body
-from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
-from gateway.api.openapi.toolset import escalation_by_post, toolset_by_post
+from gateway.api import requests
+from gateway.api.base import JSON_CONTENT_TYPE, GatewayView, render_envelope
+from gateway.api.endpoint_docs import (
+    ERROR,
+    OBJECT,
+    TEXT,
+    TEXTS,
+    build_array,
+    build_enum,
+    build_object,
+    build_ref,
+    describe_endpoint,
+)
+from gateway.contracts import envelopes
 from gateway.models import Scope
-from gateway.toolset import escalation, service
+from gateway.toolset import escalation, service, telemetry
+from gateway.toolset.escalation import ESCALATE_SCHEMA, STEPS
+from gateway.toolset.selection.candidates import ToolCategory
+from gateway.toolset.selection.heuristics import Intent, SelectionMode
+from gateway.toolset.service import TOOLSET_SCHEMA
+from gateway.toolset.telemetry import TELEMETRY_SCHEMA
+
+_VERSIONED = {"release": TEXT, "surface": TEXT, "cohort": {**TEXT, "description": "The cohorts that decided."}}
+COMPONENTS: dict[str, Any] = {
+    "ToolsetRequest": TOOLSET_SCHEMA,
+    "Toolset": build_object(
+        {
+            "id": {**TEXT, "description": "For Gateway-Toolset: keeps a turn on this surface and release, 15 minutes."},
+            **_VERSIONED,
+            "tools": build_array(build_ref("ToolDefinition")),
+            "prompt": {**TEXT, "description": "The part of the system prompt about them."},
+            "tokens": {"type": "integer", "description": "Tokens of tools and prompt together (o200k_base)."},
+        },
+        {
+            "ops": {
+                "type": "object",
+                "additionalProperties": build_ref("ToolsetOp"),
+                "description": "What each tool is that stands for an op, by its name.",
+            },
+            "selection": build_ref("ToolsetSelection"),
+        },
+        description="What to show the model.",
+    ),
+    "ToolsetOp": build_object({"op": TEXT, "kind": build_ref("OpKind")}, {"entity": TEXT, "action": TEXT}),
+    "ToolDefinition": {**OBJECT, "description": "The definition of a tool in the requested format."},
+    "EscalateRequest": ESCALATE_SCHEMA,
+    "ToolsetSelection": build_object(
+        {"kind": build_enum((STATIC, DYNAMIC)), "count": {"type": "integer"}},
+        {
+            "mode": {**build_enum(SelectionMode), "description": "What decided; default: all tools of the context."},
+            "intent": build_enum(Intent),
+            "tool_categories": build_array(build_enum(ToolCategory)),
+            "required": {**TEXTS, "description": "Tools without which the message cannot be answered."},
+            "optional": {**TEXTS, "description": "Tools that fitted the budget, the likeliest first."},
+            "added": {**TEXTS, "description": "Tools from outside the context, or added by this step."},
+            "removed": {**TEXTS, "description": "Tools of the context that are not shown."},
+            "dropped": {**TEXTS, "description": "Names that were asked for and are no tool that the caller may run."},
+            "confidence": {"type": "number"},
+            "reason": TEXT,
+            "latency_ms": {"type": "number"},
+            "step": {**build_enum(STEPS), "description": "How far the toolset was escalated."},
+            "left_out": {**TEXTS, "description": "Tools that providers would refuse, or that were too many."},
+        },
+        description="How the tools of the legacy surface were selected.",
+    ),
+}
+toolset_by_post = describe_endpoint(
+    id="get_toolset",
+    summary="Get what to show the model in this turn",
+    body="ToolsetRequest",
+    answers={200: OpenApiResponse(build_ref("Toolset"), description="Tools, prompt, and the toolset id for the turn.")},
+)
+escalation_by_post = describe_endpoint(
+    id="escalate_toolset",
+    summary="Get a wider toolset for a turn that lacked a tool",
+    body="EscalateRequest",
+    answers={
+        200: OpenApiResponse(build_ref("Toolset"), description="The wider toolset, to use instead."),
+        409: OpenApiResponse(ERROR, description="There is nothing wider."),
+    },
+    parameters=[OpenApiParameter("id", OpenApiTypes.STR, OpenApiParameter.PATH, description="The id of the toolset.")],
+)
+TELEMETRY_COMPONENTS: dict[str, Any] = {
+    "TelemetryRequest": TELEMETRY_SCHEMA,
+    "TelemetryResponse": build_object({"ok": {"const": True}, "meta": build_ref("Meta")}),
+}
+telemetry_by_post = describe_endpoint(
+    id="report_turn",
+    summary="Report how a turn went",
+    body="TelemetryRequest",
+    answers={
+        200: OpenApiResponse(
+            build_ref("TelemetryResponse"), description="Recorded; a repeated report replaces the earlier one."
+        )
+    },
+)
 
 
 class ToolsetView(GatewayView):
@@ -21,7 +117,7 @@ class ToolsetView(GatewayView):
     @toolset_by_post
     def post(self, request: Request) -> HttpResponse:
         payload = service.build_toolset(
-            request_body.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
+            requests.read_json_object(request._request), self.require_caller(), request._request.META, self.trace
         )
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
 
@@ -37,9 +133,20 @@ class EscalationView(GatewayView):
     def post(self, request: Request, id: str) -> HttpResponse:
         payload = escalation.escalate_toolset(
             id,
-            request_body.read_json_object(request._request),
+            requests.read_json_object(request._request),
             self.require_caller(),
             request._request.META,
             self.trace,
         )
         return HttpResponse(json_text.dump(payload), content_type=JSON_CONTENT_TYPE)
+
+
+class TelemetryView(GatewayView):
+    """telemetry: the chat service reports how a turn went."""
+
+    scope = Scope.TOOLSET
+
+    @telemetry_by_post
+    def post(self, request: Request) -> HttpResponse:
+        telemetry.record_turn(requests.read_json_object(request._request), self.require_caller(), self.trace)
+        return render_envelope({"ok": True, "meta": envelopes.build_meta(self.trace)}, 200)

@@ -1,14 +1,12 @@
 from django.urls import path
 
 from gateway.api.batches import BatchStatusView, BatchView
-from gateway.api.discover import DiscoverView
 from gateway.api.events import EventsView
 from gateway.api.exec import ExecView
 from gateway.api.files import FileView
-from gateway.api.help import HelpView
+from gateway.api.help import DiscoverView, HelpView
 from gateway.api.releases import ReleasesView, ReleaseView
-from gateway.api.telemetry import TelemetryView
-from gateway.api.toolset import EscalationView, ToolsetView
+from gateway.api.toolset import EscalationView, TelemetryView, ToolsetView
 
 urlpatterns = [
     path("help", HelpView.as_view(), name="help"),

@@ -4,12 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from core.text import english
+from gateway.access.request_context import is_uuid
 from gateway.arguments import foreign_names, name_synonyms, normalise, value_synonyms
 from gateway.arguments.repair_work import RepairWork
 from gateway.arguments.value_repair import OCCURRENCE, ONE, SCOPE
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema
-from gateway.request_context import is_uuid
 from registry.jsonschema import signatures
 
 MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`

@@ -5,10 +5,46 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.text import english
-from gateway.arguments import coercion, strict_mode, unwrap_args
+from gateway.access import policies
+from gateway.access.request_context import Caller, UserContext
+from gateway.arguments import coercion, unwrap_args
 from gateway.contracts.validation import get_subschema
-from gateway.request_context import UserContext
-from registry.catalog.model import CatalogOp
+from registry.catalog.model import Catalog, CatalogOp
+
+
+def drop_nulls(schema: dict[str, Any], value: Any) -> None:
+    """Delete the nulls of optional arguments, in place, from objects that name all their arguments, at every level.
+
+    An argument that can be null keeps it: there it means something. So does a call that leaves arguments out, because
+    its null was meant: it is an error.
+    """
+    if isinstance(value, list) and isinstance(items := schema.get("items"), dict):
+        for item in value:
+            drop_nulls(items, item)
+    arguments = schema.get("properties")
+    if not isinstance(value, dict) or not isinstance(arguments, dict):
+        return
+    if arguments.keys() <= value.keys():
+        required = frozenset(schema.get("required", ()))
+        for name, argument in arguments.items():
+            if value[name] is None and name not in required and not _allows_null(argument):
+                del value[name]
+    for name, argument in arguments.items():
+        if isinstance(argument, dict):
+            drop_nulls(argument, value.get(name))
+
+
+def _allows_null(argument: Any) -> bool:
+    if not isinstance(argument, dict):
+        return argument is True
+    types = argument.get("type")
+    is_typed = types is not None or "enum" in argument or "anyOf" in argument
+    return (
+        not is_typed
+        or "null" in ([types] if isinstance(types, str) else types or ())
+        or None in argument.get("enum", ())
+        or any(_allows_null(part) for part in argument.get("anyOf", ()))
+    )
 
 
 @dataclass
@@ -30,7 +66,7 @@ def normalise_args(op: CatalogOp, raw_args: dict[str, Any], context: UserContext
     blank and no list of ids says which rows are meant, fill in schema defaults.
     """
     result = NormalisedArgs(args=copy.deepcopy(raw_args))
-    strict_mode.drop_nulls(op.schema, result.args)
+    drop_nulls(op.schema, result.args)
     result.warnings += unwrap_args.unwrap_nested(op, result.args)
     _drop_blanks(op, result)
     _rename_arguments(op, result)
@@ -102,3 +138,37 @@ def _resolve_name(op: CatalogOp, name: str) -> str:
     snake_name = english.to_snake_case(name)
     argument = op.argument_aliases.get(name) or op.argument_aliases.get(snake_name) or snake_name
     return argument if argument in op.arguments else name
+
+
+def fall_back_to_list(
+    op: CatalogOp, result: NormalisedArgs, *, catalog: Catalog, caller: Caller
+) -> tuple[CatalogOp, NormalisedArgs] | None:
+    """Return the op that runs instead of this one and its args; None if the requested op itself is to run.
+
+    `without_id` of the requested op names the other op. It must be active, allowed for the caller, switched on, and
+    accept the args that were sent. Args that only the requested op has are left out with a warning.
+    """
+    list_op = catalog.ops.get(op.without_id)
+    missing = [name for name in sorted(op.required) if result.args.get(name) is None]
+    if list_op is None or not missing or not list_op.is_active or not policies.may_run(caller, list_op).allowed:
+        return None
+    if list_op.op in catalog.view_for(caller.visibility).off_reasons:
+        return None
+    args, ignored = _select_shared_args(op, result, list_op)
+    list_args = normalise_args(list_op, args, caller.context)
+    if not list_args.args.keys() <= list_op.arguments.keys():
+        return None  # a name is misspelt, perhaps the id: the requested op reports it
+    message = f"{missing[0]} is missing, so {list_op.op} ran instead; send {missing[0]} for one complete row."
+    ignored_warnings = [f"Ignored {name}: it applies to one row." for name in ignored]
+    list_args.warnings = [message, *result.warnings, *ignored_warnings, *list_args.warnings]
+    return list_op, list_args
+
+
+def _select_shared_args(op: CatalogOp, result: NormalisedArgs, list_op: CatalogOp) -> tuple[dict[str, Any], list[str]]:
+    """Return the sent args that the other op can take, and the names of those that were left out."""
+    explicit_args = {
+        name: value for name, value in result.without_defaults.items() if name not in result.applied_defaults
+    }
+    ignored = [name for name in explicit_args if name in op.arguments and name not in list_op.arguments]
+    args = {name: value for name, value in explicit_args.items() if name not in ignored}
+    return args, [name for name in ignored if name not in op.required]

@@ -6,8 +6,8 @@ from datetime import date, datetime
 from typing import Any
 
 from core.text import json_pointer
+from gateway.access.request_context import UserContext
 from gateway.contracts.errors import ArgsCorrection, FieldError
-from gateway.request_context import UserContext
 from registry.catalog.model import CatalogOp
 
 CURRENT_PROJECT = "expected_project_id"  # of ops that move a row: where it is now

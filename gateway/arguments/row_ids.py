@@ -6,10 +6,10 @@ from datetime import UTC, date, tzinfo
 from typing import Any
 
 from core.database.deadlines import Deadline
+from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts.errors import FieldError
 from gateway.executors import embedded
 from gateway.executors.embedded import find_lookups
-from gateway.request_context import Caller, is_uuid
 from registry.catalog.model import Catalog, CatalogOp
 
 TITLE, SIMILAR_TITLE = "title", "similar_title"  # codes: a title was sent for an id, or a part of one

@@ -7,11 +7,11 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
+from gateway.access.request_context import is_uuid
 from gateway.arguments import dates, row_ids, value_synonyms, values
 from gateway.arguments.repair_work import CURRENT_PROJECT, RepairWork
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
-from gateway.request_context import is_uuid
 
 OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
 ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones, too, or all; all is the default

@@ -5,12 +5,12 @@ from typing import Any
 from core.text import json_text
 from gateway.access import policies
 from gateway.access.policies import AccessDecision
+from gateway.access.request_context import Caller
 from gateway.batches import runner
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, PermissionDeniedError
 from gateway.models import Batch, BatchEntry, Scope
-from gateway.request_context import Caller
 from registry.catalog import cache
 
 State, Outcome = BatchEntry.State, BatchEntry.Outcome

@@ -14,10 +14,11 @@ from core import logs, metrics
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels
 from core.text import json_text
-from gateway.access import policies
+from gateway.access import key_verification, policies
+from gateway.access.release_routing import Routing
+from gateway.access.request_context import Caller, UserContext, find_agent
 from gateway.batches import broker, leases, references, scheduling, store
 from gateway.batches.scheduling import EntryState
-from gateway.clients import key_verification
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
@@ -32,8 +33,6 @@ from gateway.execution.exec_call import Superseded
 from gateway.help import service
 from gateway.models import Batch, BatchEntry, Scope
 from gateway.recording import call_events
-from gateway.request_context import Caller, UserContext, find_agent
-from gateway.routing.release_routing import Routing
 from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.help import help_pages

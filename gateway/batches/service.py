@@ -1,4 +1,4 @@
-"""The service that views call: submit a batch, wait for it, return its status, cancel it."""
+"""Submit a batch, wait for it, return its status, cancel it, or reopen it with a confirmation."""
 
 import logging
 import time
@@ -8,35 +8,72 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from core import logs
 from core.database.deadlines import Deadline
-from gateway.access.confirmation import has_token
-from gateway.batches import broker, confirmation, responses, runner, scheduling, store
-from gateway.clients import rate_limit
+from core.text import json_text
+from gateway.access import key_verification, release_routing
+from gateway.access.request_context import Caller
+from gateway.batches import broker, responses, runner, scheduling, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError, NotFoundError
+from gateway.execution.confirmation import has_token
 from gateway.models import Batch, BatchEntry
-from gateway.request_context import Caller
-from gateway.routing import release_routing
 
+State = BatchEntry.State
+Outcome = BatchEntry.Outcome
+CONFIRMATION_REQUIRED = "confirmation_required"
+DEPENDENT_REASONS = (
+    "skipped",
+    "dependency_failed",
+)  # reasons of entries that may run after an earlier one has succeeded
 WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before the waiting request runs it
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
 POLL_INTERVALS = (0.01, 0.1)  # seconds between polls for what other processes did: first and maximum
 MAX_WAITING_REQUESTS = 2  # status requests that a process lets wait at once: it has few threads
 MAX_WAIT_SECONDS = 20  # seconds that a status request may wait
-
 DEGRADED_WARNING = (
     "degraded_sequential: no worker was free in time, so {count} of {all} entries ran one after another. Their results "
     "are the same."
 )
-
 log = logging.getLogger(__name__)
-State = BatchEntry.State
 _waiting_slots = BoundedSemaphore(MAX_WAITING_REQUESTS)
+
+
+def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
+    """Reset entries that required confirmation, and those that depend on them. Return how many required it.
+
+    Entries that succeeded stay as they are. The caller's token confirms one entry; any other one requires confirmation
+    again, with its own token. Entries that the caller's key may not run are not reset.
+    """
+    with transaction.atomic():
+        locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a second request with the same token waits
+        unsuccessful = locked.entries.filter(state=State.DONE).exclude(outcome=Outcome.SUCCEEDED)
+        unconfirmed = [
+            row
+            for row in unsuccessful
+            if _get_reason(row) == CONFIRMATION_REQUIRED and responses.may_read(row.type, row.name, caller).allowed
+        ]
+        if not unconfirmed or locked.cancelled_at:
+            return 0
+        to_reopen = [*unconfirmed, *(row for row in unsuccessful if _get_reason(row) in DEPENDENT_REASONS)]
+        locked.entries.filter(pk__in=[row.pk for row in to_reopen]).update(
+            state=State.PENDING, outcome="", answer="", finished_at=None, attempts=0
+        )
+        at = store.get_database_time()
+        Batch.objects.filter(pk=batch.pk).update(
+            api_key=caller.key.id, caller=store.serialize_headers(caller), runs_until=at + runs_for, woken_at=at
+        )
+    return len(unconfirmed)
+
+
+def _get_reason(row: BatchEntry) -> str:
+    error = json_text.load(row.answer)["error"]
+    reason: str = error["details"]["reason"]
+    return reason
 
 
 def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background: bool) -> dict[str, Any]:
@@ -54,8 +91,8 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
     trace.release = batch.release
     runs = len(plan.entries) if is_new else 0
     if not is_new and has_token(caller):
-        runs = confirmation.reopen_entries(batch, caller, runs_for=runs_for)
-    rate_limit.charge_calls(caller.key, max(0, runs - 1))
+        runs = reopen_entries(batch, caller, runs_for=runs_for)
+    key_verification.charge_calls(caller.key, max(0, runs - 1))
     if runs and (in_background or batch.mode == Batch.Mode.PARALLEL):
         runner.wake_workers(batch)
     if in_background:

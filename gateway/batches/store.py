@@ -17,11 +17,11 @@ from django.db.models.functions import Now
 
 from core.background.poller import PolledQuery
 from core.text import json_text
+from gateway.access.request_context import Caller
 from gateway.batches import leases
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
 from gateway.contracts.errors import ConflictError
 from gateway.models import Batch, BatchEntry
-from gateway.request_context import Caller
 from registry.catalog.model import Catalog
 
 T = TypeVar("T")

@@ -1,24 +1,32 @@
-"""Secrets of connections: written by administrators, read only to send them to the connection's own origins."""
+"""Secrets of connections, sent only to their own origins, and settings they still lack."""
 
 import os
 import re
 from collections.abc import Iterator
+from typing import Protocol
+from urllib.parse import urlsplit
+
+from django.contrib.admin.utils import label_for_field
+from django.core.exceptions import ValidationError
+from django.urls import reverse
 
 from core import encryption
 from core.encryption import DecryptionFailed
-from gateway.credentials.errors import build_not_configured_error
-from gateway.credentials.origins import list_origins
+from gateway.contracts.errors import InternalError, UpstreamUnreachableError
+from gateway.credentials import connection_secrets
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 
+_PORTS = {"http": 80, "https": 443}
+_GETS_TOKENS = (Connection.Auth.CLIENT_CREDENTIALS, Connection.Auth.USER_OAUTH)
 REFERENCE = "env:"
+
 # Other variables are not for upstreams: SECRET_KEY must not be sent to one.
 _VARIABLE = re.compile(r"UPSTREAM_[A-Z0-9_]{1,100}")
 _VISIBLE = re.compile(r"[\x21-\x7e]+")
 _MAX_LENGTH = 10_000  # characters
 _HEADER_VALUES = (ConnectionSecret.Name.TOKEN, ConnectionSecret.Name.KEY)
-
 _NEEDED: dict[str, ConnectionSecret.Name] = {
     Connection.Auth.BEARER: ConnectionSecret.Name.TOKEN,
     Connection.Auth.BASIC: ConnectionSecret.Name.PASSWORD,
@@ -26,9 +34,56 @@ _NEEDED: dict[str, ConnectionSecret.Name] = {
     Connection.Auth.CLIENT_CREDENTIALS: ConnectionSecret.Name.CLIENT_SECRET,
 }
 
-
 # Public clients have none.
 _OPTIONAL: dict[str, ConnectionSecret.Name] = {Connection.Auth.USER_OAUTH: ConnectionSecret.Name.CLIENT_SECRET}
+
+# Columns that belong to a kind of authentication: a document does not say what they are.
+ENTERED_LATER = frozenset(("username", "client_id", "token_url", "authorize_url", "key_name"))
+
+
+class Addresses(Protocol):
+    """The settings of a connection that say where its secrets go."""
+
+    @property
+    def base_url(self) -> str: ...
+    @property
+    def token_url(self) -> str: ...
+    @property
+    def auth(self) -> str: ...
+
+
+def get_origin(url: str) -> str:
+    """Return scheme://host:port of a URL; empty if it has none."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return ""
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{parts.scheme}://{host}:{port}" if host and port else ""
+
+
+def list_origins(connection: Addresses) -> str:
+    """Return the origins of a connection, separated by spaces: its own, and that of its token endpoint.
+
+    Tokens of a token endpoint go to the connection's own origin, so a client secret belongs to both.
+    """
+    urls = [connection.base_url, *([connection.token_url] if connection.auth in _GETS_TOKENS else [])]
+    return " ".join(get_origin(url) for url in urls)
+
+
+def build_not_configured_error(config: ConnectionConfig, why: str) -> InternalError:
+    """Return the error for a connection that an administrator has to configure. `why` is a clause."""
+    return InternalError(
+        f"The connection {config.name} cannot be used: {why}. Nothing was done; tell the administrator.",
+        status=503,
+        reason="not_configured",
+    )
+
+
+def build_token_unavailable_error(config: ConnectionConfig, why: str) -> UpstreamUnreachableError:
+    """Return the error for a token that cannot be fetched now. `why` is a sentence."""
+    return UpstreamUnreachableError(f"No token for the connection {config.name}: {why} Nothing was done; try again.")
 
 
 class InvalidSecret(ValueError):
@@ -115,3 +170,29 @@ def _read_variable(config: ConnectionConfig, name: str) -> str:
     if not value or not value.isprintable():
         raise build_not_configured_error(config, f"the variable {name} is not set, or cannot be sent")
     return value
+
+
+def describe_missing(connection: Connection, *, needs_credentials: bool) -> str:
+    """Return a sentence for a terminal, "" if nothing is missing. `needs_credentials`: the document says so."""
+    page = reverse("admin:registry_connection_change", args=[connection.pk])
+    if connection.auth == Connection.Auth.NONE:
+        problem = f"The document asks for credentials, and the connection {connection} sends none."
+        return f"{problem} Choose its authentication on {page}." if needs_credentials else ""
+    names = [*_iterate_missing_fields(connection), *_iterate_missing_secrets(connection)]
+    if not names:
+        return ""
+    return f"Calls are refused until you enter what the connection {connection} lacks on {page}: {', '.join(names)}."
+
+
+def _iterate_missing_fields(connection: Connection) -> Iterator[str]:
+    try:
+        connection.clean()
+    except ValidationError as error:
+        yield from (str(label_for_field(name, Connection)) for name in error.message_dict)
+
+
+def _iterate_missing_secrets(connection: Connection) -> Iterator[str]:
+    rows = {row.name: row for row in connection.secrets.all()}
+    for name in connection_secrets.iterate_needed(connection):
+        if name not in rows or not connection_secrets.is_bound(rows[name], connection):
+            yield name.label

@@ -10,9 +10,12 @@ from core import encryption
 from core.database.deadlines import Deadline, limit_statement_time
 from core.encryption import DecryptionFailed
 from gateway.contracts.errors import PermissionDeniedError
-from gateway.credentials import connection_secrets, grant_storage, token_endpoint, user_sign_in
-from gateway.credentials.errors import build_not_configured_error, build_token_unavailable_error
-from gateway.credentials.origins import list_origins
+from gateway.credentials import connection_secrets, token_endpoint, user_sign_in
+from gateway.credentials.connection_secrets import (
+    build_not_configured_error,
+    build_token_unavailable_error,
+    list_origins,
+)
 from gateway.credentials.token_endpoint import TokenRefused, TokenResponse
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
@@ -75,7 +78,7 @@ def _renew(config: ConnectionConfig, grant: UserGrant, deadline: Deadline) -> Us
     if token is None:
         grant.delete()
         return None
-    grant_storage.set_tokens(grant, token, at=timezone.now())
+    user_sign_in.set_tokens(grant, token, at=timezone.now())
     grant.save()
     return grant
 

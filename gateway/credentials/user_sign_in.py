@@ -7,7 +7,7 @@ browser on to the upstream with a state that is valid once. The upstream sends t
 import logging
 import secrets
 from base64 import urlsafe_b64encode
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -18,21 +18,41 @@ from django.core import signing
 from core import encryption
 from core.database.deadlines import Deadline
 from gateway.contracts.errors import GatewayError, PermissionDeniedError
-from gateway.credentials import connection_secrets, grant_storage, token_endpoint
-from gateway.credentials.errors import build_not_configured_error
+from gateway.credentials import connection_secrets, token_endpoint
+from gateway.credentials.connection_secrets import build_not_configured_error, list_origins
 from gateway.credentials.token_endpoint import TokenRefused, TokenResponse
-from gateway.models import ConnectionSecret, SignIn
+from gateway.models import ConnectionSecret, SignIn, UserGrant
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 from registry.models import REMOTE_KINDS, Connection
 
 log = logging.getLogger(__name__)
-
 MAX_AGE = 600  # seconds that a link is valid, and then its state
 EXCHANGE_MS = 10_000
 CALLBACK_PATH = "/connect/callback"
 LINK_SALT = "gateway.sign_in.link"
 STATE_SALT = "gateway.sign_in.state"
+
+
+def store_grant(connection: Connection, subject: str, token: TokenResponse, *, at: datetime) -> None:
+    """Store the tokens of an end user who has signed in. They replace those of an earlier sign-in."""
+    grant = UserGrant(connection=connection, subject=subject, origin=list_origins(connection))
+    set_tokens(grant, token, at=at)
+    UserGrant.objects.bulk_create(
+        [grant],
+        update_conflicts=True,
+        unique_fields=["connection", "subject"],
+        update_fields=["access_token", "refresh_token", "expires_at", "scopes", "origin", "updated_at"],
+    )
+
+
+def set_tokens(grant: UserGrant, token: TokenResponse, *, at: datetime) -> None:
+    """Set the tokens of a grant. A refresh token stays until the server issues another one (RFC 6749, section 6)."""
+    grant.access_token = encryption.encrypt(token.access_token)
+    if token.refresh_token:
+        grant.refresh_token = encryption.encrypt(token.refresh_token)
+    grant.expires_at = None if token.lifetime is None else at + timedelta(seconds=token.lifetime)
+    grant.scopes = (token.scope or grant.scopes)[:1000]
 
 
 class SignInFailed(Exception):
@@ -108,7 +128,7 @@ def finish(sign_in_id: str, code: str, *, at: datetime) -> None:
         log.info("user_sign_in.refused connection=%s", sign_in.connection.name)
         raise SignInFailed("You were not signed in.")
     config = _get_config(sign_in.connection.name)
-    grant_storage.store_grant(sign_in.connection, sign_in.subject, _exchange_code(config, sign_in, code), at=at)
+    store_grant(sign_in.connection, sign_in.subject, _exchange_code(config, sign_in, code), at=at)
     log.info("user_sign_in.finished connection=%s", config.name)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from analytics.models import OperationEvent
 from core.database.deadlines import Deadline
+from gateway.access.request_context import Caller
 from gateway.arguments import repair
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -15,7 +16,6 @@ from gateway.execution import idempotency, operations
 from gateway.execution.result_shape import ShapeRequest
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.recording import call_events, hints, redaction
-from gateway.request_context import Caller
 from registry.catalog.model import Catalog, CatalogOp, CatalogView
 from registry.help import help_pages
 from registry.models import ROOT

@@ -10,10 +10,9 @@ from analytics.events import event_log
 from core.database import deadlines
 from core.database.deadlines import execute_together
 from core.text import json_text
-from gateway.access import confirmation
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
-from gateway.execution import db_errors, exec_call, idempotency
+from gateway.execution import confirmation, db_errors, exec_call, idempotency
 from gateway.execution.exec_call import ExecCall
 from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
 

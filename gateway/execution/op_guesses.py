@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from core.text.english import find_similar, to_snake_case
+from gateway.access.request_context import is_uuid
 from gateway.arguments import foreign_names, name_synonyms, value_synonyms
-from gateway.request_context import is_uuid
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView
 from registry.jsonschema.dialect import VALUE_ALIASES
 from registry.models import ROOT

@@ -16,8 +16,9 @@ from analytics.events import event_log
 from core import logs
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.database.watch import is_schema_missing
-from gateway.access import confirmation, policies
-from gateway.arguments import list_fallback, normalise
+from gateway.access import policies, release_routing
+from gateway.access.request_context import Caller
+from gateway.arguments import normalise
 from gateway.contracts import request_schemas
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import (
@@ -30,6 +31,7 @@ from gateway.contracts.errors import (
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import (
     call_errors,
+    confirmation,
     db_errors,
     exec_call,
     idempotency,
@@ -43,8 +45,6 @@ from gateway.execution.result_shape import ShapedResponse, ShapeRequest
 from gateway.executors import executor_for
 from gateway.executors.base import Executor, UpstreamCall
 from gateway.models import Scope
-from gateway.request_context import Caller
-from gateway.routing import release_routing
 from registry.catalog.model import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
@@ -277,7 +277,7 @@ def _validate_args(call: ExecCall, op: CatalogOp) -> tuple[CatalogOp, dict[str, 
     Raises InvalidRequestError with all field errors at once.
     """
     result = normalise.normalise_args(op, call.args, call.caller.context)
-    op, result = list_fallback.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
+    op, result = normalise.fall_back_to_list(op, result, catalog=call.catalog, caller=call.caller) or (op, result)
     call.warnings += result.warnings
     call.applied_defaults = result.applied_defaults
     if op is call.op:  # not the list that runs instead of a get without its id

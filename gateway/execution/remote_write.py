@@ -12,11 +12,10 @@ from django.db import transaction
 from analytics.events import event_log
 from core import logs
 from core.text import json_text
-from gateway.access import confirmation
 from gateway.contracts import errors
 from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError, OutcomeUnknownError
-from gateway.execution import exec_call, idempotency, local_write, result_shape
+from gateway.execution import confirmation, exec_call, idempotency, local_write, result_shape
 from gateway.execution.exec_call import ExecCall
 from gateway.execution.idempotency import KeyedCall
 from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse

@@ -1,4 +1,4 @@
-"""help: answer a query from the caller's release, limited to the ops the caller may run."""
+"""Answer help, discovery and native searches from the caller's release, limited to the caller's ops."""
 
 from typing import Any
 
@@ -7,22 +7,96 @@ import orjson
 from analytics.events import event_log
 from analytics.models import OperationEvent
 from core import logs
+from core.text import json_text
 from core.text.lists import cache_by_text
+from gateway.access import release_routing
+from gateway.access.request_context import Caller
 from gateway.arguments.coercion import convert_whole_numbers
 from gateway.contracts import help_errors, request_schemas
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError
 from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events, hints, redaction
-from gateway.request_context import Caller
-from gateway.routing import release_routing
-from gateway.toolset import native_search
+from gateway.toolset import rendering, shown_ops
+from gateway.toolset.surfaces.native import build_deferred_tool
 from registry.catalog.model import Catalog
-from registry.help import help_pages
-from registry.help.answers import BadHelpQuery, HelpAnswer, UnknownPath
+from registry.help import discovery_pages, help_pages
+from registry.help.answers import BadHelpQuery, HelpAnswer, UnknownPath, build_answer
+from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery, ToolOfAnotherDomain
 from registry.help.help_pages import HelpQuery
 
+Format = OperationEvent.Format
 _BOOLEANS = {"true": True, "false": False}
+
+
+def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: Trace) -> HelpAnswer:
+    """Return the answer of a discovery tool and record the event.
+
+    Raises InvalidRequestError for a malformed body, NotFoundError for a discovery tool, tool, agent or parameter that
+    does not exist, that this caller may not see, or that another discovery tool describes.
+    """
+    catalog = release_routing.get_catalog(caller.routing)
+    trace.release = catalog.version
+    logs.release.set(catalog.version)
+    query = _parse_discovery_query(name, body)
+    try:
+        answer = discovery_pages.answer_query(catalog, query, caller.visibility)
+    except (UnknownPath, BadHelpQuery) as error:
+        is_elsewhere = isinstance(error, ToolOfAnotherDomain)
+        raise help_errors.to_api_error(
+            error, reason="tool_of_another_domain" if is_elsewhere else "unknown_path"
+        ) from None
+    hints.note_help(caller, trace, kind=name, path=answer.path, body=body)
+    event_log.enqueue_event(
+        call_events.build_event(
+            OperationEvent.Type.DISCOVER,
+            caller=caller,
+            trace=trace,
+            op=catalog.ops.get(answer.path),
+            name=answer.path,
+            release=catalog.version,
+            format=_get_level(query),
+            result_count=answer.result_count,
+            digest=call_events.hash_call(caller, name, body),
+        )
+    )
+    return answer
+
+
+def _parse_discovery_query(name: str, body: dict[str, Any]) -> DiscoveryQuery:
+    errors = find_field_errors(request_schemas.get_discover_validator(), body)
+    if "agent" in body and (name != DISCOVER_AGENTS or "tool" in body):
+        hint = f"Send it to {DISCOVER_AGENTS}." if name != DISCOVER_AGENTS else "Send tool or agent, not both."
+        errors.append(FieldError("/agent", "conflict", hint))
+    if errors:
+        raise InvalidRequestError(
+            f"The discovery request is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
+        )
+    tool = body.get("agent", body.get("tool"))
+    return DiscoveryQuery(name, tool, body.get("parameter"), body.get("level"))
+
+
+def _get_level(query: DiscoveryQuery) -> Format:
+    if query.tool is None:
+        return Format.LIST
+    if query.parameter is not None:
+        return Format.ARG
+    return Format.FULL if query.level else Format.SHORT
+
+
+def add_loaded_tools(answer: HelpAnswer, catalog: Catalog, format: str) -> HelpAnswer:
+    """Return the answer to a search with `tools`: the ops that it found, as the result of a provider's tool search.
+
+    The items then tell no args: the tools have them. A search without a match finds groups, and loads no tools.
+    """
+    body = json_text.load(answer.body)
+    ops = [catalog.ops[item["path"]] for item in body["items"] if item["path"] in catalog.ops]
+    usable, _ = shown_ops.split_refused(catalog, ops)
+    items = [{name: value for name, value in item.items() if name != "args"} for item in body["items"]]
+    tools = rendering.to_native_results([build_deferred_tool(catalog, op) for op in usable], format)
+    return build_answer(
+        body | {"items": items, "tools": tools}, result_count=answer.result_count, found_paths=answer.found_paths
+    )
 
 
 def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: Catalog | None = None) -> HelpAnswer:
@@ -38,7 +112,7 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
     try:
         answer = help_pages.answer_query(catalog, query, caller.visibility)
         if caller.routing.native_format and query.query is not None:
-            answer = native_search.add_loaded_tools(answer, catalog, caller.routing.native_format)
+            answer = add_loaded_tools(answer, catalog, caller.routing.native_format)
     except (UnknownPath, BadHelpQuery) as error:
         raise help_errors.to_api_error(error, reason="unknown_path") from None
     if query.query is None:

@@ -1,25 +1,32 @@
-"""Periodic jobs. Each runs in one process at a time: the first that claims it.
-
-The background thread of every process checks every few seconds which jobs are due. `config/wiring.py` lists them. The
-same thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
-"""
+"""Run periodic jobs, each in one process at a time, and know whether the database takes writes."""
 
 import logging
+import shutil
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 
+from django.db import DatabaseError, connection, transaction
+from django.db.models import F
 from django.utils import timezone
 
 from core import logs
+from core.database.deadlines import limit_waits
+from core.database.watch import is_schema_missing
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
-
 POLL_SECONDS = 5.0  # seconds; one query per process
-
 JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
+_next_poll = 0.0
+INTERVAL = 5.0  # seconds
+MIN_FREE_BYTES = 5_000_000
+WAIT_SECONDS = 1.0  # for other writers; the next check may have more luck
+_next_check = 0.0
+_is_failing = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,6 @@ class Job:
 
 
 _jobs: tuple[Job, ...] = ()
-_next_poll = 0.0
 
 
 def set_jobs(jobs: Sequence[Job]) -> None:
@@ -80,3 +86,43 @@ def _run_job(job: Job, at: datetime) -> bool:
     if more:
         PeriodicJob.objects.filter(name=job.name).update(next_run=at)
     return more
+
+
+def takes_writes() -> bool:
+    """Return whether the last write of this process's check succeeded."""
+    return not _is_failing
+
+
+def check_when_due() -> None:
+    """Write, at most every few seconds. The log tells when writes begin to fail and when they work again."""
+    global _next_check, _is_failing
+    if time.monotonic() < _next_check:
+        return
+    _next_check = time.monotonic() + INTERVAL
+    if _get_free_bytes() < MIN_FREE_BYTES:
+        _report_failure(f"less than {MIN_FREE_BYTES // 1_000_000} MB of disk space left")
+        return
+    try:
+        with limit_waits(time.monotonic() + WAIT_SECONDS), transaction.atomic():
+            PeriodicJob.objects.update(next_run=F("next_run"))  # any few rows would do; their values stay
+    except DatabaseError as error:
+        if "locked" not in str(error) and not is_schema_missing(error):
+            _report_failure(str(error).strip().partition("\n")[0])
+    else:
+        if _is_failing:
+            log.info("database.writable")
+        _is_failing = False
+
+
+def _get_free_bytes() -> int:
+    """Return the free disk space beside a SQLite file, or a large number for other databases."""
+    if connection.vendor != "sqlite":
+        return sys.maxsize
+    return shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free
+
+
+def _report_failure(reason: str) -> None:
+    global _is_failing
+    if not _is_failing:
+        log.error("database.not_writable reason=%r", reason)
+    _is_failing = True

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from gateway.access import release_routing
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
-from gateway.request_context import Caller
-from gateway.routing import release_routing
 from registry.catalog.model import Catalog
 
 T = TypeVar("T")

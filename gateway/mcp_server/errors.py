@@ -3,7 +3,7 @@
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS
 
-from gateway.api import exception_mapping
+from gateway.api import base
 from gateway.mcp_server.json_rpc import get_code
 
 METHODS = ("POST",)  # of HTTP, at /mcp
@@ -11,7 +11,7 @@ METHODS = ("POST",)  # of HTTP, at /mcp
 
 def to_mcp_error(error: Exception, *, trace_id: str) -> MCPError:
     """Return the protocol error for an exception. Its data is what an envelope has as `error`."""
-    api_error = exception_mapping.to_api_error(error, allowed_methods=METHODS, trace_id=trace_id)
+    api_error = base.to_api_error(error, allowed_methods=METHODS, trace_id=trace_id)
     return MCPError(get_code(api_error), str(api_error), data=api_error.as_dict())
 
 

@@ -1,4 +1,4 @@
-"""The server as the MCP SDK takes it: a handler for each method, which runs the gateway's code for the caller."""
+"""The server as the MCP SDK takes it: a handler for each method, completions and prompts."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from mcp_types import (
     CallToolResult,
     CompleteRequestParams,
     CompleteResult,
+    Completion,
     ContentBlock,
     ElicitRequestFormParams,
     GetPromptRequestParams,
@@ -21,26 +22,89 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
     ReadResourceRequestParams,
     ReadResourceResult,
+    ResourceTemplateReference,
     TextContent,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rest_framework.exceptions import Throttled
 
-from core.text import json_text
+from core.text import english, json_text
 from gateway.contracts.errors import GatewayError
-from gateway.mcp_server import agreement, completions, prompts, resources, tool_calls, tool_list, use_cases
+from gateway.mcp_server import agreement, resources, tool_calls, tool_list
 from gateway.mcp_server.caller_source import CallerSource, McpCall
-from gateway.mcp_server.errors import to_mcp_error
+from gateway.mcp_server.errors import build_unknown_error, to_mcp_error
 from gateway.mcp_server.tool_calls import ToolAnswer
+from registry.catalog.model import CatalogAgent
+from registry.help import answers
+from registry.models import ROOT
 
+MAX_VALUES = 100  # that a result of MCP may have
+SURFACE_PROMPT = "how_to_use_the_tools"
+TASK = "task"
+TTL_MS = 60_000
 NAME = "tool-gateway"
 TITLE = "Tool Gateway"
 VERSION = "0.1.0"  # that of pyproject.toml
-
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
+
+
+def complete_path(call: McpCall, params: CompleteRequestParams) -> CompleteResult:
+    """Return the paths that begin with what was typed, then those that contain it."""
+    is_path = isinstance(params.ref, ResourceTemplateReference) and params.ref.uri == resources.TEMPLATE
+    if not is_path or params.argument.name != resources.PATH:
+        return CompleteResult(completion=Completion(values=[], total=0, has_more=False))
+    typed = params.argument.value
+    view = call.load_catalog().view_for(call.caller.visibility)
+    paths = [path for path in sorted({*view.children, *view.ops} - {ROOT}) if typed in path]
+    paths.sort(key=lambda path: not path.startswith(typed))
+    values = paths[:MAX_VALUES]
+    return CompleteResult(completion=Completion(values=values, total=len(paths), has_more=len(paths) > len(values)))
+
+
+def list_prompts(call: McpCall) -> ListPromptsResult:
+    """Return the prompt of the surface and one for each agent whose prompt the caller may read."""
+    prompts = [
+        Prompt(name=SURFACE_PROMPT, title="How to use the tools", description="Rules for calling the tools well")
+    ]
+    prompts += [
+        Prompt(
+            name=agent.name,
+            description=agent.summary,
+            arguments=[PromptArgument(name=TASK, description="What the agent should do", required=False)],
+        )
+        for agent in _list_agents(call)
+    ]
+    return ListPromptsResult(prompts=prompts, ttl_ms=TTL_MS, cache_scope="private")
+
+
+def get_prompt(call: McpCall, name: str, arguments: dict[str, str]) -> GetPromptResult:
+    """Return a prompt as the message of a user. Raises MCPError for an unknown one."""
+    if name == SURFACE_PROMPT:
+        return _build_result("How to use the tools", tool_list.build_prompt(call, call.load_catalog()))
+    agents = {agent.name: agent for agent in _list_agents(call)}
+    if name not in agents:
+        raise build_unknown_error("prompt", name, english.find_similar(name, [SURFACE_PROMPT, *agents]))
+    parts = (agents[name].system_prompt, arguments.get(TASK, ""))
+    return _build_result(agents[name].summary, "\n\n".join(part for part in parts if part))
+
+
+def _list_agents(call: McpCall) -> list[CatalogAgent]:
+    """Return the agents whose prompts the caller may read: those that run models."""
+    visibility = call.caller.visibility
+    if not visibility.has_scope(answers.PROMPT_SCOPE):
+        return []
+    return answers.list_visible_agents(call.load_catalog(), visibility)
+
+
+def _build_result(description: str, text: str) -> GetPromptResult:
+    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+    return GetPromptResult(description=description, messages=[message])
 
 
 def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]:
@@ -68,8 +132,8 @@ def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]
 def build_instructions(call: McpCall) -> str:
     """Return what a client tells its model about the server. Raises GatewayError, cache.NoLiveRelease."""
     catalog = call.load_catalog()
-    purpose = use_cases.describe_groups(catalog, call.caller.visibility)
-    return use_cases.build_instructions(purpose, tool_list.build_prompt(call, catalog))
+    purpose = tool_list.describe_groups(catalog, call.caller.visibility)
+    return tool_list.build_instructions(purpose, tool_list.build_prompt(call, catalog))
 
 
 class _Handlers:
@@ -91,13 +155,13 @@ class _Handlers:
         return await self._answer(lambda call: resources.read_resource(call, params.uri))
 
     async def list_prompts(self, _: Context, __: PaginatedRequestParams | None) -> ListPromptsResult:
-        return await self._answer(prompts.list_prompts)
+        return await self._answer(list_prompts)
 
     async def get_prompt(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
-        return await self._answer(lambda call: prompts.get_prompt(call, params.name, params.arguments or {}))
+        return await self._answer(lambda call: get_prompt(call, params.name, params.arguments or {}))
 
     async def complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
-        return await self._answer(lambda call: completions.complete(call, params))
+        return await self._answer(lambda call: complete_path(call, params))
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         answer = await self._source.run(lambda: self._call_tool(params))

@@ -13,15 +13,13 @@ from rest_framework.exceptions import Throttled
 from core import logs
 from core.text import json_text
 from core.text.json_text import NotStrictJSON
-from gateway import request_context
-from gateway.clients import key_verification, rate_limit
-from gateway.clients.key_verification import VerifiedKey
+from gateway.access import key_verification, release_routing, request_context
+from gateway.access.key_verification import VerifiedKey
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.mcp_server.caller_source import SOURCE, McpCall
 from gateway.mcp_server.server import build_instructions, build_server
-from gateway.request_context import Caller
-from gateway.routing import release_routing
 
 T = TypeVar("T")
 
@@ -53,7 +51,7 @@ class _StdioSource:
         self._key = key = self._verify_key()
         self._trace = trace = _start_trace()
         logs.trace.set(trace.id)
-        decision = rate_limit.take(key)
+        decision = key_verification.take_call(key)
         if not decision.allowed:
             raise Throttled(decision.retry_after)
         caller = request_context.identify_caller(key, self._meta)

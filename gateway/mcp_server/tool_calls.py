@@ -11,19 +11,19 @@ from core import metrics
 from core.metrics import CallLabels
 from core.text import english, json_text
 from gateway.access import policies
-from gateway.api import exception_mapping
+from gateway.api import base
 from gateway.batches import service as batches
 from gateway.contracts import envelopes, tool_definitions
 from gateway.contracts.errors import GatewayError, PermissionDeniedError
 from gateway.execution import pipeline
-from gateway.help import discovery
+from gateway.help import service
 from gateway.help import service as help_service
 from gateway.mcp_server import tool_list
 from gateway.mcp_server.caller_source import McpCall
 from gateway.mcp_server.errors import METHODS, build_unknown_error
 from gateway.models import Scope
 from gateway.recording import call_events
-from gateway.recording.failed_calls import record_failed_call
+from gateway.recording.call_events import record_failed_call
 from registry.help.discovery_pages import DISCOVER_AGENTS
 
 HELP, EXEC, BATCH = (tool["name"] for tool in tool_definitions.GATEWAY_TOOLS)
@@ -75,7 +75,7 @@ def refuse_call(call: McpCall, name: str, arguments: Arguments, error: GatewayEr
 
 def answer_failure(call: McpCall, name: str, arguments: Arguments, error: Exception) -> ToolAnswer:
     """Return the answer to a call that failed before an op was known, and record its event."""
-    api_error = exception_mapping.to_api_error(error, allowed_methods=METHODS, trace_id=call.trace.id)
+    api_error = base.to_api_error(error, allowed_methods=METHODS, trace_id=call.trace.id)
     if name == BATCH:  # its entries have events, it has none
         return ToolAnswer(envelopes.build_failure(None, api_error, envelopes.build_meta(call.trace)), is_error=True)
     event_type, path = _describe_call(name, arguments)
@@ -105,7 +105,7 @@ def _run_help(call: McpCall, arguments: Arguments) -> ToolAnswer:
 
 def _run_discover(call: McpCall, name: str, arguments: Arguments) -> ToolAnswer:
     require_scope(call, Scope.HELP)
-    answer = discovery.answer_discovery(name=name, body=arguments, caller=call.caller, trace=call.trace)
+    answer = service.answer_discovery(name=name, body=arguments, caller=call.caller, trace=call.trace)
     return ToolAnswer(
         json_text.load(answer.body), call_events.build_metric_labels(Type.DISCOVER, op_kind=answer.op_kind)
     )

@@ -1,26 +1,35 @@
-"""The tools that a client lists: those of the caller's surface, with the hints that MCP has about a tool."""
+"""The tools that a client lists, with MCP's hints and words that begin with "Use when"."""
 
 from typing import Any
 
 from mcp_types import ListToolsResult, Tool, ToolAnnotations
 
 from analytics.rollout.flags import Surface
+from gateway.access import release_routing
 from gateway.contracts import tool_definitions
-from gateway.mcp_server import use_cases
 from gateway.mcp_server.caller_source import McpCall
-from gateway.routing import release_routing
 from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ShownTool, ToolsetRequest
-from registry.catalog.model import Catalog, CatalogOp
+from registry.catalog.model import Catalog, CatalogOp, Visibility
+from registry.models import ROOT
 
+MAX_PURPOSE_LENGTH = 600  # characters
+MAX_BYTES = 2000  # of instructions; clients cut longer ones
+
+# What a gateway tool is for; {purpose} is what the caller's ops are about. Tools of the discovery surface say it
+# themselves.
+BY_TOOL = {
+    "tool_help": "Use when a request concerns {purpose}.",
+    "tool_exec": "Use when you know which op does what the user wants.",
+    "tool_batch": "Use when several calls do not need to see each other's answers first.",
+}
+DISCOVERY = "Use when a request concerns this: {purpose}. Lists the tools for it and describes them."
 MAX_CACHED_LISTS = 100  # cached per catalog
 TTL_MS = 60_000  # how long a client may use a list: about as long as a rollback may go unnoticed
 
 # Clients that load tools only when a search finds them would not notice three that say little about what they reach.
 ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
-
 ADDITIVE_ACTIONS = frozenset({"create", "link"})  # all other writes may change or remove what was there
-
 _OBJECT = {"type": "object"}
 ENVELOPE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -43,13 +52,36 @@ BATCH_SCHEMA: dict[str, Any] = {
     },
     "required": ["ok", "meta"],
 }
-
 _OUTPUT_SCHEMAS = {
     tool_definitions.EXEC_TOOL["name"]: ENVELOPE_SCHEMA,
     tool_definitions.BATCH_TOOL["name"]: BATCH_SCHEMA,
 }
 _READ = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _MAY_DESTROY = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False)
+
+
+def describe_groups(catalog: Catalog, visibility: Visibility) -> str:
+    """Return what the ops of a caller are about: the top-level groups with their summaries, as far as they fit."""
+    groups = [path for path in catalog.view_for(visibility).children.get(ROOT, ()) if path in catalog.groups]
+    summaries = (f"{catalog.groups[path] or path} ({path})" for path in groups)
+    text = ""
+    for summary in summaries:
+        longer = f"{text}; {summary}" if text else summary
+        if len(longer) > MAX_PURPOSE_LENGTH:
+            break
+        text = longer
+    return text or "what its tools can do"
+
+
+def build_instructions(purpose: str, prompt: str) -> str:
+    """Return the instructions of the server: when to use it, then as many paragraphs of the prompt as fit."""
+    text = f"Use when a request concerns {purpose}."
+    for paragraph in prompt.split("\n\n"):
+        longer = f"{text}\n\n{paragraph}"
+        if len(longer.encode()) > MAX_BYTES:
+            break
+        text = longer
+    return text
 
 
 def list_tools(call: McpCall) -> ListToolsResult:
@@ -64,7 +96,7 @@ def list_tools(call: McpCall) -> ListToolsResult:
     if tools is None:
         if len(lists) >= MAX_CACHED_LISTS:
             lists.clear()
-        purpose = use_cases.describe_groups(catalog, call.caller.visibility)
+        purpose = describe_groups(catalog, call.caller.visibility)
         tools = lists[key] = [_to_mcp_tool(tool, purpose) for tool in choose_tools(call, catalog)]
     return ListToolsResult(tools=tools, ttl_ms=TTL_MS, cache_scope="private")
 
@@ -109,8 +141,8 @@ def _to_mcp_tool(tool: ShownTool, purpose: str) -> Tool:
 
 
 def _describe_use(tool: ShownTool, purpose: str) -> str:
-    if (use_case := use_cases.BY_TOOL.get(tool.name)) is None:
-        return use_cases.DISCOVERY.format(purpose=tool.description.rstrip("."))
+    if (use_case := BY_TOOL.get(tool.name)) is None:
+        return DISCOVERY.format(purpose=tool.description.rstrip("."))
     return f"{use_case.format(purpose=purpose)} {tool.description}"
 
 

@@ -1,32 +1,55 @@
-"""The endpoint /mcp: streamable HTTP without sessions, for clients of both generations of the protocol."""
+"""The endpoint /mcp: streamable HTTP without sessions, refused to pages of other sites."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import orjson
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.http.request import validate_host
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from core.text import json_text
 from core.text.json_text import NotStrictJSON
-from gateway import request_context
+from gateway.access import request_context
+from gateway.access.key_verification import VerifiedKey
+from gateway.access.request_context import Caller
 from gateway.api.authentication import KeyAuthentication
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
-from gateway.clients.key_verification import VerifiedKey
-from gateway.contracts.errors import InvalidRequestError
-from gateway.mcp_server import json_rpc, origin
+from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
+from gateway.mcp_server import json_rpc
 from gateway.mcp_server.caller_source import SOURCE, McpCall
 from gateway.mcp_server.sync_bridge import SyncBridge
-from gateway.oauth import access_tokens, resource
-from gateway.request_context import Caller
+from gateway.oauth import validator
 
+REASON = "origin_not_allowed"
 T = TypeVar("T")
-
 REALM = 'Bearer realm="Tool Gateway"'
 WITH_INSTRUCTIONS = frozenset({"initialize", "server/discover"})
+
+
+def check_origin(request: HttpRequest) -> None:
+    """Raise PermissionDeniedError for a request of a page whose host is not one of ALLOWED_HOSTS.
+
+    Programs send no Origin. Django has checked the header Host already.
+    """
+    origin = request.META.get("HTTP_ORIGIN")
+    if origin is None:
+        return
+    host = _find_host(origin)
+    if not host or not validate_host(host, settings.ALLOWED_HOSTS):
+        raise PermissionDeniedError("Pages of this origin may not call the gateway.", reason=REASON)
+
+
+def _find_host(origin: str) -> str:
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return ""
+    return f"[{parts.hostname}]" if parts.hostname and ":" in parts.hostname else parts.hostname or ""
 
 
 class McpAuthentication(KeyAuthentication):
@@ -34,8 +57,8 @@ class McpAuthentication(KeyAuthentication):
 
     def find_key(self, token: str) -> VerifiedKey | None:
         """Return the key that a bearer token stands for, None if it is not valid."""
-        if settings.GATEWAY_OAUTH and token.startswith(access_tokens.PREFIX):
-            return access_tokens.verify(token, at=timezone.now())
+        if settings.GATEWAY_OAUTH and token.startswith(validator.PREFIX):
+            return validator.verify_access_token(token, at=timezone.now())
         return super().find_key(token)
 
 
@@ -61,7 +84,7 @@ class McpView(GatewayView):
         # Imported here because the SDK takes most of a second, which every command of manage.py would wait.
         from gateway.mcp_server import http_exchange, server
 
-        origin.check_origin(request._request)
+        check_origin(request._request)
         method = _read_method(request._request)
         bridge = SyncBridge()
         source = _RequestSource(self, request, bridge)
@@ -93,14 +116,14 @@ class McpView(GatewayView):
         headers = dict(error.headers)
         if error.status == 401:
             headers["WWW-Authenticate"] = build_challenge()
-        status = 400 if error.status == 403 and error.reason != origin.REASON else error.status
+        status = 400 if error.status == 403 and error.reason != REASON else error.status
         body = orjson.dumps(json_rpc.build_error_body(error))
         return HttpResponse(body, status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
 
 
 def build_challenge() -> str:
     """Return the header WWW-Authenticate of a 401. It says where a client may sign in, if it may (RFC 9728)."""
-    return f'{REALM}, resource_metadata="{resource.get_metadata_url()}"' if settings.GATEWAY_OAUTH else REALM
+    return f'{REALM}, resource_metadata="{validator.get_metadata_url()}"' if settings.GATEWAY_OAUTH else REALM
 
 
 class _RequestSource:

@@ -14,7 +14,7 @@ from gateway.batches.references import UnresolvedReference
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError, InvalidRequestError
 from gateway.contracts.tool_definitions import BATCH_TOOL, EXEC_TOOL, HELP_TOOL
-from gateway.execution import pipeline, try_op
+from gateway.execution import dry_runs, pipeline
 from gateway.help import service
 from registry.catalog.model import Catalog
 
@@ -58,7 +58,7 @@ class ToolRunner:
 
     def _answer_help(self, body: dict[str, Any]) -> str:
         trace = _start_trace()
-        caller = try_op.build_caller(self._subject, self._by, trace)
+        caller = dry_runs.build_caller(self._subject, self._by, trace)
         try:
             return service.answer_help(body=body, caller=caller, trace=trace, catalog=self._catalog).body.decode()
         except GatewayError as error:
@@ -66,7 +66,7 @@ class ToolRunner:
 
     def _run_exec(self, body: dict[str, Any]) -> EnvelopeResponse:
         trace = _start_trace()
-        caller = try_op.build_caller(self._subject, self._by, trace)
+        caller = dry_runs.build_caller(self._subject, self._by, trace)
         name, args = body.get("op"), body.get("args", {})
         op = self._catalog.find_op(name) if isinstance(name, str) else None
         is_write = op is not None and op.is_write
@@ -104,7 +104,7 @@ class ToolRunner:
 
 
 def _start_trace() -> Trace:
-    return Trace(f"tr_{secrets.token_hex(16)}", source=try_op.TRIAL_SOURCE)
+    return Trace(f"tr_{secrets.token_hex(16)}", source=dry_runs.TRIAL_SOURCE)
 
 
 def _format_error(error: GatewayError) -> str:

@@ -1,10 +1,8 @@
 """Clients and their keys, the state of calls, and what the gateway stores for upstreams and end users."""
 
-from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, UsedConfirmation
-from gateway.models.client import ApiKey, Client, Scope, all_scopes, every_op
+from gateway.models.calls import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
+from gateway.models.client import ApiKey, Client, Scope, SignedInApplication, all_scopes, every_op
 from gateway.models.model_run import ModelRun
-from gateway.models.signed_in_application import SignedInApplication
-from gateway.models.stored_file import StoredFile
 from gateway.models.upstream_credentials import ConnectionSecret, SignIn, UserGrant
 
 __all__ = [

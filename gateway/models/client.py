@@ -1,8 +1,9 @@
-"""Clients, their API keys, and the scopes of a key."""
+"""Clients, their API keys and scopes, and the applications that users have let in over OAuth."""
 
 import re
 from fnmatch import fnmatchcase
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import MinValueValidator
 from django.db import models
@@ -119,3 +120,29 @@ class ApiKey(models.Model):
         """Raise ValidationError for a subject that a key of this client cannot be bound to."""
         if self.subject and self.client_id and (refusal := self.client.explain_subject_refusal(self.subject)):
             raise ValidationError({"subject": refusal})
+
+
+class SignedInApplication(models.Model):
+    """An application that a user lets use the tools. It has the rights of an API key that nobody knows."""
+
+    application = models.ForeignKey("oauth2_provider.Application", on_delete=models.CASCADE, related_name="+")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    key = models.OneToOneField(
+        ApiKey,
+        on_delete=models.CASCADE,
+        related_name="signed_in_application",
+        verbose_name="API key",
+        help_text="Its scopes, rate limit and expiry apply. Revoking it ends the access.",
+    )
+    created_at = models.DateTimeField("since", auto_now_add=True)
+
+    class Meta:
+        verbose_name = "signed-in application"
+        ordering = ["-created_at"]
+        constraints = [
+            # Another sign-in of the same user and application uses the same key.
+            models.UniqueConstraint(fields=["application", "user"], name="signed_in_application_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.application} for {self.user}"

@@ -1,22 +1,46 @@
-"""Applications that nobody registered: their id is the URL of a document about them (client ID metadata documents)."""
+"""Applications whose id is the URL of a document about them, and where browsers can be sent."""
 
 import json
 import logging
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.urls import reverse
 from oauth2_provider.cimd import CIMDError, _effective_max_age, _validate_client_id_url
 
 from core import http
 from core.database.deadlines import Deadline
-from gateway.oauth.redirect_uris import find_redirect_problem
 
+LOOPBACK_HOSTS = frozenset({"127.0.0.1", "::1", "localhost"})
 log = logging.getLogger(__name__)
-
 FETCH_MS = 5_000
 MAX_BYTES = 16_384
 MAX_REDIRECT_URIS = 50
+
+
+def find_redirect_problem(uri: str) -> str:
+    """Return what is wrong with a redirect URI as a sentence, or "" if an application may register it."""
+    try:
+        parts = urlsplit(uri)
+        _ = parts.port
+    except ValueError:
+        return f"{uri} is not a URL."
+    if not uri.isascii() or not uri.isprintable() or any(map(str.isspace, uri)) or not parts.hostname:
+        return f"{uri} is not a URL."
+    if parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts)):
+        return ""
+    return f"{uri} must begin with https://, or be on the user's own machine: http://127.0.0.1."
+
+
+def is_loopback(parts: SplitResult) -> bool:
+    """Return whether a URL is on the machine of the browser."""
+    return parts.hostname in LOOPBACK_HOSTS
+
+
+def build_form_source(uri: str) -> str:
+    """Return the source of a Content Security Policy to which the answer of a form may redirect."""
+    parts = urlsplit(uri)
+    return f"{parts.scheme}:" if "[" in parts.netloc else f"{parts.scheme}://{parts.netloc}"
 
 
 class OnlyForSignedInUsers:

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import F
 from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
 
-from gateway.clients import api_keys
-from gateway.clients.api_keys import SubjectNotAllowed
+from gateway.access import api_keys
+from gateway.access.api_keys import SubjectNotAllowed
 from gateway.models import ApiKey, Client, SignedInApplication
 
 log = logging.getLogger(__name__)

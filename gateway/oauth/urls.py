@@ -3,9 +3,8 @@
 from django.urls import path
 from oauth2_provider.views import OAuthServerMetadataView, RevokeTokenView
 
-from gateway.oauth import resource
-from gateway.oauth.own_applications import OwnApplicationsView
-from gateway.oauth.views import AuthorizeView, ResourceMetadataView, SignInView, TokenView
+from gateway.oauth import validator
+from gateway.oauth.views import AuthorizeView, OwnApplicationsView, ResourceMetadataView, SignInView, TokenView
 
 app_name = "oauth2_provider"
 
@@ -17,5 +16,5 @@ urlpatterns = [
     path("oauth/revoke", RevokeTokenView.as_view(), name="revoke-token"),
     path(".well-known/oauth-authorization-server", OAuthServerMetadataView.as_view(), name="oauth-server-metadata"),
     path(".well-known/oauth-protected-resource", ResourceMetadataView.as_view(), name="oauth-resource-metadata"),
-    path(resource.METADATA_PATH[1:], ResourceMetadataView.as_view(), name="oauth-resource-metadata-path"),
+    path(validator.METADATA_PATH[1:], ResourceMetadataView.as_view(), name="oauth-resource-metadata-path"),
 ]

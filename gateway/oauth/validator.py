@@ -1,15 +1,41 @@
-"""What an OAuth request may do: public applications, one scope, one resource, users who are active."""
+"""Which OAuth requests are allowed, how access tokens look, and their one resource, /mcp (RFC 8707)."""
 
+import secrets
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
 from typing import Any
 
+from django.conf import settings
 from django.utils import timezone
-from oauth2_provider.models import Grant, RefreshToken
+from oauth2_provider.models import AccessToken, Grant, RefreshToken
 from oauth2_provider.oauth2_validators import OAuth2Validator
 from oauthlib.oauth2.rfc6749 import errors
 
-from gateway.oauth import resource, sign_ins
+from gateway.access import key_verification
+from gateway.access.key_verification import MAX_LENGTH, VerifiedKey
+from gateway.models import SignedInApplication
+from gateway.oauth import sign_ins
 
+PATH = "/mcp"
+METADATA_PATH = f"/.well-known/oauth-protected-resource{PATH}"
 SCOPE = "mcp"
+PREFIX = "gwo_"
+
+
+def get_identifier() -> str:
+    """Return the URL of /mcp, which tokens name as their audience."""
+    return f"{settings.GATEWAY_URL}{PATH}"
+
+
+def get_metadata_url() -> str:
+    """Return the URL of the document that says where to sign in."""
+    return f"{settings.GATEWAY_URL}{METADATA_PATH}"
+
+
+def accepts_resources(indicators: Sequence[str]) -> bool:
+    """Return whether all resource indicators of a request mean /mcp. A request without one means it, too."""
+    return all(indicator.rstrip("/") == get_identifier() for indicator in indicators)
 
 
 class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oauth-toolkit has no type hints
@@ -60,11 +86,38 @@ class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oa
         return is_valid and sign_ins.may_continue(client, request.user, at=timezone.now())
 
     def _create_authorization_code(self, request: Any, code: dict[str, Any], expires: Any = None) -> Grant:
-        request.resource = [resource.get_identifier()]  # the view has checked what was asked for
+        request.resource = [get_identifier()]  # the view has checked what was asked for
         return super()._create_authorization_code(request, code, expires)
 
     def _check_and_set_request_resource(self, request: Any) -> None:
         """Issue tokens for /mcp only (RFC 8707). Raises invalid_target if a client names something else."""
-        if not resource.accepts([value for name, value in request.decoded_body or [] if name == "resource"]):
+        if not accepts_resources([value for name, value in request.decoded_body or [] if name == "resource"]):
             raise errors.CustomOAuth2Error("invalid_target", "Tokens are for the MCP server only.", request=request)
-        request.resource = [resource.get_identifier()]
+        request.resource = [get_identifier()]
+
+
+def generate_token(_: Any) -> str:
+    """Return a new access or refresh token of 256 random bits. Only we can compute its end, as of a key."""
+    return key_verification.build_plaintext(PREFIX.rstrip("_"), secrets.token_urlsafe(32))
+
+
+def verify_access_token(token: str, *, at: datetime) -> VerifiedKey | None:
+    """Return the key whose rights an access token has, or None if the token is not valid. At most three queries.
+
+    Guessing costs no queries. Tokens are not remembered, so one that is revoked, or whose key is, ends at once.
+    """
+    if len(token) > MAX_LENGTH or not token.isprintable() or not key_verification.is_ours(token):
+        return None
+    row = AccessToken.objects.filter(
+        token_checksum=sha256(token.encode()).hexdigest(), expires__gt=at, user__is_active=True
+    ).first()
+    if row is None or row.resource != [get_identifier()]:
+        return None
+    links = SignedInApplication.objects.filter(
+        application_id=row.application_id, user_id=row.user_id, key__revoked_at=None, key__client__is_active=True
+    )
+    key_id = links.values_list("key_id", flat=True).first()
+    key = key_verification.get_by_id(key_id) if key_id is not None else None
+    if key is not None:
+        key_verification.record_use(key)
+    return key

@@ -1,14 +1,16 @@
-"""The pages on which a user signs in and lets an application in, and the endpoints for the application."""
+"""Pages on which a user lets an application in or ends its access, and endpoints for applications."""
 
 import logging
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.contrib.auth.views import LoginView
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils import timezone
 from django.utils.decorators import method_decorator
@@ -22,11 +24,11 @@ from oauth2_provider.views import TokenView as ToolkitTokenView
 from oauth2_provider.views.mixins import OAuthLibMixin
 from oauthlib.oauth2.rfc6749 import errors
 
-from gateway.clients.api_keys import SubjectNotAllowed
-from gateway.oauth import redirect_uris, resource, sign_ins
+from gateway.access.api_keys import SubjectNotAllowed
+from gateway.models import SignedInApplication
+from gateway.oauth import client_documents, sign_ins, validator
 
 log = logging.getLogger(__name__)
-
 CSP = (
     "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self' {target}"
@@ -65,11 +67,11 @@ class AuthorizeView(LoginRequiredMixin, OAuthLibMixin, View):  # type: ignore[mi
             "application": application,
             "origin": _get_origin(application),
             "target": urlsplit(redirect_uri).hostname,
-            "is_local": redirect_uris.is_loopback(urlsplit(redirect_uri)),
+            "is_local": client_documents.is_loopback(urlsplit(redirect_uri)),
         }
         page = render(request, "gateway/oauth/consent.html", context)
         # Browsers apply form-action to the redirect that follows the form, too.
-        page.headers["Content-Security-Policy"] = CSP.format(target=redirect_uris.build_form_source(redirect_uri))
+        page.headers["Content-Security-Policy"] = CSP.format(target=client_documents.build_form_source(redirect_uri))
         page.headers["Referrer-Policy"] = "same-origin"  # the form's Referer is what CSRF protection checks
         return page
 
@@ -96,8 +98,8 @@ class AuthorizeView(LoginRequiredMixin, OAuthLibMixin, View):  # type: ignore[mi
         problem: errors.OAuth2Error | None = None
         if credentials.get("code_challenge_method") != "S256":
             problem = errors.InvalidRequestError("Send code_challenge_method=S256.", state=credentials.get("state"))
-        elif not resource.accepts(request.GET.getlist("resource")):
-            description = f"The only resource is {resource.get_identifier()}."
+        elif not validator.accepts_resources(request.GET.getlist("resource")):
+            description = f"The only resource is {validator.get_identifier()}."
             problem = errors.CustomOAuth2Error("invalid_target", description, state=credentials.get("state"))
         if problem is not None:
             raise OAuthToolkitError(problem, redirect_uri=credentials["redirect_uri"])
@@ -131,7 +133,7 @@ class ResourceMetadataView(OAuthProtectedResourceMetadataView):  # type: ignore[
 
     def get_resource(self, request: HttpRequest) -> str:
         """Return the audience of tokens."""
-        return resource.get_identifier()
+        return validator.get_identifier()
 
     def get_authorization_servers(self, request: HttpRequest) -> list[str]:
         """Return this gateway, the only one."""
@@ -157,3 +159,31 @@ def _redirect(url: str) -> HttpResponse:
 
 def _render_message(request: HttpRequest, title: str, message: str, *, status: int) -> HttpResponse:
     return render(request, "gateway/oauth/message.html", {"title": title, "message": message}, status=status)
+
+
+@method_decorator(never_cache, name="dispatch")
+class OwnApplicationsView(LoginRequiredMixin, View):
+    """Lists the applications of the user who is signed in. A POST with `id` ends the access of one of them."""
+
+    http_method_names = ["get", "post"]
+    login_url = reverse_lazy("oauth2_provider:sign-in")
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        """Show the list."""
+        links = self._find(request).filter(key__revoked_at=None).order_by("application__name")
+        return render(
+            request, "gateway/oauth/own_applications.html", {"links": links, "gateway_url": settings.GATEWAY_URL}
+        )
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        """End the access. An application that has none any more is no error: another tab may have ended it."""
+        id = request.POST.get("id", "")
+        link = self._find(request).filter(pk=id).first() if id.isdecimal() and len(id) < 19 else None
+        if link is not None:
+            sign_ins.end_access(link, by=request.user.get_username(), at=timezone.now())
+            messages.success(request, f"{link.application} has no access any more.")
+        return redirect("oauth2_provider:own-applications")
+
+    def _find(self, request: HttpRequest) -> QuerySet[SignedInApplication]:
+        user: Any = request.user  # signed in, which the type does not say
+        return SignedInApplication.objects.select_related("application", "key").filter(user=user)

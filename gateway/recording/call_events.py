@@ -1,4 +1,4 @@
-"""Build operation events of calls: what was called, how it ended, under which release and for whom."""
+"""Build and record the events of calls, also of those that failed before an op was known."""
 
 import hashlib
 from collections.abc import Mapping
@@ -12,13 +12,15 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from analytics.rollout import evaluation_context
 from core.metrics import CallLabels
+from gateway.access.request_context import Caller, is_uuid
+from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
-from gateway.request_context import Caller, is_uuid
+from gateway.contracts.errors import GatewayError
+from gateway.recording import call_events
 from registry.catalog.model import CatalogOp
 from registry.models import Op
 
 MAX_FIELD_ERRORS = 20
-
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
@@ -112,3 +114,19 @@ def resolve_entity_id(op: CatalogOp, args: dict[str, Any], upstream_id: str | No
     """
     candidate = upstream_id or args.get(f"{op.entity}_id")
     return candidate.lower() if isinstance(candidate, str) and is_uuid(candidate) else ""
+
+
+def record_failed_call(
+    event_type: OperationEvent.Type, error: GatewayError, *, caller: Caller | None, trace: Trace, name: str
+) -> tuple[dict[str, Any], CallLabels]:
+    """Return the envelope of a failed call and its metric labels. Records its event if the caller is known.
+
+    `name` is the path or op as it was sent.
+    """
+    envelope = envelopes.build_failure(None, error, envelopes.build_meta(trace))
+    if caller is not None:
+        event = call_events.build_event(
+            event_type, caller=caller, trace=trace, name=name, status=error.status, error=envelope["error"]
+        )
+        event_log.enqueue_event(event)
+    return envelope, call_events.build_metric_labels(event_type, error=envelope["error"])

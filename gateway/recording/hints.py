@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.overload import SharedSlots
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import ErrorCode, GatewayError
 from gateway.recording import call_events
-from gateway.request_context import Caller
 from registry.models import ROOT, get_parent_path
 
 TURN_SECONDS = 900.0  # that a turn is remembered, as long as its toolset holds

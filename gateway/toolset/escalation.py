@@ -9,20 +9,18 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from analytics.rollout.flags import STATIC, Surface
 from core.text import english
-from gateway import request_context
-from gateway.access import policies
+from gateway.access import policies, release_routing, request_context
+from gateway.access.release_routing import LegacyTools, ToolsetToken
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import ConflictError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
 from gateway.recording import call_events
-from gateway.request_context import Caller
-from gateway.routing import release_routing, toolset_token
-from gateway.routing.toolset_token import LegacyTools, ToolsetToken
 from gateway.toolset import legacy_selection, service
-from gateway.toolset.contexts import READ_ONLY_CONTEXTS
 from gateway.toolset.legacy_selection import SelectedToolset
 from gateway.toolset.rendering import BuiltToolset
-from gateway.toolset.selection.categories import get_category
+from gateway.toolset.selection.candidates import get_category
+from gateway.toolset.shown_ops import READ_ONLY_CONTEXTS
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
 from registry.catalog.model import Catalog, CatalogOp
@@ -59,7 +57,7 @@ def escalate_toolset(
         raise InvalidRequestError(
             f"The escalation is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
-    toolset = toolset_token.verify(token, key=caller.key, subject=caller.subject)
+    toolset = release_routing.verify_toolset(token, key=caller.key, subject=caller.subject)
     caller = replace(caller, routing=toolset.served)
     catalog = release_routing.get_catalog(toolset.served)
     trace.release = catalog.version

@@ -14,7 +14,7 @@ from gateway.toolset import rendering
 from gateway.toolset.rendering import BuiltToolset
 from gateway.toolset.selection import candidates, selector
 from gateway.toolset.selection.analyzer import StrategyAnalyzer
-from gateway.toolset.selection.plan import SelectionMode
+from gateway.toolset.selection.heuristics import SelectionMode
 from gateway.toolset.shown_tools import ToolsetRequest
 from gateway.toolset.surfaces import legacy
 from registry.catalog.model import Catalog, CatalogOp

@@ -1,9 +1,8 @@
 """Pins: the ops that a surface shows as tools of their own, for a context and a family of models."""
 
-from gateway.toolset import typed_ops
-from gateway.toolset.contexts import resolve_context
+from gateway.toolset import shown_ops
+from gateway.toolset.shown_ops import TypedTools, resolve_context
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest, count_definition_tokens
-from gateway.toolset.typed_ops import TypedTools
 from registry.catalog.model import Catalog, CatalogPin
 from registry.models.surface_copy import ANY
 
@@ -15,7 +14,7 @@ def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str)
         return SurfaceTools(())
     view = catalog.view_for(request.visibility)
     ops = [catalog.ops[path] for path in pin.ops if path in view.ops]
-    usable, refused = typed_ops.split_refused(catalog, ops)
+    usable, refused = shown_ops.split_refused(catalog, ops)
     shown: list[ShownTool] = []
     left_out = [op.tool_name for op in refused]
     tokens_left = pin.max_tokens

@@ -12,19 +12,17 @@ from analytics.rollout.evaluation import EvaluationDetails
 from analytics.rollout.flags import DYNAMIC, FlagKey, Surface
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.text import token_budget as tokens_of
-from gateway import request_context
+from gateway.access import release_routing, request_context
+from gateway.access.release_routing import LegacyTools, Routing
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
 from gateway.executors.embedded import find_time_zone
 from gateway.models import Scope
-from gateway.request_context import Caller
-from gateway.routing import flags, release_routing, toolset_token
-from gateway.routing.release_routing import Routing
-from gateway.routing.toolset_token import LegacyTools
 from gateway.toolset import legacy_selection, rendering
-from gateway.toolset.formats import FORMATS, NATIVE_FORMATS
 from gateway.toolset.legacy_selection import SelectedToolset
+from gateway.toolset.rendering import FORMATS, NATIVE_FORMATS
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.jsonschema.validator import SchemaValidator
 
@@ -84,7 +82,7 @@ def answer_toolset(
     prompt = toolset.prompt if is_legacy else f"{toolset.prompt}\n\n{_describe_today(caller.subject, at)}"
     legacy = LegacyTools(format, step, selected.get_summary()) if is_legacy else None
     return {
-        "id": toolset_token.issue(served, key=caller.key, subject=caller.subject, legacy=legacy),
+        "id": release_routing.issue_toolset(served, key=caller.key, subject=caller.subject, legacy=legacy),
         "surface": served.surface,
         "release": served.release,
         "cohort": served.cohort,
@@ -142,7 +140,7 @@ def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[R
         served = replace(served, surface=surface)
     served = _route_native(served, format)
     if served.surface == Surface.LEGACY:
-        outcomes.append(flags.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
+        outcomes.append(release_routing.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
     return served, outcomes
 
 

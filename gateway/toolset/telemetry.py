@@ -5,11 +5,11 @@ from typing import Any
 
 from analytics.models import ToolSelection
 from analytics.rollout import evaluation_context
+from gateway.access import release_routing
+from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
-from gateway.request_context import Caller
-from gateway.routing import toolset_token
 from registry.jsonschema.validator import SchemaValidator
 
 TurnOutcome = ToolSelection.Outcome
@@ -52,7 +52,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
         raise InvalidRequestError(
             f"The telemetry is malformed. {errors[0].message}", reason="malformed_call", field_errors=errors
         )
-    toolset = toolset_token.verify_for_telemetry(body["toolset"], key=caller.key)
+    toolset = release_routing.verify_for_telemetry(body["toolset"], key=caller.key)
     trace.release = toolset.served.release
     turn_key = {"client": caller.key.client, "session": caller.session, "turn": body["turn"]}
     # Keys of one client may be bound to different subjects: none may overwrite the report of another's turn.

@@ -21,7 +21,7 @@ from pytest_django.plugin import DjangoDbBlocker
 from analytics.models import Cohort
 from analytics.rollout.flags import FlagKey
 from chat.models import Conversation, Message, Profile
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client
 from tests.support import browser_users, http_servers, playwright_loop
 from tests.support.browser_users import DESKTOP, PHONE, BrowserUser

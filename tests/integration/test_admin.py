@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import Flag, SavedView
-from gateway.clients import key_verification
+from gateway.access import key_verification
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope, UserGrant
 from registry.catalog import cache
 from registry.models import Activation, Op, Release

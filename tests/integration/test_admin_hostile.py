@@ -20,7 +20,7 @@ from django.utils import timezone
 from analytics.events import event_log
 from core.admin.form_fields import LinesField, StrictJSONField
 from core.admin.site import MAX_VALUE_LENGTH, MAX_WORDS
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client
 from tests.support.admin_models import MODELS, get_admin_url

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.models import AuditEntry
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Release
 from registry.releases import publishing

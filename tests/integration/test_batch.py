@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core.background import poller
+from gateway.access import api_keys
 from gateway.batches import broker, responses, service, store, sweep
-from gateway.clients import api_keys
 from gateway.execution import local_write
 from gateway.models import ApiKey, Batch, BatchEntry
 from registry.models import Op

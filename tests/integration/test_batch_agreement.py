@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Batch, BatchEntry
 from tests.support.api import Api
 from tests.support.batches import LIST, build_create_entry, get_reasons, send_batch, wait_until_done

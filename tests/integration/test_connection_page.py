@@ -20,8 +20,8 @@ from config.management.commands.docs import _build_errors_page
 from console.connections import connection_test, figures, shown_fields, upstream_changes
 from console.connections import connections as connection_pages
 from gateway.credentials import connection_secrets
-from gateway.executors.remote import transport_errors
-from gateway.executors.upstream_errors import API_ERRORS
+from gateway.executors.remote import errors as transport_errors
+from gateway.executors.remote.errors import API_ERRORS
 from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections, switches
 from registry.imports import definitions, drift
@@ -116,7 +116,9 @@ def test_figures_count_calls_that_reached_the_executor(api: Api, shop: HttpUpstr
 
 def test_every_error_of_the_executor_is_counted() -> None:
     errors = [
-        transport_errors.to_api_error(kind("x"), is_write=is_write) for kind in API_ERRORS for is_write in (True, False)
+        transport_errors.convert_transport_error(kind("x"), is_write=is_write)
+        for kind in API_ERRORS
+        for is_write in (True, False)
     ]
 
     assert not [

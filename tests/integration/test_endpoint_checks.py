@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core.background import poller
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Activation
 from tests.support.api import SECRET, Api, assert_refused

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from core.background import poller
 from gateway.batches import broker
-from gateway.jobs import runner, write_check
+from gateway.jobs import runner
 from gateway.models import PeriodicJob
 from registry.catalog import cache
 from registry.models import Activation
@@ -111,15 +111,15 @@ def test_calls_and_pages_name_the_command_for_a_database_without_tables(api: Api
 def test_readyz_fails_while_the_database_takes_no_writes(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO", "gateway.jobs.write_check")
-    monkeypatch.setattr(write_check, "_is_failing", False)
+    caplog.set_level("INFO", "gateway.jobs.runner")
+    monkeypatch.setattr(runner, "_is_failing", False)
 
     def check(error: Exception | None = None) -> None:
-        monkeypatch.setattr(write_check, "_next_check", 0.0)
+        monkeypatch.setattr(runner, "_next_check", 0.0)
         with monkeypatch.context() as patch:
             if error:
                 patch.setattr(PeriodicJob.objects, "update", Mock(side_effect=error))
-            write_check.check_when_due()
+            runner.check_when_due()
 
     check()
     assert client.get("/readyz").status_code == 200
@@ -133,7 +133,7 @@ def test_readyz_fails_while_the_database_takes_no_writes(
 
     assert full.status_code == 503
     assert full.json()["checks"]["database"] == "takes no writes"
-    assert [record.getMessage() for record in caplog.records if record.name == write_check.__name__] == [
+    assert [record.getMessage() for record in caplog.records if record.name == runner.__name__] == [
         "database.not_writable reason='database or disk is full'",
         "database.writable",
     ]
@@ -143,22 +143,22 @@ def test_readyz_fails_while_the_database_takes_no_writes(
 def test_readyz_fails_before_the_disk_of_sqlite_is_full(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_check, "_is_failing", False)
+    monkeypatch.setattr(runner, "_is_failing", False)
     with monkeypatch.context() as patch:
-        patch.setattr(write_check, "_next_check", 0.0)
-        patch.setattr(write_check.shutil, "disk_usage", lambda _: SimpleNamespace(free=4_000_000))
-        write_check.check_when_due()
+        patch.setattr(runner, "_next_check", 0.0)
+        patch.setattr(runner.shutil, "disk_usage", lambda _: SimpleNamespace(free=4_000_000))
+        runner.check_when_due()
 
     assert client.get("/readyz").json()["checks"]["database"] == "takes no writes"
 
 
 def test_write_check_writes_at_most_every_few_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     runner.run_due_jobs(at=timezone.now())
-    monkeypatch.setattr(write_check, "_next_check", 0.0)
+    monkeypatch.setattr(runner, "_next_check", 0.0)
 
     with CaptureQueriesContext(connection) as queries:
-        write_check.check_when_due()
-        write_check.check_when_due()
+        runner.check_when_due()
+        runner.check_when_due()
 
     assert len([query for query in queries if "UPDATE" in query["sql"]]) == 1
 

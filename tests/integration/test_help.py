@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 
 from core.background import poller
-from gateway.clients import key_verification
+from gateway.access import key_verification
 from gateway.models import Client
 from registry.catalog import cache
 from tests.support.api import Api, assert_refused

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from gateway.credentials.connection_secrets import encode_secret
-from gateway.credentials.origins import list_origins
-from gateway.executors.http import retry_budget, sending
+from gateway.credentials.connection_secrets import encode_secret, list_origins
+from gateway.executors.http import sending
 from gateway.executors.remote import circuit_breaker
 from gateway.models import ConnectionSecret
 from registry.models import Connection
@@ -166,7 +165,7 @@ def check_refused(response: Any, error: tuple[int, str], shop: HttpUpstream) -> 
 
 def start_anew(shop: HttpUpstream) -> None:
     circuit_breaker.clear()
-    retry_budget.clear()
+    sending.clear_budgets()
     shop.requests.clear()
 
 

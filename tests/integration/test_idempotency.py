@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from analytics.models import OperationEvent
 from core.background import poller
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.contracts.errors import NotFoundError
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op

@@ -14,9 +14,9 @@ from analytics.events import event_log
 from analytics.models import Assignment, Cohort, OperationEvent
 from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey, Surface
-from gateway.clients import rate_limit
+from gateway.access import key_verification
 from gateway.contracts import tool_definitions
-from gateway.mcp_server import server, use_cases
+from gateway.mcp_server import server, tool_list
 from gateway.models import Scope
 from registry.catalog.model import Catalog
 from registry.files import loader
@@ -95,7 +95,7 @@ def test_own_tools_say_when_to_use_them_and_are_always_loaded(mcp: McpClient) ->
         for tool in mcp.list_tools():
             if "tool_name" not in tool and tool["name"] not in {op["tool_name"] for op in OPS}:
                 assert tool["description"].startswith("Use when ")
-                assert len(tool["description"].encode()) < use_cases.MAX_BYTES
+                assert len(tool["description"].encode()) < tool_list.MAX_BYTES
                 assert tool["_meta"] == {"anthropic/alwaysLoad": True}
 
 
@@ -387,8 +387,8 @@ def test_rate_limit_is_an_envelope_for_a_tool_and_an_error_for_the_rest(
 def test_every_message_counts_against_the_rate_once(
     live_catalog: Catalog, api: Api, monkeypatch: pytest.MonkeyPatch, method: str, version: str
 ) -> None:
-    take, taken = rate_limit.take, []
-    monkeypatch.setattr(rate_limit, "take", lambda key: taken.append(key.prefix) or take(key))
+    take, taken = key_verification.take_call, []
+    monkeypatch.setattr(key_verification, "take_call", lambda key: taken.append(key.prefix) or take(key))
 
     McpClient(api, version).send(method)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from core import event_loop
 from core.http.async_client import AsyncCall
 from gateway.executors.base import ClientSubject
 from gateway.executors.mcp import session as mcp_session
@@ -121,6 +120,6 @@ def test_session_that_runs_a_call_is_not_closed_for_another(
             return session.is_open
 
     try:
-        assert event_loop.run(hold_two(), seconds=20) is True
+        assert session_pool.run_on_loop(hold_two(), seconds=20) is True
     finally:
         close_sessions()

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from django.utils import timezone
 
-from gateway.clients import api_keys, key_verification
+from gateway.access import api_keys, key_verification
 from gateway.contracts.errors import PermissionDeniedError
 from gateway.mcp_server import tool_calls
 from gateway.mcp_server.stdio import _StdioSource

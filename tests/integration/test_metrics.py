@@ -9,9 +9,9 @@ import pytest
 from django.db import DatabaseError
 from django.test import Client
 
-import gateway.api.metrics
 from core import logs, metrics
 from core.background import poller
+from gateway.api import health as api_metrics
 from registry.catalog import cache
 from tests.support.api import Api
 from tests.support.metric_values import read_metric
@@ -134,7 +134,7 @@ def test_poller_updates_release_buffer_and_poll_metrics(api: Api) -> None:
     assert read_metric("gateway_events_buffered") >= 1
 
     cache.clear_cache()
-    gateway.api.metrics.update_gauges()
+    api_metrics.update_gauges()
     assert read_metric("gateway_release_live") == 0
 
 

@@ -19,7 +19,7 @@ from analytics.events import event_log
 from analytics.models import OperationEvent
 from chat.models import Profile as ChatProfile
 from core import http
-from gateway.clients import api_keys, key_verification
+from gateway.access import api_keys, key_verification
 from gateway.jobs import retention
 from gateway.models import ApiKey, Client, SignedInApplication
 from gateway.oauth import client_documents, sign_ins

@@ -13,7 +13,7 @@ from analytics.models import Assignment, Cohort, CohortRule
 from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.evaluation import EvaluationDetails, Reason
 from analytics.rollout.flags import FlagKey
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client, Scope
 from registry.catalog import cache
 from registry.models import Op

@@ -25,8 +25,8 @@ from django.utils import timezone
 from analytics.events import event_log
 from core import logs
 from core.background import poller
+from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
-from gateway.clients import key_verification
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.jobs import retention, runner

@@ -10,8 +10,8 @@ from mcp_types import CallToolResult, ImageContent
 
 from gateway.contracts.errors import InternalError, NotFoundError, PermissionDeniedError
 from gateway.executors.mcp import tool_result
-from gateway.executors.remote import stored_files
-from gateway.executors.remote.stored_files import clean_name, load_file, store_file
+from gateway.executors.remote import result_values
+from gateway.executors.remote.result_values import clean_name, load_file, store_file
 from gateway.jobs import retention
 from gateway.models import ApiKey, StoredFile
 from tests.support.api import Api, assert_refused
@@ -86,7 +86,7 @@ def test_files_expire(api: Api, settings: Any) -> None:
 
 
 def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_files, "MAX_FILES", 2)
+    monkeypatch.setattr(result_values, "MAX_FILES", 2)
     for _ in range(2):
         store(api)
 
@@ -101,7 +101,7 @@ def test_one_user_stores_so_many_files_and_nobody_else_has_fewer(api: Api, monke
 
 
 def test_one_user_stores_so_many_bytes(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_files, "MAX_TOTAL_BYTES", 11)  # a file has 6
+    monkeypatch.setattr(result_values, "MAX_TOTAL_BYTES", 11)  # a file has 6
     store(api)
 
     with pytest.raises(PermissionDeniedError):
@@ -109,7 +109,7 @@ def test_one_user_stores_so_many_bytes(api: Api, monkeypatch: pytest.MonkeyPatch
 
 
 def test_write_whose_file_is_over_the_quota_says_so(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_files, "MAX_FILES", 0)
+    monkeypatch.setattr(result_values, "MAX_FILES", 0)
     call = build_call(client_id=1)
 
     stored = store_file(replace(call, op=replace(call.op, kind="write")), "a.pdf", "application/pdf", b"%PDF")
@@ -156,7 +156,7 @@ def test_one_answer_does_not_use_up_the_quota(api: Api) -> None:
 
 @pytest.mark.parametrize("last", ["aGk=", "no base64"])
 def test_an_answer_that_fails_leaves_no_files(api: Api, monkeypatch: pytest.MonkeyPatch, last: str) -> None:
-    monkeypatch.setattr(stored_files, "MAX_FILES", 2)
+    monkeypatch.setattr(result_values, "MAX_FILES", 2)
     client_id = ApiKey.objects.get(prefix=api.headers["Authorization"].removeprefix("Bearer ")[:11]).client_id
     images = [ImageContent(type="image", data=data, mime_type="image/png") for data in ("aGk=", "aGk=", last)]
     call = build_call(subject="demo-user", client_id=client_id)

@@ -18,10 +18,9 @@ from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey
 from core.background import poller
 from core.text import token_budget
-from gateway.clients import api_keys, key_verification
+from gateway.access import api_keys, key_verification, release_routing
 from gateway.contracts import tool_definitions
 from gateway.models import ApiKey, Scope
-from gateway.routing import release_routing
 from gateway.toolset import rendering
 from registry.catalog import cache
 from registry.models import Op, PromptSection

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from console.connections.secrets import ConnectionSecretForm, describe_secrets
 from gateway.contracts.errors import GatewayError, InternalError, PermissionDeniedError, UpstreamUnreachableError
-from gateway.credentials import client_credentials, connection_secrets, grant_storage
+from gateway.credentials import connection_secrets, token_endpoint, user_sign_in
 from gateway.credentials.token_endpoint import TokenResponse
 from gateway.executors.http.request_builder import BuiltRequest
 from gateway.executors.remote import credentials
@@ -57,7 +57,7 @@ def set_secret(name: str, secret: str = SECRET) -> ConnectionSecret:
 
 def store_grant(*, lifetime: float | None = -1, refresh_token: str = REFRESH_TOKEN) -> None:
     token = TokenResponse("canary-access-0", refresh_token=refresh_token, lifetime=lifetime)
-    grant_storage.store_grant(Connection.objects.get(name="crm"), "ana", token, at=timezone.now())
+    user_sign_in.store_grant(Connection.objects.get(name="crm"), "ana", token, at=timezone.now())
 
 
 def get_error(config: ConnectionConfig, *, subject: str = "ana") -> GatewayError:
@@ -469,7 +469,7 @@ def test_no_secret_is_in_a_log_an_error_a_page_or_an_export(
         credentials.forget(config, "ana")
         get_error(upstream.connect(auth=auth, base_url="http://127.0.0.1:1"))  # it looks for canaries, too
         upstream.refusal = ""
-        client_credentials.clear_tokens()
+        token_endpoint.clear_tokens()
     store_grant()
     pages = [
         admin_client.get(get_admin_url(UserGrant, "changelist")),

@@ -13,8 +13,7 @@ import pytest
 from django.utils import timezone
 
 from analytics.models import OperationEvent
-from core.web_text import subprocess_reader
-from gateway.builtin_ops import concurrency_slots, fetch_page
+from gateway.builtin_ops import fetch_page, web_search
 from gateway.execution import db_errors
 from registry.catalog import cache
 from registry.models import Op
@@ -282,7 +281,7 @@ def test_visit_suggests_raw_mode_when_a_page_takes_too_long_to_read(
     fake_internet.put("example.com/", build_response(b"<html><body><p " + attributes + b">x</p>", **HTML))
 
     with monkeypatch.context() as patch:
-        patch.setattr(subprocess_reader, "MAX_SECONDS", 1)
+        patch.setattr(fetch_page, "MAX_SECONDS", 1)
         assert "send mode raw" in expect_visit_error(api, "http://example.com/", 502, "unreadable_content")["message"]
     assert visit_page(api, "http://example.com/", mode="raw")["length"] > 1_000_000
 
@@ -291,9 +290,9 @@ def test_visit_is_refused_as_busy_when_no_slot_is_free(
     api: Api, fake_internet: FakeInternet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake_internet.put("example.com/")
-    monkeypatch.setattr(concurrency_slots, "_slots", concurrency_slots.BoundedSemaphore(1))
+    monkeypatch.setattr(web_search, "_slots", web_search.BoundedSemaphore(1))
 
-    with concurrency_slots.hold_slot():
+    with web_search.hold_slot():
         response = api.post("exec", {"op": "util.web.visit", "args": {"url": "http://example.com/"}})
 
     assert assert_refused(response, 503, "busy")["details"]["retryable"] is True

@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 
 from benchmarks import mixing
-from gateway.clients import api_keys, key_verification
+from gateway.access import api_keys, key_verification
 from gateway.models import ApiKey, Client
 from registry.drafts import switch_service
 from registry.models import Op

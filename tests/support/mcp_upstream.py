@@ -32,7 +32,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
-from core import event_loop
 from gateway.executors.mcp import definition_check, resource_tools, session_pool
 from registry.catalog import cache, connections
 from registry.files import loader
@@ -210,7 +209,7 @@ def publish_tools(upstream: McpUpstream, **fields: Any) -> None:
 
 def close_sessions() -> None:
     """Close the sessions of this process, as in a new one."""
-    event_loop.run(session_pool.close_all(), seconds=10)
+    session_pool.run_on_loop(session_pool.close_all(), seconds=10)
     definition_check.clear()
 
 

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from chat.models import Profile
 from config import dev_env, lifeline, welcome
 from config.serve_shop import TOKEN_VARIABLE
-from gateway.clients import api_keys, key_verification
+from gateway.access import api_keys, key_verification
 from gateway.models import Client
 from workspace.demo import DEMO_SUBJECT
 

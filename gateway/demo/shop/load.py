@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 
-from gateway.credentials.origins import list_origins
+from gateway.credentials.connection_secrets import list_origins
 from gateway.demo.shop import service
 from gateway.models import ConnectionSecret
 from registry.imports import import_document

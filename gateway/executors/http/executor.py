@@ -1,25 +1,148 @@
-"""Runs ops of HTTP services."""
+"""Run ops of HTTP services, and turn their error statuses into errors of the API."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from core import http
 from core.database.connections import return_connection
 from core.server.thread_pool import lend_thread
-from gateway.contracts.errors import GatewayError
-from gateway.executors import upstream_errors
+from gateway.contracts.errors import (
+    ConflictError,
+    FieldError,
+    GatewayError,
+    InternalError,
+    InvalidRequestError,
+    NotFoundError,
+    build_outcome_unknown_error,
+)
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.executors.http import answer, error_mapping, request_builder, sending
-from gateway.executors.http.sending import SendingRules
-from gateway.executors.remote import credentials, secret_redaction, stored_files, transport_errors, upstream_headers
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.http import answer, request_builder, sending
+from gateway.executors.http.answer import ErrorBody, FieldProblem, parse_error_body
+from gateway.executors.http.parameter_styles import build_pointer
+from gateway.executors.http.sending import SendingRules, get_retry_after
+from gateway.executors.remote import credentials, errors, result_values, secret_redaction
+from gateway.executors.remote.credentials import BuiltRequest
+from gateway.executors.remote.errors import (
+    SAID,
+    USERS_OWN_CREDENTIALS,
+    build_denied_error,
+    build_refused_for_now_error,
+    read_retry_seconds,
+)
 from gateway.executors.remote.result_values import build_unread_response
-from gateway.executors.remote.secret_redaction import Redactor
+from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.models import Connection
 from registry.request_mapping import RequestMapping
 
+# After these answers a write may have taken effect: the server, or a proxy before it, failed while it ran. 302 and 303
+# often mean that it did, and point to a page that says so.
+UNKNOWN_OUTCOME_STATUSES = frozenset({302, 303, 500, 502, 504})
+TEMPORARY_READ_STATUSES = frozenset({408, 425, 500, 502, 504})
 RENEWABLE = (Connection.Auth.CLIENT_CREDENTIALS, Connection.Auth.USER_OAUTH)  # a 401 may mean that a token expired
+
+
+def may_be_applied(response: http.Response) -> bool:
+    """Return whether a write may have taken effect although the answer is an error."""
+    # With Retry-After, 503 says that the service takes no calls now. Without, it may be a proxy that lost its server.
+    is_lost = response.status == 503 and get_retry_after(response) is None
+    return is_lost or response.status in UNKNOWN_OUTCOME_STATUSES
+
+
+def build_status_error(
+    response: http.Response,
+    config: ConnectionConfig,
+    mapping: RequestMapping,
+    *,
+    is_write: bool,
+    has_key: bool,
+    redactor: Redactor = NO_SECRETS,
+) -> GatewayError:
+    """Return the error for an answer that is no success. `has_key`: the upstream got our idempotency key."""
+    status = response.status
+    body = parse_error_body(response, redactor)
+    details = _describe_upstream(response, config, body)
+    if is_write and not has_key and may_be_applied(response):
+        error = build_outcome_unknown_error()
+        error.details |= details
+        return error
+    if status in (400, 422):
+        return InvalidRequestError(
+            f"The service refused the args. Correct them; {SAID}",
+            reason="upstream_invalid",
+            field_errors=_build_field_errors(body, mapping),
+            details=details,
+        )
+    if status in (429, 503):
+        return build_refused_for_now_error(
+            is_rate_limit=status == 429, retry_after=read_retry_seconds(response.headers), details=details
+        )
+    return _build_other_error(status, config, details, is_write=is_write)
+
+
+def _build_other_error(
+    status: int, config: ConnectionConfig, details: dict[str, Any], *, is_write: bool
+) -> GatewayError:
+    if status in (401, 403):
+        return build_denied_error(status, config, details)
+    if status in (404, 410):
+        return NotFoundError(f"The service has nothing there. {SAID}", reason="upstream_not_found", details=details)
+    if status in (409, 412, 423):
+        return ConflictError(
+            f"The call conflicts with the service's current state. {SAID}", reason="upstream_conflict", details=details
+        )
+    if status < 400:
+        return InternalError(
+            "The service redirects to another address, which is not followed. Tell the administrator.",
+            status=502,
+            reason="upstream_redirects",
+            details=details,
+        )
+    # A write that failed is stored under its key: sending it again would only get this answer again.
+    is_temporary = not is_write and status in TEMPORARY_READ_STATUSES
+    return InternalError(
+        f"The service answered with status {status}. {SAID}",
+        status=502,
+        reason="upstream_status",
+        retryable=is_temporary,
+        details=details,
+    )
+
+
+def _describe_upstream(response: http.Response, config: ConnectionConfig, body: ErrorBody) -> dict[str, Any]:
+    upstream: dict[str, Any] = {"status": response.status}
+    # Services repeat credentials that they refuse.
+    repeats_credentials = response.status == 401 and config.auth not in USERS_OWN_CREDENTIALS
+    if not repeats_credentials and body.message:
+        upstream["message"] = body.message
+    return {"upstream": upstream}
+
+
+def _build_field_errors(body: ErrorBody, mapping: RequestMapping) -> list[FieldError]:
+    arguments = _list_argument_names(mapping)
+    return [
+        FieldError(
+            _build_field_pointer(problem, arguments, mapping), "upstream", f"The service says: {problem.message}"
+        )
+        for problem in body.problems
+    ]
+
+
+def _build_field_pointer(problem: FieldProblem, arguments: dict[str, str], mapping: RequestMapping) -> str:
+    """Return the place of a problem in the body of the call; all args if the upstream names no part of the request."""
+    for index, step in enumerate(problem.path):
+        if step in arguments:
+            return build_pointer(arguments[step], *problem.path[index + 1 :])
+    if mapping.body and mapping.body.argument and problem.path:
+        return build_pointer(mapping.body.argument, *problem.path)
+    return build_pointer()
+
+
+def _list_argument_names(mapping: RequestMapping) -> dict[str, str]:
+    """Return the arguments by the upstream's names."""
+    names = {parameter.name: parameter.argument for parameter in mapping.parameters}
+    return names | {each.name: each.argument for each in (mapping.body.properties if mapping.body else ())}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -54,9 +177,9 @@ class HttpExecutor:
         config, mapping = connections.get_connections().by_name[work.op.connection], work.op.request_mapping
         assert mapping is not None  # noqa: S101 - see explain_missing
         built = request_builder.build_request(
-            mapping, work.args, config, load_file=lambda file_id: stored_files.load_file(work, file_id)
+            mapping, work.args, config, load_file=lambda file_id: result_values.load_file(work, file_id)
         )
-        request = built.with_headers(upstream_headers.build_headers(work, config))
+        request = built.with_headers(credentials.build_headers(work, config))
         takes_keys = bool(config.idempotency_header)
         can_repeat = not work.op.is_write or takes_keys
         rules = SendingRules(work.deadline, work.op.is_write, can_repeat, work.client_subject)
@@ -70,7 +193,7 @@ class HttpExecutor:
     def apply(self, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
         response, prepared = self._send(work, prepared)
         if not 200 <= response.status < 300:
-            raise error_mapping.build_status_error(
+            raise build_status_error(
                 response,
                 prepared.config,
                 prepared.mapping,
@@ -97,13 +220,13 @@ def _send_signed(prepared: PreparedCall) -> http.Response:
         with lend_thread(), return_connection():
             return sending.send(prepared.signed, prepared.config, prepared.rules)
     except http.OutgoingError as error:
-        raise transport_errors.to_api_error(error, is_write=prepared.rules.is_write) from None
+        raise errors.convert_transport_error(error, is_write=prepared.rules.is_write) from None
 
 
 def _read_response(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
     """Return the answer of a call that succeeded. A write is done, whether its answer can be read or not."""
     if response.unread is not None:
-        return build_unread_response(upstream_errors.to_api_error(response.unread))
+        return build_unread_response(errors.convert_outgoing_error(response.unread))
     try:
         result = answer.read_result(response, work, accept=prepared.mapping.accept, redactor=prepared.build_redactor())
     except GatewayError as error:

@@ -5,9 +5,12 @@ lists inside others, except in deepObject: they are written as JSON.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
+
+from core.text import json_pointer
+from gateway.contracts.errors import FieldError, InvalidRequestError, describe_invalid_args
 
 # Reserved characters that cannot end or split a query, so that allow_reserved cannot add a parameter.
 QUERY_RESERVED = ":/?@!$'()*,;"
@@ -94,3 +97,26 @@ def _iterate_deep(name: str, value: dict[str, Any], encoder: Encode) -> Iterator
             yield from _iterate_deep(path, each, encoder)
         elif each is not None:
             yield from format_pairs(path, each, "form", explode=True, encoder=encoder)
+
+
+class UnsendableArgument(ValueError):
+    """The value of an argument has no place in the request. The message is a sentence for the caller."""
+
+    def __init__(self, argument: str, code: str, message: str) -> None:
+        super().__init__(message)
+        self.argument, self.code = argument, code
+
+    def to_field_error(self) -> FieldError:
+        """Return the field error at the argument."""
+        return FieldError(build_pointer(self.argument), self.code, str(self))
+
+
+def build_pointer(*path: str) -> str:
+    """Return the JSON pointer of an argument, or of a value inside it, in the args."""
+    return json_pointer.build(path)
+
+
+def build_invalid_args_error(problems: Sequence[UnsendableArgument]) -> InvalidRequestError:
+    """Return the error that lists all arguments that cannot be sent."""
+    field_errors = [problem.to_field_error() for problem in problems]
+    return InvalidRequestError(describe_invalid_args(is_corrected=False), field_errors=field_errors)

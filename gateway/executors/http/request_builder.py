@@ -1,20 +1,78 @@
-"""Build the request of a call: the args of an op, its request mapping and the connection make one HTTP request."""
+"""Build the request of a call from its args, the op's mapping and the connection."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import unquote, urlsplit, urlunsplit
 
-from gateway.executors.http import parameter_styles, path_template, request_body
-from gateway.executors.http.argument_errors import UnsendableArgument, build_invalid_args_error
+from gateway.executors.http import parameter_styles, request_body
+from gateway.executors.http.parameter_styles import UnsendableArgument, build_invalid_args_error
 from gateway.executors.http.request_body import LoadFile
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import Parameter, RequestMapping
 
+_PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
+_SEPARATOR = re.compile(r"[/\\]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_MAX_DECODINGS = 5  # servers and proxies in a row that each decode a path once more
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 _EMPTY_BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
+
+
+def fill_path(template: str, texts: dict[str, str], arguments: dict[str, str]) -> str:
+    """Return the path with each {name} replaced. `arguments` has the argument of each name, for errors.
+
+    Raises UnsendableArgument if values together make a segment of dots, such as {a}{b} with two dots.
+    """
+    segments = []
+    for segment in template.split("/"):
+        names = _PLACEHOLDER.findall(segment)
+        filled = _PLACEHOLDER.sub(lambda match: texts[match[1]], segment)
+        if names and _is_dots(filled):
+            raise _build_dots_error(arguments[names[0]])
+        segments.append(filled)
+    return "/".join(segments)
+
+
+def format_path_parameter(parameter: Parameter, value: Any) -> str:
+    """Return the encoded text of a path parameter. Raises UnsendableArgument."""
+    for text in _iterate_texts(value):
+        _check_text(parameter.argument, text)
+    encoded = parameter_styles.format_path_value(parameter.name, value, parameter.style, explode=parameter.explode)
+    if value in ("", [], {}, None) or not encoded:
+        raise UnsendableArgument(parameter.argument, "empty", f"{parameter.argument} must not be empty.")
+    return encoded
+
+
+def _check_text(argument: str, text: str) -> None:
+    """Refuse what a server behind a decoding proxy would take for a way up, although it is percent-encoded here."""
+    if _CONTROL.search(text):
+        raise UnsendableArgument(argument, "control_character", f"{argument} must not contain control characters.")
+    for _ in range(_MAX_DECODINGS):
+        if any(map(_is_dots, _SEPARATOR.split(text))):
+            raise _build_dots_error(argument)
+        if (decoded := unquote(text)) == text:
+            return
+        text = decoded
+    raise _build_dots_error(argument)
+
+
+def _is_dots(segment: str) -> bool:
+    return segment in (".", "..")
+
+
+def _iterate_texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for pair in value.items() for each in pair for text in _iterate_texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in _iterate_texts(each)]
+    return [parameter_styles.to_text(value)]
+
+
+def _build_dots_error(argument: str) -> UnsendableArgument:
+    return UnsendableArgument(argument, "path_traversal", f"{argument} must not have a segment of one or two dots.")
 
 
 def build_request(
@@ -46,7 +104,7 @@ def _format_path_texts(
             if args.get(parameter.argument) is None:
                 raise UnsendableArgument(parameter.argument, "required", f"{parameter.argument} is required.")
             value = _apply_content_type(parameter, args[parameter.argument])
-            texts[parameter.name] = path_template.format_path_parameter(parameter, value)
+            texts[parameter.name] = format_path_parameter(parameter, value)
         except UnsendableArgument as problem:
             problems.append(problem)
     return texts
@@ -55,7 +113,7 @@ def _format_path_texts(
 def _fill_path(mapping: RequestMapping, texts: dict[str, str]) -> str:
     arguments = {parameter.name: parameter.argument for parameter in _list_parameters(mapping, "path")}
     try:
-        return path_template.fill_path(mapping.path, texts, arguments)
+        return fill_path(mapping.path, texts, arguments)
     except UnsendableArgument as problem:
         raise build_invalid_args_error([problem]) from None
 

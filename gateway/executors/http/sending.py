@@ -1,29 +1,65 @@
-"""Send a request to an upstream, and send it again if that may help and cannot apply a write twice."""
+"""Send a request, and again within a retry budget if no write can be applied twice."""
 
 import random
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from threading import Lock
 
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
-from gateway.executors.http import retry_budget
 from gateway.executors.remote import circuit_breaker
-from gateway.executors.remote.built_request import BuiltRequest
 from gateway.executors.remote.call_limits import limit_calls
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 
+SHARE = 0.1  # of a retry, earned by each call
+MAX_RETRIES_SAVED = 10.0
 MAX_RETRIES = 2
 MIN_WAIT_SECONDS = 0.1
 MAX_WAIT_SECONDS = 2.0
 FIRST_MAX_WAIT_SECONDS = 0.5  # four times as long before the second retry
 TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
+
 # Errors that the next attempt would get, too, and that do not mean that the upstream fails.
 PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooLarge, http.TooManyRedirects)
-
 Outcome = http.Response | http.OutgoingError
+
+
+@dataclass(slots=True)
+class RetryBudget:
+    """A token bucket. It starts full, so that a connection with few calls can retry, too."""
+
+    _tokens: float = MAX_RETRIES_SAVED
+    _lock: Lock = field(default_factory=Lock)
+
+    def earn(self) -> None:
+        """Count one call."""
+        with self._lock:
+            self._tokens = min(MAX_RETRIES_SAVED, self._tokens + SHARE)
+
+    def spend(self) -> bool:
+        """Take one retry, or return False if none is left."""
+        with self._lock:
+            if self._tokens < 1:
+                return False
+            self._tokens -= 1
+            return True
+
+
+_budgets: dict[str, RetryBudget] = {}
+
+
+def get_budget(connection: str) -> RetryBudget:
+    """Return the budget of a connection in this process, created on first use."""
+    return _budgets.get(connection) or _budgets.setdefault(connection, RetryBudget())
+
+
+def clear_budgets() -> None:
+    """Forget all budgets, as in a new process."""
+    _budgets.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +77,7 @@ class SendingRules:
 
 def send(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> http.Response:
     """Return the answer, with any status. Raises OutgoingError, or UpstreamBusyError if nothing was sent."""
-    budget = retry_budget.get_budget(config.name)
+    budget = get_budget(config.name)
     budget.earn()
     outcome = _attempt(request, config, rules)
     for retry in range(MAX_RETRIES):

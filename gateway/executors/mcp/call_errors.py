@@ -18,13 +18,14 @@ from gateway.contracts.errors import (
     UpstreamUnreachableError,
     build_outcome_unknown_error,
 )
-from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session_pool import TooManySessions
 from gateway.executors.mcp.tool_call import ToolCall
-from gateway.executors.remote import transport_errors
-from gateway.executors.remote.denied_errors import SAID, build_denied_error
-from gateway.executors.remote.not_applied_errors import (
+from gateway.executors.remote import errors
+from gateway.executors.remote.errors import (
+    SAID,
     build_busy_error,
+    build_denied_error,
     build_refused_for_now_error,
     read_retry_seconds,
 )
@@ -100,14 +101,14 @@ def _build_failure(call: ToolCall, *, is_write: bool) -> GatewayError:
     if call.exchange.error is not None:
         error: OutgoingError = call.exchange.error
         error.was_sent = call.was_sent
-        return transport_errors.to_api_error(error, is_write=is_write)
+        return errors.convert_transport_error(error, is_write=is_write)
     if call.is_late:
         message = "The server did not answer in time."
         if is_write:
             return UpstreamUnreachableError(f"{message} Nothing was done. Send the same call again.")
         return InternalError(message, status=504, reason="upstream_timeout", retryable=True)
     if isinstance(call.error, OSError):
-        return transport_errors.to_api_error(Unreachable(), is_write=is_write)
+        return errors.convert_transport_error(Unreachable(), is_write=is_write)
     message = f"The server cannot be used: it does not answer as MCP says. {NOTHING_DONE}"
     error_class = UpstreamUnreachableError if is_write else InternalError
     return error_class(message, status=502, reason="upstream_broken", retryable=False)

@@ -1,19 +1,29 @@
-"""Whether the tool of an op is defined as it was approved.
-
-The digests of approved definitions are in memory. A session compares them with what the server lists, before each call.
-"""
+"""Whether an op's tool is defined as approved, and which programs can be MCP servers."""
 
 import time
+from collections.abc import Sequence
+
+from django.conf import settings
 
 from core.background.poller import run_in_background
-from gateway.executors.mcp import program
 from registry.catalog.connections import ConnectionConfig
 from registry.imports import drift
 from registry.models import Connection
 
 CHECK_SECONDS = 60.0  # between two checks of the same connection that calls begin
-
 _checked_at: dict[str, float] = {}
+
+
+class UnknownProgram(Exception):
+    """No setting allows the program."""
+
+
+def find_command(name: str) -> Sequence[str]:
+    """Return the command line of a program by its name in GATEWAY_MCP_COMMANDS. Raises UnknownProgram."""
+    command: Sequence[str] | None = settings.GATEWAY_MCP_COMMANDS.get(name)
+    if command is None:
+        raise UnknownProgram
+    return command
 
 
 def explain_missing(config: ConnectionConfig) -> str:
@@ -21,8 +31,8 @@ def explain_missing(config: ConnectionConfig) -> str:
     if not config.is_program:
         return ""
     try:
-        program.find_command(config.command)
-    except program.UnknownProgram:
+        find_command(config.command)
+    except UnknownProgram:
         return f'the program "{config.command}" is not one of GATEWAY_MCP_COMMANDS'
     return ""
 

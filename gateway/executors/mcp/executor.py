@@ -5,8 +5,8 @@ from dataclasses import replace
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import definition_check
 from gateway.executors.mcp.prepared_tool import PreparedTool
-from gateway.executors.remote import credentials, secret_redaction, upstream_headers
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote import credentials, secret_redaction
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 
@@ -34,7 +34,7 @@ class McpExecutor:
         if prepared.config.is_program:
             return prepared
         built = BuiltRequest("POST", prepared.config.base_url, dict(prepared.config.headers))
-        built = built.with_headers(upstream_headers.build_headers(work, prepared.config))
+        built = built.with_headers(credentials.build_headers(work, prepared.config))
         signed = credentials.apply_credentials(built, work, prepared.config)
         redactor = secret_redaction.build_redactor(built, signed)
         return replace(prepared, headers=dict(signed.headers), redactor=redactor)

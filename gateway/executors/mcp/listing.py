@@ -2,15 +2,14 @@
 
 from dataclasses import dataclass
 
-from core import event_loop
 from core.database.deadlines import Deadline
 from core.http.async_client import AsyncCall, current_call
 from gateway.contracts.errors import GatewayError
 from gateway.executors.mcp import session_pool
-from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session import MAX_TOOLS, TooManyTools
 from gateway.executors.remote import credentials
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.imports.document_source import UnreadableDocument
 from registry.imports.mcp_import import McpListing
@@ -35,7 +34,7 @@ def list_server(connection: Connection) -> McpListing:
     call = AsyncCall(max_bytes=MAX_BYTES)
     try:
         call.headers = _build_headers(config)
-        return event_loop.run(_list(config, call), seconds=SECONDS)
+        return session_pool.run_on_loop(_list(config, call), seconds=SECONDS)
     except GatewayError as error:
         raise UnreadableDocument(str(error)) from None
     except TimeoutError:

@@ -9,6 +9,8 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import httpx2
@@ -22,13 +24,13 @@ from mcp_types import CallToolResult, ListToolsResult, PaginatedRequestParams, T
 
 from core.http import get_upstream_networks
 from core.http.async_client import AsyncCall, build_client
-from gateway.executors.mcp import program, resource_tools
-from gateway.executors.mcp.listed_tools import PROMISED_SECONDS, ListedTools, ToolListing
+from gateway.executors.mcp import definition_check, resource_tools
 from registry.catalog.connections import ConnectionConfig
+from registry.imports.mcp_import import digest_tool
 from registry.models import Connection
 
+PROMISED_SECONDS = 5.0  # a list is believed for longest, even if the server promises more
 log = logging.getLogger(__name__)
-
 OPEN_SECONDS = 15.0  # for the start of a program and the handshake
 CLOSE_SECONDS = 15.0  # for the end of a program, or for telling the server that the session ends
 IDLE_SECONDS = 300.0
@@ -36,6 +38,53 @@ MAX_PAGES = 100
 MAX_TOOLS = 5_000
 MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
+
+
+@dataclass(frozen=True, slots=True)
+class ToolListing:
+    """What a server lists: a function that returns a tool's definition by its name, or None if it is not listed.
+
+    `valid_seconds` says how long the server promises that the list is true.
+    """
+
+    find_definition: Callable[[str], dict[str, Any] | None] = lambda _: None
+    valid_seconds: float = 0.0
+    digests: dict[str, str] = field(default_factory=dict)  # those asked for so far: a server may list thousands
+
+    def get_digest(self, tool: str) -> str:
+        """Return the digest of a tool's definition; empty if the server lists none."""
+        if tool not in self.digests:
+            definition = self.find_definition(tool)
+            self.digests[tool] = digest_tool(definition) if definition else ""
+        return self.digests[tool]
+
+
+class ListedTools:
+    """The last list. It is asked for again before each call, except where the server promises to say when it changes.
+
+    Used on the event loop only. Calls that wait at the same time share a list.
+    """
+
+    def __init__(self, fetch: Callable[[], Awaitable[ToolListing]]) -> None:
+        self._fetch = fetch
+        self._listing = ToolListing()
+        self._listed_at = -inf
+        self._expired_at = -inf
+        self._lock = asyncio.Lock()
+
+    async def get_digest(self, tool: str) -> str:
+        """Return the digest of a tool's definition as the server lists it now; empty if it lists none."""
+        asked_at = time.monotonic()
+        async with self._lock:
+            if self._listed_at < max(asked_at - self._listing.valid_seconds, self._expired_at):
+                began_at = time.monotonic()
+                self._listing = await self._fetch()
+                self._listed_at = began_at
+            return self._listing.get_digest(tool)
+
+    def expire(self) -> None:
+        """Note that the server says that its tools changed."""
+        self._expired_at = time.monotonic()
 
 
 class TooManyTools(Exception):
@@ -222,6 +271,6 @@ def _build_http_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
 @asynccontextmanager
 async def _open_program(config: ConnectionConfig) -> AsyncIterator[Transport]:
     """Start the program of a connection. Its error output is not kept: it may say anything."""
-    command, *arguments = program.find_command(config.command)
+    command, *arguments = definition_check.find_command(config.command)
     with open(os.devnull, "w") as errors:
         yield stdio_client(StdioServerParameters(command=command, args=arguments), errlog=errors)

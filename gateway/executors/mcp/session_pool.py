@@ -1,12 +1,13 @@
-"""The sessions of this process: one for each connection, client and end user, so that no server mixes up its callers.
-
-All callers share one session only where an admin said that the server keeps nothing of them. A session ends after five
-minutes without a call. If there are too many, the one used longest ago is closed; one that runs a call never is.
-"""
+"""Sessions with MCP servers: one for each connection, client and end user."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import os
+import threading
+from collections.abc import AsyncIterator, Coroutine
+from concurrent.futures import CancelledError
+from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 from core.http.async_client import AsyncCall, current_call
 from gateway.executors.base import ClientSubject
@@ -15,16 +16,17 @@ from registry.catalog.connections import ConnectionConfig
 
 MAX_PROGRAMS = 20
 MAX_SESSIONS = 500  # over HTTP; each has a connection to its server while it is used
+Key = tuple[str, ClientSubject | None]  # connection and owner; None if all callers share the session
+_sessions: dict[Key, McpSession] = {}  # only the event loop uses it
+_open: set[McpSession] = set()  # also those that are closing
+T = TypeVar("T")
+GRACE_SECONDS = 1.0  # for a coroutine to end after it was cancelled
+_loops: dict[int, asyncio.AbstractEventLoop] = {}  # by process id: a fork has no threads
+_lock = threading.Lock()
 
 
 class TooManySessions(Exception):
     """All sessions that may be open run calls."""
-
-
-Key = tuple[str, ClientSubject | None]  # connection and owner; None if all callers share the session
-
-_sessions: dict[Key, McpSession] = {}  # only the event loop uses it
-_open: set[McpSession] = set()  # also those that are closing
 
 
 @asynccontextmanager
@@ -106,3 +108,26 @@ def _forget(key: Key, session: McpSession) -> None:
     _open.discard(session)
     if _sessions.get(key) is session:
         del _sessions[key]
+
+
+def run_on_loop(coroutine: Coroutine[Any, Any, T], *, seconds: float) -> T:
+    """Run a coroutine on the loop and return its result; the thread waits. Raises TimeoutError.
+
+    After `seconds` it is cancelled. Context variables of the caller are visible to it.
+    """
+    future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, max(seconds, 0)), get_loop())
+    try:
+        return future.result(max(seconds, 0) + GRACE_SECONDS)
+    except (FutureTimeout, CancelledError):
+        future.cancel()
+        raise TimeoutError from None
+
+
+def get_loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of this process, started on first use."""
+    with _lock:
+        loop = _loops.get(os.getpid())
+        if loop is None:
+            loop = _loops[os.getpid()] = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="event-loop", daemon=True).start()
+        return loop

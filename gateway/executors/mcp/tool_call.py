@@ -16,7 +16,7 @@ from core.http.async_client import AsyncCall, current_call
 from core.http.errors import AddressRefused, TooLarge
 from gateway.executors.base import ClientSubject
 from gateway.executors.mcp import session_pool
-from gateway.executors.mcp.program import UnknownProgram
+from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session import McpSession
 from gateway.executors.mcp.session_pool import TooManySessions
 from gateway.executors.remote.circuit_breaker import is_failure_status

@@ -22,7 +22,7 @@ from core.text import json_text
 from core.text.json_text import NotStrictJSON
 from gateway.contracts.errors import GatewayError, InternalError
 from gateway.executors.base import UpstreamCall
-from gateway.executors.remote import stored_files
+from gateway.executors.remote import result_values
 from gateway.executors.remote.result_values import DONE, clean_value, wrap_value
 from gateway.executors.remote.secret_redaction import NO_SECRETS, Redactor
 from registry.text import cleanup
@@ -45,15 +45,15 @@ def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor =
         content = redactor.redact_bytes(_decode(data))
         name, content_type = redactor.redact_text(name), redactor.redact_text(content_type)
         if len(files) < MAX_FILES:
-            files.append(stored_files.store_file(work, name, content_type, content))
+            files.append(result_values.store_file(work, name, content_type, content))
             return files[-1]
         message = f"The file was not stored: at most {MAX_FILES} of one answer are."
-        return stored_files.describe_file(name, content_type, content) | {"message": message}
+        return result_values.describe_file(name, content_type, content) | {"message": message}
 
     try:
         value: dict[str, Any] = redactor.redact_value(_read_contents(result, store_file))
     except GatewayError:
-        stored_files.remove_files(file["id"] for file in files if "id" in file)
+        result_values.remove_files(file["id"] for file in files if "id" in file)
         raise
     return value
 

@@ -6,14 +6,13 @@ from dataclasses import replace
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
-from core import event_loop
 from core.database.connections import return_connection
 from core.database.deadlines import DeadlineExceeded
 from core.http.async_client import AsyncCall
 from core.server.thread_pool import lend_thread
 from gateway.contracts.errors import GatewayError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
-from gateway.executors.mcp import call_errors, definition_check, tool_call, tool_result
+from gateway.executors.mcp import call_errors, definition_check, session_pool, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import ToolCall
 from gateway.executors.remote import circuit_breaker, credentials
@@ -78,7 +77,7 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:
         try:
             owner = None if config.has_shared_sessions else caller
             seconds = work.deadline.get_remaining_ms() / 1000
-            event_loop.run(tool_call.run(call, config, owner), seconds=seconds)
+            session_pool.run_on_loop(tool_call.run(call, config, owner), seconds=seconds)
         except (TimeoutError, DeadlineExceeded):
             call.is_late = True
         attempt.failed = call.is_failure

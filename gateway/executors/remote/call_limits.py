@@ -12,7 +12,7 @@ from threading import Condition
 
 from core.database.deadlines import Deadline
 from gateway.executors.base import ClientSubject
-from gateway.executors.remote.not_applied_errors import build_busy_error
+from gateway.executors.remote.errors import build_busy_error
 from registry.catalog.connections import ConnectionConfig
 
 WAIT_SECONDS = 0.5

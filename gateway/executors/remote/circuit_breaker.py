@@ -13,7 +13,7 @@ from math import ceil
 from threading import Lock
 
 from gateway.executors.base import ClientSubject
-from gateway.executors.remote.not_applied_errors import build_circuit_open_error
+from gateway.executors.remote.errors import build_circuit_open_error
 
 WINDOW_SECONDS = 30
 MIN_CALLS = 20

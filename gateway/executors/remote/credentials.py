@@ -1,21 +1,81 @@
-"""Adds a connection's credentials, and the end user if it wants to know them, to a request.
+"""Build the request to an upstream: its credentials, the end user, and our own headers."""
 
-What it adds replaces what the args of a call put in the same place: no arg can pass for a credential or for another
-end user.
-"""
-
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+import hashlib
+import hmac
+import random
+import re
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import quote, quote_plus, unquote_plus, urlsplit, urlunsplit
 
+import orjson
+from django.conf import settings
+
 from core.database.deadlines import Deadline
-from gateway.credentials import client_credentials, connection_secrets, subject_token, token_endpoint, user_grants
-from gateway.credentials.origins import get_origin
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.credentials import connection_secrets, token_endpoint, user_grants
+from gateway.credentials.connection_secrets import get_origin
+from gateway.executors.base import UpstreamCall
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
+
+_TRACE_ID = re.compile(r"tr_([0-9a-f]{32})")
+LIFETIME = 60  # seconds
+ISSUER = "tool-gateway"
+_COOKIE_CHARACTERS = "!#$%&'()*+-./:<=>?@[]^_`{|}~"  # of a value (RFC 6265), besides letters and digits
+
+
+@dataclass(frozen=True, slots=True, repr=False)  # no repr: it may hold credentials, and args that are private
+class BuiltRequest:
+    """One HTTP request: an absolute, encoded URL, lower-case header names, and the body if there is one."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+    def with_headers(self, headers: Mapping[str, str]) -> "BuiltRequest":
+        """Return the request with more headers, which replace those of the same name."""
+        return replace(self, headers={**self.headers, **{name.lower(): value for name, value in headers.items()}})
+
+
+def build_headers(work: UpstreamCall, config: ConnectionConfig) -> dict[str, str]:
+    """Return the headers of one call. All attempts of the call have the same ones."""
+    headers = {}
+    if work.op.is_write and config.idempotency_header:
+        headers[config.idempotency_header] = derive_idempotency_key(work, config)
+    if match := _TRACE_ID.fullmatch(work.trace_id):
+        headers["traceparent"] = f"00-{match[1]}-{random.getrandbits(64) or 1:016x}-01"
+    return headers
+
+
+def derive_idempotency_key(work: UpstreamCall, config: ConnectionConfig) -> str:
+    """Return a UUID that is the same whenever the same caller sends the same key; random for a call without one.
+
+    The caller's own key is not sent: it may say something about the caller, and two callers may choose the same.
+    """
+    if not work.idempotency_scope:
+        return str(uuid.uuid4())
+    message = f"upstream-idempotency\0{config.name}\0{work.idempotency_scope}".encode()
+    digest = hmac.digest(settings.GATEWAY_KEY_PEPPER.encode(), message, hashlib.sha256)
+    return str(uuid.UUID(bytes=digest[:16], version=4))
+
+
+def sign_subject(subject: str, *, audience: str, key: str) -> str:
+    """Return a token that names a subject, valid for a minute at the upstream with the origin `audience`."""
+    now = int(time.time())
+    claims = {"iss": ISSUER, "sub": subject, "aud": audience, "iat": now, "exp": now + LIFETIME}
+    signed = f"{_encode(orjson.dumps({'alg': 'HS256', 'typ': 'JWT'}))}.{_encode(orjson.dumps(claims))}"
+    signature = hmac.digest(key.encode(), signed.encode(), "sha256")
+    return f"{signed}.{_encode(signature)}"
+
+
+def _encode(part: bytes) -> str:
+    return urlsafe_b64encode(part).rstrip(b"=").decode()
 
 
 class CredentialsCaller(Protocol):
@@ -26,9 +86,6 @@ class CredentialsCaller(Protocol):
 
     @property
     def deadline(self) -> Deadline: ...
-
-
-_COOKIE_CHARACTERS = "!#$%&'()*+-./:<=>?@[]^_`{|}~"  # of a value (RFC 6265), besides letters and digits
 
 
 def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig) -> BuiltRequest:
@@ -48,7 +105,7 @@ def forget(config: ConnectionConfig, subject: str = "") -> None:
     `subject` is the end user of the call, whose token it was if end users sign in.
     """
     if config.auth == Connection.Auth.CLIENT_CREDENTIALS:
-        client_credentials.forget_token(config)
+        token_endpoint.forget_token(config)
     elif config.auth == Connection.Auth.USER_OAUTH and subject:
         user_grants.expire_token(config, subject)
 
@@ -76,7 +133,7 @@ def _apply_api_key(request: BuiltRequest, _: CredentialsCaller, config: Connecti
 def _apply_client_credentials(
     request: BuiltRequest, caller: CredentialsCaller, config: ConnectionConfig
 ) -> BuiltRequest:
-    token = client_credentials.get_token(config, deadline=caller.deadline)
+    token = token_endpoint.get_token(config, deadline=caller.deadline)
     return set_header(request, "Authorization", f"Bearer {token}")
 
 
@@ -104,7 +161,7 @@ def _apply_subject(request: BuiltRequest, caller: CredentialsCaller, config: Con
     if config.subject_as == Connection.SubjectAs.HEADER:
         return set_header(request, config.subject_header, caller.subject)
     key = connection_secrets.read_secret(config, ConnectionSecret.Name.SIGNING_KEY)
-    token = subject_token.sign_subject(caller.subject, audience=get_origin(config.base_url), key=key)
+    token = sign_subject(caller.subject, audience=get_origin(config.base_url), key=key)
     return set_header(request, config.subject_header, token)
 
 

@@ -1,12 +1,28 @@
-"""What an upstream answered, as the result of a call."""
+"""What an upstream answered, as the result of a call, and files, each of one subject."""
 
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any
+from uuid import UUID
 
-from gateway.contracts.errors import GatewayError
-from gateway.executors.base import UpstreamResponse
+from django.conf import settings
+from django.db.models import Count, Min, Sum
+from django.utils import timezone
+
+from gateway.contracts.errors import GatewayError, NotFoundError, PermissionDeniedError
+from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.models import StoredFile
 from registry.text import cleanup
 
 DONE = {"message": "Done."}
+_CONTENT_TYPE = re.compile(r"[\w.+-]{1,80}/[\w.+-]{1,80}(\s*;\s*charset=[\w-]{1,30})?", re.ASCII)
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:*?\"<>|\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_MAX_NAME_LENGTH = 200  # characters
+MAX_FILES = 100  # of one subject of one client
+MAX_TOTAL_BYTES = 200_000_000
+FileContent = tuple[str, str, bytes]  # name, content type, content
 
 
 def build_unread_response(error: GatewayError) -> UpstreamResponse:
@@ -30,3 +46,91 @@ def clean_value(value: Any) -> Any:
     if isinstance(value, dict):
         return {cleanup.strip_hidden_characters(name): clean_value(item) for name, item in value.items()}
     return value
+
+
+def load_file(work: UpstreamCall, file_id: str) -> FileContent:
+    """Return the name, content type and content of a file. Raises NotFoundError unless it is the caller's own."""
+    file = find_file(file_id, client_id=work.client_id, subject=work.subject, at=timezone.now())
+    if file is None:
+        raise NotFoundError(
+            "There is no stored file with this id, or it has expired. Send the id of a file that an op returned.",
+            reason="file_not_found",
+            help_path=work.op.op,
+        )
+    return file.name, file.content_type, bytes(file.content)
+
+
+def describe_file(name: str, content_type: str, content: bytes) -> dict[str, Any]:
+    """Return what to answer of a file that is not stored: {name, content_type, size}."""
+    return {"name": clean_name(name), "content_type": content_type, "size": len(content)}
+
+
+def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:
+    """Store a file for the caller and return what to answer: {id, name, content_type, size, url}.
+
+    The try of an admin has no client, so that nobody could fetch the file: it is only described. Raises
+    PermissionDeniedError if the caller has as many files as it may; a write has taken effect, so it says that instead.
+    """
+    described = describe_file(name, content_type, content)
+    if not work.client_id:
+        return described
+    at = timezone.now()
+    if (error := _find_quota_error(work, len(content), at)) is not None:
+        if not work.op.is_write:
+            raise error
+        return described | {"message": f"The file was not stored. {error}"}
+    file = StoredFile.objects.create(
+        client_id=work.client_id,
+        subject=work.subject,
+        name=clean_name(name),
+        content_type=content_type if _CONTENT_TYPE.fullmatch(content_type) else "application/octet-stream",
+        content=content,
+        size=len(content),
+        created_at=at,
+        expires_at=at + timedelta(hours=settings.GATEWAY_FILE_HOURS),
+    )
+    return {
+        "id": str(file.id),
+        "name": file.name,
+        "content_type": file.content_type,
+        "size": file.size,
+        "url": f"{settings.GATEWAY_URL}/api/v1/files/{file.id}",
+    }
+
+
+def remove_files(file_ids: Iterable[str]) -> None:
+    """Remove files of an answer that failed: nobody learns their ids, and they count for the quota."""
+    if keys := list(file_ids):
+        StoredFile.objects.filter(pk__in=keys).delete()
+
+
+def _find_quota_error(work: UpstreamCall, size: int, at: datetime) -> PermissionDeniedError | None:
+    files = StoredFile.objects.filter(client_id=work.client_id, subject=work.subject, expires_at__gt=at)
+    used = files.aggregate(count=Count("*"), size=Sum("size", default=0), first=Min("expires_at"))
+    if used["count"] < MAX_FILES and used["size"] + size <= MAX_TOTAL_BYTES:
+        return None
+    expires = used["first"] or at + timedelta(hours=settings.GATEWAY_FILE_HOURS)
+    seconds = ceil((expires - at).total_seconds())
+    return PermissionDeniedError(
+        f"At most {MAX_FILES} files and {MAX_TOTAL_BYTES // 1_000_000} MB are stored for one user. The first "
+        f"expires at {expires:%Y-%m-%d %H:%M} UTC; call again then.",
+        status=429,
+        reason="file_quota",
+        help_path=work.op.op,
+        headers={"Retry-After": str(seconds)},
+    )
+
+
+def find_file(file_id: str | UUID, *, client_id: int, subject: str, at: datetime) -> StoredFile | None:
+    """Return a file of a client and subject that has not expired, None if there is none."""
+    try:
+        key = UUID(str(file_id))
+    except ValueError:
+        return None
+    return StoredFile.objects.filter(pk=key, client_id=client_id, subject=subject, expires_at__gt=at).first()
+
+
+def clean_name(name: str) -> str:
+    """Return a file name that every system can store: without folders, control and direction characters."""
+    last_part = name.replace("\\", "/").rpartition("/")[2]
+    return _UNSAFE.sub("", last_part).strip(" .")[:_MAX_NAME_LENGTH] or "file"

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlsplit
 
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.text import cleanup
 
 MIN_LENGTH = 6  # shorter texts would also be found where they are no secret

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client, Scope
 
 BY = "create_api_key"

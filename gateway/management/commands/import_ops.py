@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from analytics import audit
 from analytics.models import AuditEntry
-from gateway.credentials import missing_settings
+from gateway.credentials import connection_secrets
 from registry.drafts import history
 from registry.imports import document_source, functions, import_document, import_job, mcp_import, openai, run_import
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
@@ -157,7 +157,7 @@ def _import_openapi(options: dict[str, Any]) -> tuple[ImportResult, ImportSource
         document, selection, group=options["group"], connection=connection, by="import_ops", at=timezone.now()
     )
     asked = import_document.describe_connection(document.content)["auth"]
-    missing = missing_settings.describe_missing(connection, needs_credentials=asked != Connection.Auth.NONE)
+    missing = connection_secrets.describe_missing(connection, needs_credentials=asked != Connection.Auth.NONE)
     return result, source, " ".join(filter(None, [_describe_unasked(document.files.unasked_hosts), missing]))
 
 
@@ -249,4 +249,4 @@ def _get_connection(options: dict[str, Any], document: ReadDocument) -> Connecti
 
 def _is_entered_later(connection: Connection, name: str) -> bool:
     """Return whether a column is one that an admin enters with the credentials, and is still empty."""
-    return name in missing_settings.ENTERED_LATER and not getattr(connection, name)
+    return name in connection_secrets.ENTERED_LATER and not getattr(connection, name)

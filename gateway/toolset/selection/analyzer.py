@@ -14,8 +14,8 @@ from core.database.deadlines import Deadline
 from core.llm import LlmError, LlmNotConfigured, Tier
 from gateway.contracts.validation import find_field_errors
 from gateway.toolset.selection import heuristics
-from gateway.toolset.selection.categories import ToolCategory
-from gateway.toolset.selection.plan import PLAN_SCHEMA, Intent, SelectionMode, SelectionPlan
+from gateway.toolset.selection.candidates import ToolCategory
+from gateway.toolset.selection.heuristics import PLAN_SCHEMA, Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry import search
 from registry.catalog.model import Catalog, CatalogOp

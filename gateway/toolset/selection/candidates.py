@@ -1,9 +1,10 @@
-"""The candidate pool: the ops of the user's context, narrowed to what they look at."""
+"""The candidate pool: the ops of the user's context, narrowed by category."""
 
 import re
+from enum import StrEnum
 
-from gateway.request_context import UserContext
-from gateway.toolset import contexts
+from gateway.access.request_context import UserContext
+from gateway.toolset import shown_ops
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
 
@@ -34,7 +35,7 @@ def list_candidates(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp
     message names another kind.
     """
     view = catalog.view_for(request.visibility)
-    ops = [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+    ops = [op for op in shown_ops.list_context_ops(catalog, request.context.type) if op.op in view.ops]
     focus = get_focus(request.context)
     named_entities = find_named_entities(request.message)
     if focus not in ENTITY_WORDS or named_entities - {focus}:
@@ -57,3 +58,35 @@ def _is_in_focus(op: CatalogOp, focus: str) -> bool:
         return True
     # Calendars, links and history are about rows of every kind.
     return op.entity not in ENTITY_WORDS or op.entity == "event"
+
+
+class ToolCategory(StrEnum):
+    """What a tool is for."""
+
+    ONTOLOGY_READ = "ontology_read"
+    ONTOLOGY_WRITE = "ontology_write"
+    CALENDAR = "calendar"
+    WEB = "web"
+    PRODUCT_HELP = "product_help"
+    UTILITY = "utility"
+
+
+# Groups whose ops are of one category. Ops elsewhere are of the ontology if they are about an entity.
+_CATEGORY_BY_GROUP = {
+    "cal": ToolCategory.CALENDAR,
+    "util.web": ToolCategory.WEB,
+    "util.buildos": ToolCategory.PRODUCT_HELP,
+    "util": ToolCategory.UTILITY,
+    "x": ToolCategory.UTILITY,
+}
+
+ONLY_WHEN_ASKED = frozenset((ToolCategory.WEB, ToolCategory.PRODUCT_HELP))
+
+
+def get_category(op: CatalogOp) -> ToolCategory:
+    """Return the category of an op."""
+    path = op.op
+    while path := path.rpartition(".")[0]:
+        if path in _CATEGORY_BY_GROUP:
+            return _CATEGORY_BY_GROUP[path]
+    return ToolCategory.ONTOLOGY_WRITE if op.is_write else ToolCategory.ONTOLOGY_READ

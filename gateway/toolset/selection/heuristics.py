@@ -1,12 +1,19 @@
-"""Plan a selection without a model: by the verbs and kinds of rows in a message, and by the search of ops."""
+"""Plan a selection without a model, by verbs and kinds of rows in a message and by search."""
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
-from gateway.toolset.contexts import resolve_context
-from gateway.toolset.selection.candidates import CREATE_PROJECT, find_named_entities, get_focus
-from gateway.toolset.selection.categories import ToolCategory, get_category
-from gateway.toolset.selection.plan import Intent, SelectionMode, SelectionPlan
+from gateway.toolset.selection.candidates import (
+    CREATE_PROJECT,
+    ToolCategory,
+    find_named_entities,
+    get_category,
+    get_focus,
+)
+from gateway.toolset.shown_ops import resolve_context
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry import search
 from registry.catalog.model import Catalog, CatalogOp
@@ -48,6 +55,49 @@ _ASKS_PRODUCT = re.compile(
     r"was kannst du|was kann)\b",
     re.IGNORECASE,
 )
+
+
+class Intent(StrEnum):
+    """Whether a message asks to read, to write, or both."""
+
+    READ = "read"
+    WRITE = "write"
+    MIXED = "mixed"
+
+
+class SelectionMode(StrEnum):
+    """What decided: a model, heuristics, or nothing, so that the tools of the context stay."""
+
+    LLM = "llm"
+    HEURISTIC = "heuristic"
+    DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionPlan:
+    """What a message wants. Tools are named by tool name, the best first; `confidence` is from 0 to 1."""
+
+    mode: SelectionMode
+    intent: Intent
+    tool_categories: frozenset[ToolCategory]
+    required_tools: tuple[str, ...]
+    optional_tools: tuple[str, ...]
+    confidence: float
+    reason: str = ""
+
+
+PLAN_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "intent": {"type": "string", "enum": list(Intent)},
+        "tool_categories": {"type": "array", "items": {"type": "string", "enum": list(ToolCategory)}},
+        "required_tools": {"type": "array", "items": {"type": "string"}, "maxItems": 40},
+        "optional_tools": {"type": "array", "items": {"type": "string"}, "maxItems": 60},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "reason": {"type": "string"},
+    },
+    "required": ["intent", "tool_categories", "required_tools", "optional_tools", "confidence"],
+}
 
 
 def plan_selection(request: ToolsetRequest, candidates: Sequence[CatalogOp], catalog: Catalog) -> SelectionPlan:

@@ -4,13 +4,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.toolset import typed_ops
+from gateway.toolset import shown_ops
 from gateway.toolset.selection import heuristics
-from gateway.toolset.selection.candidates import CREATE_CONTEXT, CREATE_PROJECT
-from gateway.toolset.selection.categories import ONLY_WHEN_ASKED, ToolCategory, get_category
-from gateway.toolset.selection.plan import Intent, SelectionPlan
+from gateway.toolset.selection.candidates import (
+    CREATE_CONTEXT,
+    CREATE_PROJECT,
+    ONLY_WHEN_ASKED,
+    ToolCategory,
+    get_category,
+)
+from gateway.toolset.selection.heuristics import Intent, SelectionPlan
+from gateway.toolset.shown_ops import TypedTools
 from gateway.toolset.shown_tools import ToolsetRequest
-from gateway.toolset.typed_ops import TypedTools
 from registry.catalog.model import Catalog, CatalogOp
 
 LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
@@ -70,8 +75,8 @@ def compose_selection(
         for op in _drop_repeated(optional)
         if op.op in pool and op.op not in required_paths and _is_allowed(op, plan, request.message)
     ]
-    usable, _ = typed_ops.split_refused(catalog, wanted)
-    room = SURE_COUNT - len(required) if is_sure else typed_ops.MAX_TOOLS
+    usable, _ = shown_ops.split_refused(catalog, wanted)
+    room = SURE_COUNT - len(required) if is_sure else shown_ops.MAX_TOOLS
     chosen = _fit_budget(required, usable[: max(room, 0)], catalog, max_tokens)
     shown = [*required, *chosen]
     names = {op.tool_name for op in shown}

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from gateway.toolset import contexts, typed_ops
+from gateway.toolset import shown_ops
+from gateway.toolset.shown_ops import MAX_TOOLS
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
-from gateway.toolset.typed_ops import MAX_TOOLS
 from registry.catalog.model import Catalog, CatalogOp
 
 
@@ -16,12 +16,12 @@ def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
 def list_static_ops(catalog: Catalog, request: ToolsetRequest) -> list[CatalogOp]:
     """Return the ops of the request's context that the caller may run."""
     view = catalog.view_for(request.visibility)
-    return [op for op in contexts.list_context_ops(catalog, request.context.type) if op.op in view.ops]
+    return [op for op in shown_ops.list_context_ops(catalog, request.context.type) if op.op in view.ops]
 
 
 def show_ops(catalog: Catalog, ops: Sequence[CatalogOp]) -> SurfaceTools:
     """Return ops as tools, as many as providers accept."""
-    usable, refused = typed_ops.split_refused(catalog, ops)
-    tools = typed_ops.TypedTools.of(catalog)
+    usable, refused = shown_ops.split_refused(catalog, ops)
+    tools = shown_ops.TypedTools.of(catalog)
     shown = tuple(ShownTool.of_typed(tools[op.op]) for op in usable[:MAX_TOOLS])
     return SurfaceTools(shown, tuple(op.tool_name for op in (*refused, *usable[MAX_TOOLS:])))

@@ -4,9 +4,9 @@ The prompt stays the same while tools are loaded, so that providers keep it cach
 """
 
 from gateway.contracts import tool_definitions
-from gateway.toolset import typed_ops
+from gateway.toolset import shown_ops
+from gateway.toolset.shown_ops import TypedTools
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
-from gateway.toolset.typed_ops import TypedTools
 from registry.catalog.model import Catalog, CatalogOp
 
 _SEARCH = tool_definitions.SEARCH_TOOL
@@ -16,7 +16,7 @@ SEARCH_TOOL = ShownTool(_SEARCH["name"], _SEARCH["description"], _SEARCH["parame
 def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
     """Return the search, and every op that the caller may run as a tool that the provider shows once it is found."""
     view = catalog.view_for(request.visibility)
-    usable, refused = typed_ops.split_refused(catalog, (catalog.ops[path] for path in sorted(view.ops)))
+    usable, refused = shown_ops.split_refused(catalog, (catalog.ops[path] for path in sorted(view.ops)))
     deferred = [build_deferred_tool(catalog, op) for op in usable]
     return SurfaceTools((SEARCH_TOOL, *deferred), tuple(op.tool_name for op in refused))
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gateway.clients import api_keys
+from gateway.access import api_keys
 from gateway.models import Client
 from tests.support.servers.stores import Store
 from workspace.demo import DEMO_SUBJECT

@@ -4,8 +4,8 @@ from django.contrib import admin
 
 from analytics.events.event_fields import EVENT_FIELDS
 from analytics.models import OperationEvent
+from gateway.api import openapi_document
 from gateway.api.events import API_FIELDS
-from gateway.api.openapi import document
 
 
 def test_event_fields_are_the_columns_of_the_model() -> None:
@@ -58,7 +58,7 @@ def test_api_fields_keep_their_order() -> None:
 
 
 def test_openapi_types_of_event_fields_come_from_the_model() -> None:
-    schema = document.COMPONENTS["OperationEvent"]
+    schema = openapi_document.COMPONENTS["OperationEvent"]
     types = {name: each.get("type") for name, each in schema["properties"].items()}
 
     assert schema["required"] == list(API_FIELDS)

@@ -14,7 +14,7 @@ from core.http import Response, parse_parameters, parse_retry_after
 from gateway.contracts.errors import GatewayError
 from gateway.executors.base import ClientSubject
 from gateway.executors.http import answer, sending
-from gateway.executors.http.error_mapping import build_status_error
+from gateway.executors.http.executor import build_status_error
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import parse_mapping
 from tests.support.growth import assert_linear

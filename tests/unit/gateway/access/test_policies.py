@@ -1,9 +1,9 @@
 import pytest
 
+from gateway.access.key_verification import VerifiedKey
 from gateway.access.policies import SCOPES, may_run
-from gateway.clients.key_verification import VerifiedKey
+from gateway.access.request_context import Caller
 from gateway.models import Scope
-from gateway.request_context import Caller
 from registry.catalog.model import Visibility
 from registry.models import Op
 from tests.support.sample_ops import build_op

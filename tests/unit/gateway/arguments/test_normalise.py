@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.access.request_context import UserContext
 from gateway.arguments.normalise import is_empty_update, normalise_args
-from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
 from tests.support.growth import assert_linear
 from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op

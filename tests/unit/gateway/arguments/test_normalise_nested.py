@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.access.request_context import UserContext
 from gateway.arguments import normalise
-from gateway.request_context import UserContext
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import CatalogOp

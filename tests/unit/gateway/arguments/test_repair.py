@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gateway.access.request_context import UserContext
 from gateway.arguments.repair import MAX_CALL_CHARACTERS, drop_if_too_long, repair_call
 from gateway.arguments.repair_work import RepairHelp
 from gateway.contracts.validation import find_field_errors
-from gateway.request_context import UserContext
 from tests.support.cpu_budget import examples
 from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.arguments import strict_mode
+from gateway.arguments import normalise
 from registry.help import typed_tools
 from registry.jsonschema.validator import SchemaValidator
 from tests.support.op_entries import build_schema
@@ -35,7 +35,7 @@ SCHEMA = build_schema(
     ],
 )
 def test_nulls_of_a_complete_call_are_dropped(args: dict[str, Any], expected: dict[str, Any]) -> None:
-    strict_mode.drop_nulls(SCHEMA, args)
+    normalise.drop_nulls(SCHEMA, args)
 
     assert args == expected
 
@@ -44,7 +44,7 @@ def test_null_that_means_something_is_kept() -> None:
     schema = build_schema(("id",), id={"type": "string"}, due={"type": ["string", "null"]})
     args = {"id": "1", "due": None}
 
-    strict_mode.drop_nulls(schema, args)
+    normalise.drop_nulls(schema, args)
 
     assert args == {"id": "1", "due": None}
 
@@ -66,6 +66,6 @@ def test_valid_args_survive_strict_mode_unchanged(args: dict[str, Any]) -> None:
 
     sent = typed_tools.fill_nulls(strict_schema, copy.deepcopy(args))
     assert SchemaValidator(strict_schema).find_problems(sent) == []
-    strict_mode.drop_nulls(SCHEMA, sent)
+    normalise.drop_nulls(SCHEMA, sent)
 
     assert sent == args

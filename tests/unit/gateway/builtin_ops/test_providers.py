@@ -9,7 +9,7 @@ from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.builtin_ops.providers import PROVIDERS, SearchQuery
+from gateway.builtin_ops.web_search import PROVIDERS, SearchQuery
 
 QUERY = SearchQuery("fast & cheap", 3, include_domains=("a.com", "b.org"), exclude_domains=("c.net",))
 KEYS = st.sampled_from(["results", "answers", "answer", "url", "title", "content"])

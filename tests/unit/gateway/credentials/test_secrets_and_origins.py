@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from gateway.credentials.connection_secrets import InvalidSecret, check_secret, iterate_needed
-from gateway.credentials.origins import get_origin, list_origins
-from gateway.credentials.subject_token import sign_subject
+from gateway.credentials.connection_secrets import InvalidSecret, check_secret, get_origin, iterate_needed, list_origins
 from gateway.credentials.token_endpoint import _parse_lifetime
 from gateway.executors.http.request_builder import BuiltRequest
-from gateway.executors.remote.credentials import set_cookie, set_header, set_query_parameter
+from gateway.executors.remote.credentials import set_cookie, set_header, set_query_parameter, sign_subject
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 

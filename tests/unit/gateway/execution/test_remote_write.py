@@ -262,12 +262,12 @@ def _lose_runners() -> None:
 CRASH_SCRIPT = """
 import django, os, signal, sys
 django.setup()
-from core import poller
-from gateway.clients import key_verification
+from core.background import poller
+from gateway.access import key_verification
 from gateway.contracts.envelopes import Trace
 from gateway.execution import pipeline
 from gateway.executors import EXECUTORS
-from gateway.request_context import Caller, UserContext
+from gateway.access.request_context import Caller, UserContext
 from tests.support.remote_upstream import OP, RemoteExecutor
 
 poller.refresh()

@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from gateway.clients import key_verification
+from gateway.access import key_verification
 from gateway.models import ApiKey, Client, Scope
 
 pytestmark = pytest.mark.django_db

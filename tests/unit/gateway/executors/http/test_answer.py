@@ -22,7 +22,7 @@ def read(body: bytes, content_type: str, *, status: int = 200, accept: str = JSO
 
 def test_attachment_is_a_file_with_its_name_also_if_it_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[Any] = []
-    monkeypatch.setattr(answer.stored_files, "store_file", lambda *args: stored.append(args[1:]) or FILE)
+    monkeypatch.setattr(answer.result_values, "store_file", lambda *args: stored.append(args[1:]) or FILE)
 
     assert read(b"a,b", "text/csv", disposition='attachment; filename="items.csv"') == {"file": FILE}
     assert read(b"a,b", "text/csv", disposition="inline") == {"text": "a,b"}
@@ -63,7 +63,7 @@ def test_answer_without_content_is_done() -> None:
 
 def test_other_content_is_stored_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     stored: list[Any] = []
-    monkeypatch.setattr(answer.stored_files, "store_file", lambda *args: stored.append(args[1:]) or FILE)
+    monkeypatch.setattr(answer.result_values, "store_file", lambda *args: stored.append(args[1:]) or FILE)
 
     assert read(b"\x89PNG", "image/png") == {"file": FILE}
     assert stored == [("answer", "image/png", b"\x89PNG")]

@@ -7,7 +7,7 @@ import pytest
 
 from core.http import Response
 from gateway.contracts.errors import ErrorCode, GatewayError
-from gateway.executors.http.error_mapping import build_status_error
+from gateway.executors.http.executor import build_status_error
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import parse_mapping
 from tests.support.loops import for_each

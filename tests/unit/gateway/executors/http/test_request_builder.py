@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gateway.contracts.errors import InvalidRequestError
 from gateway.executors.http.request_builder import build_request
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from registry.request_mapping import parse_mapping
 from tests.support.loops import for_each

@@ -8,10 +8,10 @@ from core import http
 from core.database.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
-from gateway.executors.http import retry_budget, sending
+from gateway.executors.http import sending
 from gateway.executors.http.sending import SendingRules
 from gateway.executors.remote import circuit_breaker
-from gateway.executors.remote.built_request import BuiltRequest
+from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from tests.support.loops import for_each
 
@@ -33,7 +33,7 @@ def fail(error: type[http.OutgoingError], *, was_sent: bool = False) -> http.Out
 
 def start_anew() -> None:
     circuit_breaker.clear()
-    retry_budget.clear()
+    sending.clear_budgets()
 
 
 class FakeNetwork:
@@ -134,7 +134,7 @@ def test_retry_after_is_followed_if_it_fits(send: Any) -> None:
 
 
 def test_nothing_is_sent_again_without_budget(send: Any) -> None:
-    budget = retry_budget.get_budget(CONFIG.name)
+    budget = sending.get_budget(CONFIG.name)
     while budget.spend():
         pass
 

@@ -9,7 +9,7 @@ import pytest
 from core.database.deadlines import Deadline
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
-from gateway.executors.http.retry_budget import RetryBudget
+from gateway.executors.http.sending import RetryBudget
 from gateway.executors.remote import call_limits
 from gateway.executors.remote.call_limits import SHARED_SECONDS, InFlightCalls, limit_calls
 from registry.catalog.connections import ConnectionConfig

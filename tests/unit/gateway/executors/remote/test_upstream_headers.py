@@ -8,8 +8,7 @@ from pytest_django.fixtures import Settings
 
 from core.database.deadlines import Deadline
 from gateway.executors.base import UpstreamCall
-from gateway.executors.remote.built_request import BuiltRequest
-from gateway.executors.remote.upstream_headers import build_headers
+from gateway.executors.remote.credentials import BuiltRequest, build_headers
 from registry.catalog.connections import ConnectionConfig
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.loops import for_each

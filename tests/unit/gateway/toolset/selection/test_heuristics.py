@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gateway.request_context import UserContext
+from gateway.access.request_context import UserContext
 from gateway.toolset.selection import candidates, heuristics, selector
-from gateway.toolset.selection.categories import ToolCategory, get_category
-from gateway.toolset.selection.plan import Intent, SelectionMode, SelectionPlan
+from gateway.toolset.selection.candidates import ToolCategory, get_category
+from gateway.toolset.selection.heuristics import Intent, SelectionMode, SelectionPlan
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.builder import build_catalog
 from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility

@@ -1,0 +1,195 @@
+"""Which surface and release serve a call: those of its toolset, else those that flags choose."""
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.core import signing
+from django.utils import timezone
+
+from analytics.rollout import evaluation, exposures, last_seen, rollout_cache
+from analytics.rollout.evaluation import EvaluationDetails, Reason
+from analytics.rollout.evaluation_context import EvaluationContext
+from analytics.rollout.flags import LIVE, FlagKey, Surface
+from gateway.access.key_verification import VerifiedKey
+from gateway.contracts.errors import InternalError, InvalidRequestError, PermissionDeniedError
+from registry.catalog import cache
+from registry.catalog.model import Catalog
+from registry.models import Release
+
+RELEASE_GONE_ERRORS = (Release.DoesNotExist, cache.CorruptRelease, cache.WithdrawnRelease)
+SALT = "gateway.toolset"
+CALL_MAX_AGE = 15 * 60  # seconds; calls
+TELEMETRY_MAX_AGE = 24 * 3600  # seconds; telemetry about its turn
+MAX_LENGTH = 4_000  # characters
+NEW_TOOLSET_HINT = "Get one from POST /api/v1/toolset and send its id."
+
+
+def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
+    """Evaluate a flag. Falls back to the live release if the pinned one was withdrawn.
+
+    Queries only for a release that is not in memory yet.
+    """
+    is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
+    outcome = rollout_cache.get_current().evaluate(flag, facts, is_on=is_on)
+    if flag == FlagKey.RELEASE and outcome.variant != LIVE and not cache.is_servable(outcome.variant):
+        return EvaluationDetails(flag, LIVE, "", Reason.DEFAULT)
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The surface and release that serve a caller, and the cohorts that decided."""
+
+    surface: str = Surface.LEGACY
+    release: str = ""  # version; empty: the live release
+    cohort: str = ""  # the cohorts that decided, in the form of operation events
+    native_format: str = ""  # on the native surface: the format of the tools that a search loads
+
+
+DEFAULT_ROUTING = Routing()
+
+
+def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list[EvaluationDetails]]:
+    """Evaluate the surface and release flags. Queries only for a release that is not in memory.
+
+    Returns the result and the outcome of each flag.
+    """
+    last_seen.record_context(evaluation_context, timezone.now())
+    outcomes = [evaluate_flag(flag, evaluation_context) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
+    surface, release = outcomes
+    version = "" if release.variant == LIVE else release.variant
+    return Routing(surface.variant, version, evaluation.join_cohort_names(outcomes)), outcomes
+
+
+def route_by_flags(
+    key: VerifiedKey, subject: str, get_evaluation_context: Callable[[], EvaluationContext], at: datetime
+) -> Routing:
+    """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
+
+    The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
+    recently.
+    """
+    if not rollout_cache.get_current().cohorts:
+        if last_seen.is_due(subject, at):
+            last_seen.record_context(get_evaluation_context(), at)
+        return DEFAULT_ROUTING
+    routing, (_, release) = evaluate_flags(get_evaluation_context())
+    if release.cohort:
+        record_exposures([release], key, subject)
+    return routing
+
+
+def record_exposures(outcomes: Iterable[EvaluationDetails], key: VerifiedKey, subject: str) -> None:
+    """Record an exposure of the subject for each outcome, within the quota of the key that names the subject."""
+    exposures.record_exposures(outcomes, subject=subject, source=key.prefix, at=timezone.now())
+
+
+def get_catalog(routing: Routing) -> Catalog:
+    """Return the catalog that serves a call. Raises InternalError if its release was withdrawn in the meantime."""
+    if not routing.release:
+        return cache.get_live_catalog()
+    try:
+        return cache.get_catalog(routing.release)
+    except RELEASE_GONE_ERRORS:
+        raise InternalError(
+            "The release that serves this call was just withdrawn. Send the call again with a new toolset.",
+            status=503,
+            reason="release_gone",
+            retryable=True,
+            headers={"Retry-After": "1"},
+        ) from None
+
+
+def preload_cohort_releases() -> None:
+    """Preload the releases that cohorts use, as many as a process keeps. The poller calls this."""
+    cohorts = rollout_cache.get_current().cohorts.get(FlagKey.RELEASE, ())
+    versions = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
+    for version in list(versions)[: settings.GATEWAY_RELEASES_KEPT - 1]:
+        cache.preload_release(version)
+
+
+@dataclass(frozen=True, slots=True)
+class LegacyTools:
+    """What a toolset of the legacy surface showed: `format` and `step` are for wider ones, `selection` for reports."""
+
+    format: str
+    step: int = 0  # how often it was escalated
+    selection: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsetToken:
+    """The content of a token: its short name, what it serves, and for which subject."""
+
+    name: str
+    served: Routing
+    subject: str
+    legacy: LegacyTools | None = None
+
+
+def issue_toolset(served: Routing, *, key: VerifiedKey, subject: str, legacy: LegacyTools | None = None) -> str:
+    """Return a token for a client and a subject. `served` must name a release.
+
+    A selection that makes it too long is left out: the turn goes on, as if it had all tools of its context.
+    """
+    payload: list[Any] = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
+    payload += [served.native_format] if served.native_format or legacy else []
+    if legacy is None:
+        return signing.dumps(payload, salt=SALT)
+    token = signing.dumps([*payload, asdict(legacy)], salt=SALT, compress=True)
+    if len(token) <= MAX_LENGTH:
+        return token
+    short = {name: value for name, value in legacy.selection.items() if not isinstance(value, list)}
+    return signing.dumps([*payload, asdict(replace(legacy, selection=short))], salt=SALT, compress=True)
+
+
+def verify_toolset(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
+    """Return the toolset of a token that a call sends. Queries only for a release that is not in memory.
+
+    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it
+    belongs to another client or subject.
+    """
+    toolset = _decode_token(token, key, max_age=CALL_MAX_AGE)
+    if toolset.subject != subject:
+        raise PermissionDeniedError(
+            "The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
+    if not cache.is_servable(toolset.served.release):
+        raise InvalidRequestError(
+            "The toolset's release was withdrawn. " + NEW_TOOLSET_HINT, reason="toolset_withdrawn"
+        )
+    return toolset
+
+
+def verify_for_telemetry(token: str, *, key: VerifiedKey) -> ToolsetToken:
+    """Return the toolset of a reported turn, up to 24 hours after it was issued.
+
+    Raises InvalidRequestError, PermissionDeniedError.
+    """
+    toolset = _decode_token(token, key, max_age=TELEMETRY_MAX_AGE)
+    if toolset.subject and not key.may_act_for(toolset.subject):
+        raise PermissionDeniedError(
+            "The toolset belongs to another subject. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
+    return toolset
+
+
+def _decode_token(token: str, key: VerifiedKey, *, max_age: int) -> ToolsetToken:
+    try:
+        if len(token) > MAX_LENGTH:
+            raise signing.BadSignature
+        name, surface, release, cohort, client, subject, *more = signing.loads(token, salt=SALT, max_age=max_age)
+    except signing.SignatureExpired:
+        raise InvalidRequestError("The toolset has expired. " + NEW_TOOLSET_HINT, reason="toolset_expired") from None
+    except signing.BadSignature:
+        raise InvalidRequestError("Unknown toolset. " + NEW_TOOLSET_HINT, reason="unknown_toolset") from None
+    if client != key.client_id:
+        raise PermissionDeniedError(
+            "The toolset belongs to another client. " + NEW_TOOLSET_HINT, reason="toolset_of_another"
+        )
+    routing = Routing(surface, release, cohort, *more[:1])
+    return ToolsetToken(name, routing, subject, LegacyTools(**more[1]) if more[1:] else None)

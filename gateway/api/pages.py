@@ -1,0 +1,124 @@
+"""Pages outside the console: the API docs, the front page, and sign-in of end users at an upstream."""
+
+from hashlib import sha256
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_GET
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+
+from core.admin.page_parts import is_browser
+from gateway.api import openapi_document
+from gateway.api.base import JSON_CONTENT_TYPE, PublicView
+from gateway.credentials import user_sign_in
+from gateway.credentials.user_sign_in import SignInFailed
+
+PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+COOKIE = "sign_in_"
+ASKED = "sign_in_asked"
+
+
+class SchemaView(PublicView):
+    """The OpenAPI document."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(openapi_document.render_document(), content_type=JSON_CONTENT_TYPE)
+
+
+class DocsView(PublicView):
+    """The OpenAPI document as an interactive page. All its assets are served from here."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return render(request._request, "gateway/docs.html")
+
+
+@csrf_exempt  # it changes nothing, and clients that send something read the same error
+def front_page(request: HttpRequest) -> HttpResponse:
+    """Redirect a browser to the admin. Raises Http404 for other clients."""
+    if request.method in ("GET", "HEAD") and is_browser(request):
+        return redirect("admin:index")
+    raise Http404
+
+
+@require_GET
+def begin_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask whether to sign in for this user, then send the browser to the page on which the upstream asks the same.
+
+    Whoever signs in lends their account to the user of the link. So a link that somebody else sent must say for whom
+    it is, and cannot be followed in one step: the cookie of the question comes only from a click on the question.
+    """
+    token = request.GET.get("token", "")
+    try:
+        if "continue" not in request.GET or request.COOKIES.get(ASKED) != _digest(token):
+            return _ask(request, name, token)
+        sign_in = user_sign_in.begin(name, token, at=timezone.now())
+    except SignInFailed as failure:
+        return _render_failure(request, failure)
+    response = HttpResponseRedirect(sign_in.url, headers=PRIVATE)
+    # Only the browser that began can finish: else somebody could have a victim finish a sign-in of their own.
+    response.set_cookie(
+        f"{COOKIE}{sign_in.id}",
+        "1",
+        max_age=user_sign_in.MAX_AGE,
+        path=user_sign_in.CALLBACK_PATH,
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Lax",
+    )
+    return response
+
+
+@require_GET
+def callback_page(request: HttpRequest) -> HttpResponse:
+    """Finish a sign-in, when the upstream sends the browser back with a code."""
+    try:
+        sign_in_id = user_sign_in.get_sign_in_id(request.GET.get("state", ""))
+        if f"{COOKIE}{sign_in_id}" not in request.COOKIES:
+            raise SignInFailed("You began to sign in with another browser.")
+        user_sign_in.finish(sign_in_id, request.GET.get("code", ""), at=timezone.now())
+    except SignInFailed as failure:
+        return _render_failure(request, failure)
+    response = _render_page(request, "You are signed in", "Go back to the conversation.", status=200)
+    response.delete_cookie(f"{COOKIE}{sign_in_id}", path=user_sign_in.CALLBACK_PATH, samesite="Lax")
+    return response
+
+
+def _ask(request: HttpRequest, name: str, token: str) -> HttpResponse:
+    subject = user_sign_in.read_subject(name, token)
+    message = (
+        f"The assistant may then use your account at {name} for the user {subject}. "
+        "Continue only if you asked for this in your own conversation."
+    )
+    link = f"{request.path}?{urlencode({'token': token, 'continue': '1'})}"
+    response = _render_page(request, f"Sign in to {name}", message, status=200, link=link)
+    response.set_cookie(
+        ASKED,
+        _digest(token),
+        max_age=user_sign_in.MAX_AGE,
+        path=request.path,
+        secure=request.is_secure(),
+        httponly=True,
+        samesite="Strict",
+    )
+    return response
+
+
+def _digest(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
+
+
+def _render_failure(request: HttpRequest, failure: SignInFailed) -> HttpResponse:
+    message = f"{failure} Go back to the conversation and ask for a new link."
+    return _render_page(request, "You are not signed in", message, status=400)
+
+
+def _render_page(request: HttpRequest, title: str, message: str, *, status: int, link: str = "") -> HttpResponse:
+    page = render_to_string("gateway/connect.html", {"title": title, "message": message, "link": link}, request)
+    return HttpResponse(page, status=status, headers=PRIVATE)
