@@ -1,25 +1,7 @@
-import sys
-
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
 from core.database import connections
-
-
-def import_drf_without_requests() -> None:
-    """Import Django REST framework as if `requests` was not installed.
-
-    It imports it for a test client: 5 MB of each process. It is installed because django-oauth-toolkit needs it.
-    """
-    if "requests" not in sys.modules:
-        sys.modules["requests"] = None  # type: ignore[assignment]  # how Python marks what cannot be imported
-        try:
-            import rest_framework.compat  # noqa: F401
-        finally:
-            del sys.modules["requests"]
-
-
-import_drf_without_requests()  # before the apps are ready, which import it
 
 
 class WiringConfig(AppConfig):

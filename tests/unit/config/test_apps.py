@@ -10,8 +10,7 @@ import django, sys
 django.setup()
 from django.urls import get_resolver
 get_resolver().url_patterns
-print(sorted({"requests", "mcp", "wordllama"} & set(sys.modules)))
-import requests  # whoever needs it can import it
+print(sorted({"mcp", "wordllama"} & set(sys.modules)))
 """
 
 
