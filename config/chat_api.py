@@ -33,7 +33,7 @@ class _ClientGone(Exception):
 class ChatApiHandler(ASGIHandler):
     """Django's handler without what only pages need: middleware, signals, and files for large bodies.
 
-    Each of these changes between threads. `chat.access.identity` reads sessions and checks CSRF itself. All errors are
+    Each of these changes between threads. `chat.access` reads sessions and checks CSRF itself. All errors are
     JSON.
     """
 

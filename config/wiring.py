@@ -13,7 +13,7 @@ from analytics.notifications import delivery
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
-from chat.conversations import subject_rows as chat_subject_rows
+from chat.conversations import retention as chat_subject_rows
 from chat.models import Profile as ChatProfile
 from console.access import sign_in_log, users
 from console.copy import add_op, try_op

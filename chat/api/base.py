@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
-from chat.access import service_keys
-from chat.access.identity import Identity, identify_person, read_credentials
+from chat import access
+from chat.access import Identity, identify_person, read_credentials
 from chat.connections import gives_connection_back
 from chat.errors import ApiError
 
@@ -52,7 +52,7 @@ async def run_with_identity(request: HttpRequest, function: Callable[[Identity],
     """
     credentials = read_credentials(request)
     if credentials is not None:
-        await service_keys.check_with_gateway(credentials, starts_turn=starts_turn)
+        await access.check_with_gateway(credentials, starts_turn=starts_turn)
 
     @gives_connection_back
     def work() -> R:

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 
-from chat.access.identity import Identity
+from chat.access import Identity
 from chat.api.base import api_view, run_with_identity
 from chat.api.requests import CancelRequest, RenameRequest, read_body
 from chat.conversations import store

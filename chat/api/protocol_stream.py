@@ -1,22 +1,76 @@
-"""Streams of turns for clients of other protocols. They bring their own ids of conversations."""
+"""Stream a turn in a protocol: what its encoders share."""
 
-from collections.abc import AsyncIterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any
 from uuid import UUID, uuid5
 
 import orjson
 from django.http import HttpRequest, StreamingHttpResponse
 
-from chat.access.identity import Identity
+from chat.access import Identity
 from chat.api.base import run_with_identity
 from chat.api.requests import ProtocolRequest, validate_body
 from chat.api.stream import STREAM_HEADERS, start
 from chat.errors import ApiError
-from chat.events import event_reader, sse
-from chat.protocols.turn_encoder import TurnEncoder
+from chat.events import event_reader
 
+Frame = dict[str, Any]
 NAMESPACE = UUID("6b0f6f0e-4c6c-4c39-9a3c-6d1c1f3f6a51")
 MAX_ID = 200
+
+
+class TurnEncoder(ABC):
+    """Turns the events of one turn into those of a protocol.
+
+    Protocols frame each text of an answer: a call of a tool ends one, and the next word begins another.
+    """
+
+    def __init__(self) -> None:
+        self._text_number = 0  # of the open text, or of the last one
+        self._is_text_open = False
+
+    def encode(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
+        """Yield the events of the protocol for one of ours."""
+        if type == "text":
+            if delta := data.get("delta"):
+                yield from self._encode_delta(delta)
+            return
+        if type != "operation" and self._is_text_open:
+            self._is_text_open = False
+            yield self._end_text()
+        yield from self._encode_event(type, data)
+
+    def frame(self, event: Frame) -> bytes:
+        """Return an event as it is sent."""
+        return b"data: " + orjson.dumps(event) + b"\n\n"
+
+    def end(self) -> bytes:
+        """Return what is sent after the last event."""
+        return b""
+
+    def _encode_delta(self, delta: str) -> Iterator[Frame]:
+        if not self._is_text_open:
+            self._is_text_open = True
+            self._text_number += 1
+            yield self._begin_text()
+        yield self._add_text(delta)
+
+    @abstractmethod
+    def _begin_text(self) -> Frame:
+        """Return the event that begins a text."""
+
+    @abstractmethod
+    def _add_text(self, delta: str) -> Frame:
+        """Return the event of a piece of the open text."""
+
+    @abstractmethod
+    def _end_text(self) -> Frame:
+        """Return the event that ends a text."""
+
+    @abstractmethod
+    def _encode_event(self, type: str, data: Mapping[str, Any]) -> Iterator[Frame]:
+        """Yield the events of the protocol for any other event."""
 
 
 def build_session_id(subject: str, client_id: Any, *, name: str) -> str:
@@ -68,6 +122,6 @@ async def _encode_turn(turn_id: str, encoder: TurnEncoder) -> AsyncIterator[byte
         frames = [
             encoder.frame(frame) for event in events for frame in encoder.encode(event.type, orjson.loads(event.data))
         ]
-        yield b"".join(frames) or sse.COMMENT
+        yield b"".join(frames) or event_reader.COMMENT
     if last := encoder.end():
         yield last

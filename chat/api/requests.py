@@ -8,7 +8,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest
 from rest_framework import serializers
 
-from chat.conversations.context_field import ContextField
+from chat.conversations.store import ContextField
 from chat.errors import ApiError
 from core.text import json_text
 

@@ -1,25 +1,55 @@
-"""POST /chat/api/stream: send a message and read the answer while it is written. GET goes on after a break."""
+"""Stream the events of a turn (Server-Sent Events), with a limit on open streams."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
+from weakref import finalize
 
 from django.db.models import Max
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-from chat.access.identity import Identity
+from chat.access import Identity
 from chat.api.base import api_view, run_with_identity
-from chat.api.open_streams import limit_streams
 from chat.api.requests import StreamRequest, read_body
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
 from chat.errors import ApiError
-from chat.events import sse
+from chat.events import event_reader
 from chat.models import Message
 from chat.turns import turn_runner
 
+MAX_STREAMS = 8  # such as tabs that show the same answer
+RETRY_AFTER = 5
+_subjects: dict[object, str] = {}  # by a token of each open stream
 LAST_EVENT_ID = "Last-Event-ID"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}  # the latter for nginx
+
+
+class _CountedStream:
+    """Content of a response. It counts until it ends or Django closes it, or drops it before it has begun."""
+
+    def __init__(self, subject: str, content: AsyncIterator[bytes]) -> None:
+        token = object()
+        _subjects[token] = subject
+        self._content = content
+        self.close = finalize(self, _subjects.pop, token, None)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for part in self._content:
+                yield part
+        finally:
+            self.close()
+
+
+def limit_streams(response: StreamingHttpResponse, *, subject: str) -> StreamingHttpResponse:
+    """Return a response that counts as a stream of a subject until it ends. Raises ApiError if there are too many."""
+    if list(_subjects.values()).count(subject) >= MAX_STREAMS:
+        message = f"{MAX_STREAMS} streams are open already. Close one, or try again in {RETRY_AFTER} s."
+        raise ApiError(429, "rate_limited", message, retry_after=RETRY_AFTER)
+    content: Any = _CountedStream(subject, response.streaming_content)  # type: ignore[arg-type]  # it is asynchronous
+    response.streaming_content = content
+    return response
 
 
 @api_view("POST", "GET")
@@ -62,7 +92,7 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str] | None
 
     Raises ApiError.
     """
-    parsed = sse.parse_event_id(event_id)
+    parsed = event_reader.parse_event_id(event_id)
     if parsed is None:
         text = f"Send the id of the last event that you have in {LAST_EVENT_ID}, such as <message_id>:12."
         raise ApiError(400, "invalid_request", f"{text} <message_id>:0 asks for all.")
@@ -81,5 +111,7 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str] | None
 
 def _respond(turn_id: str, after: int) -> StreamingHttpResponse:
     return StreamingHttpResponse(
-        sse.stream_turn(turn_id, after), content_type="text/event-stream; charset=utf-8", headers=STREAM_HEADERS
+        event_reader.stream_turn(turn_id, after),
+        content_type="text/event-stream; charset=utf-8",
+        headers=STREAM_HEADERS,
     )

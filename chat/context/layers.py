@@ -1,4 +1,4 @@
-"""The layers of context, as they are sent to the model and shown on the page."""
+"""The layers of a prompt, the place in the application, and the turns that a prompt is made from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from chat.context import budgets
 from core.text import token_budget
 
 TOOLS = "tools"
+PROJECT, TASK, CALENDAR, GLOBAL = "project", "task", "calendar", "global"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,39 @@ def _get_tools_budget(toolset: Mapping[str, Any]) -> int:
     is_selected = selection.get("kind") == "dynamic" and selection.get("mode") != "default"
     # The chat has the gateway's settings. A selection that failed shows every tool of the place, whatever that takes.
     return int(settings.GATEWAY_SELECTION_TOKENS) if is_selected else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The page from which the user writes: of one project, of one task, the calendar, or none of these."""
+
+    type: str
+    project_id: str | None = None
+    entity_id: str | None = None  # of the task, if the type is task
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    id: str
+    name: str  # of the tool
+    arguments: str  # JSON text, as the model sent it
+    result: str  # JSON text
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One round of the model: what it said, and the calls it made."""
+
+    text: str
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """What the user wrote, the rounds with calls, and the answer. A turn that only continues one has no user text."""
+
+    user_text: str | None
+    steps: tuple[Step, ...]
+    answer: str

@@ -1,26 +1,59 @@
-"""The reads that load the context of a place, sent as one batch, and their results by name."""
+"""Reads for a prompt, sent as one batch, and the names of rows in their answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from chat.context import place as places
-from chat.context.names import collect_names
-from chat.context.place import Place
+from chat.context import layers as places
+from chat.context.layers import Place
 
+MAX_NAME_CHARS = 200
+LABELS = ("name", "title", "text")  # a requirement has a text
 OPEN_STATES = ("todo", "in_progress", "blocked")
 TOP_TASKS = 5
 SIBLINGS = TOP_TASKS + 1  # the task itself may be among them
 MILESTONES_LOADED = 50  # the most of a page: those without a date come first, then the earliest
 DAY = timedelta(days=1)
-
 PROFILE, PROJECT, PROJECTS, TASK, TASKS, EVENTS = "profile", "project", "projects", "task", "tasks", "events"
 NOTES, BRAIN_DUMPS, MILESTONES, CURRENT_MILESTONES = "notes", "brain_dumps", "milestones", "current_milestones"
 
 # Characters of long texts: a get shows 100 of each, then fills the texts in their order. The context is the last one of
 # a project, after a description of at most 20,000 and a summary of at most 5,000 characters.
 PROJECT_CHARS, TASK_CHARS = 26_000, 500
+
+
+def collect_names(value: Any) -> dict[str, str]:
+    """Return {id: name} of all rows inside a result or envelope."""
+    return dict(_find_names(value))
+
+
+def get_label(row: Any) -> str:
+    """Return the name of a row, or an empty string."""
+    return next((row[label] for label in LABELS if isinstance(row.get(label), str) and row[label]), "")
+
+
+def _find_names(value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _find_names(each)
+    elif isinstance(value, dict):
+        yield from _get_own_names(value)
+        for each in value.values():
+            yield from _find_names(each)
+
+
+def _get_own_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    pairs = (
+        (row.get("id"), get_label(row)),
+        (row.get("project_id"), row.get("project_name")),
+        (row.get("entity_id"), row.get("entity_name")),
+    )
+    by_name = row.get("project_ids")
+    named = ((id, name) for name, id in by_name.items()) if isinstance(by_name, dict) else ()
+    for id, name in (*named, *pairs):
+        if isinstance(id, str) and isinstance(name, str) and id and name:
+            yield id, name[:MAX_NAME_CHARS]
 
 
 class BatchCall(Protocol):

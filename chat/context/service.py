@@ -6,11 +6,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from chat.context import budgets, layers, reads
-from chat.context import place as places
-from chat.context.layers import Context, Layer
-from chat.context.place import Place
+from chat.context import layers as places
+from chat.context.layers import Context, Layer, Place
 from chat.context.reads import BatchCall, Results
-from chat.context.sections import calendar, local_days, overview, profile, project, related, system_prompt, task
+from chat.context.sections import place_views, related, row_lines, system_prompt
 from chat.context.sections.row_lines import SIZES, Size
 from chat.context.sections.tool_names import ToolNames
 from chat.context.shortening import token_fit
@@ -28,7 +27,7 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
     """
     results = reads.load(batch, place, at=at)
     tools = ToolNames(toolset)
-    zone = local_days.find_zone((results.get_row(reads.PROFILE) or {}).get("time_zone"))
+    zone = row_lines.find_zone((results.get_row(reads.PROFILE) or {}).get("time_zone"))
     now = at.astimezone(zone)
     system = system_prompt.build_system_prompt(tools, str(toolset.get("prompt") or ""), now=now)
     location = token_fit.render_to_fit(
@@ -36,7 +35,7 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
     )
     built = (
         Layer.of_text(SYSTEM, system, budget=budgets.SYSTEM),
-        profile.build_profile(results, tools, has_hours=place.type != places.CALENDAR),
+        place_views.build_profile(results, tools, has_hours=place.type != places.CALENDAR),
         Layer.of_text(LOCATION, location, budget=budgets.LOCATION),
         related.build_related(results, tools, place=place.type, zone=zone, now=now),
     )
@@ -52,9 +51,9 @@ def _describe_location(
 
 def _describe_place(place: Place, results: Results, tools: ToolNames, size: Size, zone: ZoneInfo, now: datetime) -> str:
     if place.type == places.PROJECT:
-        return project.describe_project(results, tools, size, zone)
+        return place_views.describe_project(results, tools, size, zone)
     if place.type == places.TASK:
-        return task.describe_task(results, tools, size, zone)
+        return place_views.describe_task(results, tools, size, zone)
     if place.type == places.CALENDAR:
-        return calendar.describe_calendar(results, tools, size, zone)
-    return overview.describe_overview(results, tools, size, zone, now=now)
+        return place_views.describe_calendar(results, tools, size, zone)
+    return place_views.describe_overview(results, tools, size, zone, now=now)

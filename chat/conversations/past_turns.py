@@ -1,6 +1,6 @@
-"""A conversation as the model reads it: past turns with their calls and results."""
+"""Past turns as the model reads them, and the project of the task that they were about."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -8,15 +8,20 @@ import orjson
 
 from chat.connections import gives_connection_back
 from chat.context.history import Call, PastTurn, Step
+from chat.context.layers import TASK, Place
+from chat.conversations import turn_store
+from chat.gateway.client import GatewayClient
+from chat.gateway.envelopes import format_context_header
 from chat.models import Conversation, Message, ToolCall
 
 MAX_TURNS = 40  # that are loaded; the budget of the history is far smaller
-
 DECLINED = "The user did not agree. Nothing was done. Do not repeat the call."
 NOT_CONFIRMED = orjson.dumps({"ok": False, "error": {"code": "CONFLICT", "message": DECLINED}}).decode()
 UNFINISHED = orjson.dumps(
     {"ok": False, "error": {"code": "INTERNAL", "message": "The turn ended before this call. Check what was done."}}
 ).decode()
+READ_SECONDS = 15
+BRIEF = {"include_subtasks": False, "include_links": False, "max_chars": 500}
 
 
 @gives_connection_back
@@ -61,3 +66,28 @@ def _build_calls(calls: Iterable[ToolCall]) -> Iterable[Call]:
         is_waiting = call.status == ToolCall.Status.CONFIRM
         result = NOT_CONFIRMED if is_waiting else call.result or UNFINISHED
         yield Call(call.call_id, call.name, call.args, result)
+
+
+def complete_place(conversation: Conversation, gateway: GatewayClient) -> Place:
+    """Return where the user is. A task gets its project, once: the gateway fills in `project_id` only from the place.
+
+    A task that cannot be read stays without. Raises GatewayUnavailable.
+    """
+    place = Place(**conversation.context)
+    if place.type != TASK or place.project_id:
+        return place
+    project_id = _read_project_id(gateway, place.entity_id)
+    if project_id is None:
+        return place
+    turn_store.store_context(conversation, {**conversation.context, "project_id": project_id})
+    place = Place(**conversation.context)
+    gateway.use_context(format_context_header(place))
+    return place
+
+
+def _read_project_id(gateway: GatewayClient, task_id: str | None) -> str | None:
+    body = {"op": "onto.task.get", "args": {"task_id": task_id, **BRIEF}}
+    result = gateway.call("POST", "exec", body, seconds=READ_SECONDS).body.get("result")
+    task: Any = result.get("task") if isinstance(result, Mapping) else None
+    project_id = task.get("project_id") if isinstance(task, Mapping) else None
+    return str(project_id) if project_id else None

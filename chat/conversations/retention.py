@@ -1,11 +1,12 @@
-"""Periodic jobs: delete what is not needed any more, 1,000 rows at a time. Each returns whether more may be left."""
+"""Delete old conversations, and find or delete the rows of one subject."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from chat.models import Conversation, EventChunk
+from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
 
 CHUNKS_KEPT = timedelta(minutes=5)  # after the end of a turn, for streams that reconnect
 DELETED_KEPT = timedelta(days=1)
@@ -30,3 +31,14 @@ def delete_conversations(at: datetime) -> bool:
     ids = list(expired.order_by("updated_at").values_list("pk", flat=True)[:BATCH_SIZE])
     Conversation.objects.filter(pk__in=ids).delete()
     return len(ids) == BATCH_SIZE
+
+
+def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
+    """Return the rows by their name in an export. Those that belong to others come after them."""
+    return {
+        "chat_profiles": Profile.objects.filter(subject=subject),
+        "conversations": Conversation.objects.filter(subject=subject),
+        "messages": Message.objects.filter(conversation__subject=subject),
+        "tool_calls": ToolCall.objects.filter(message__conversation__subject=subject),
+        "event_chunks": EventChunk.objects.filter(message__conversation__subject=subject),
+    }

@@ -10,9 +10,9 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from chat.context.place import GLOBAL
-from chat.conversations.lookup import get_conversation
-from chat.conversations.title_text import shorten_title
+from chat.context.layers import GLOBAL
+from chat.conversations.store import get_conversation
+from chat.conversations.summaries import shorten_title
 from chat.errors import ApiError
 from chat.events import failed_turns
 from chat.models import Conversation, Message, ToolCall

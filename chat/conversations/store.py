@@ -1,17 +1,80 @@
-"""Conversations of a subject: list, search, read, rename, delete, and cancel what runs in them."""
+"""Find and change conversations and their turns, as the API shows them."""
 
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
+from rest_framework import serializers
 
-from chat.conversations.lookup import find_conversations, get_conversation
-from chat.conversations.turn_view import describe_conversation, describe_message
+from chat.context.layers import CALENDAR, GLOBAL, PROJECT, TASK
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
-from chat.models import Conversation, Message
+from chat.models import Conversation, Message, ToolCall
 from core.text import lists
+
+
+def find_conversations(subject: str) -> QuerySet[Conversation]:
+    """Return a subject's conversations that are not deleted."""
+    return Conversation.objects.filter(subject=subject, deleted_at=None)
+
+
+def get_conversation(subject: str, session_id: str) -> Conversation:
+    """Return a subject's conversation. Raises ApiError."""
+    conversation = find_conversations(subject).filter(pk=session_id).first()
+    if conversation is None:
+        raise ApiError(404, "not_found", "There is no such conversation. Leave session_id out to begin a new one.")
+    return conversation
+
+
+def describe_conversation(conversation: Conversation) -> dict[str, Any]:
+    """Return {id, title, title_by, context, created_at, updated_at}."""
+    return {
+        "id": str(conversation.pk),
+        "title": conversation.title,
+        "title_by": conversation.title_by,
+        "context": conversation.context,
+        "created_at": conversation.created_at.isoformat(),
+        "updated_at": conversation.updated_at.isoformat(),
+    }
+
+
+def describe_message(message: Message) -> dict[str, Any]:
+    """Return a message; one of the assistant with what served it, what it cost and its calls."""
+    shared = {
+        "id": str(message.pk),
+        "role": message.role,
+        "text": message.text,
+        "created_at": message.created_at.isoformat(),
+    }
+    if message.role == Message.Role.USER:
+        return shared
+    return shared | {
+        "surface": message.surface,
+        "release": message.release,
+        "cohort": message.cohort,
+        "layers": message.layers,
+        "usage": message.usage,
+        "written": message.written,
+        "finish": message.finish,
+        "error": message.error,
+        "calls": [describe_call(call) for call in message.calls.all()],
+    }
+
+
+def describe_call(call: ToolCall) -> dict[str, Any]:
+    """Return a call with its answer."""
+    return {
+        "id": str(call.pk),
+        "name": call.name,
+        "op": call.op,
+        "args": call.args,
+        "status": call.status,
+        "envelope": call.envelope,
+        "duration_ms": call.duration_ms,
+        "trace_id": call.trace_id,
+        "text_before": call.text_before,
+    }
 
 
 def list_page(subject: str, *, query: str, cursor: str, size: int) -> dict[str, Any]:
@@ -87,3 +150,19 @@ def _filter_after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Convers
     except (ValueError, OverflowError):
         raise ApiError(400, "invalid_request", "The cursor is not valid. Begin without one.") from None
     return rows.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=last_id))
+
+
+class ContextField(serializers.Serializer[Any]):
+    """Where the user is."""
+
+    type = serializers.ChoiceField(choices=[PROJECT, TASK, CALENDAR, GLOBAL])
+    project_id = serializers.UUIDField(required=False)
+    entity_id = serializers.UUIDField(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check that the row is named that the type needs."""
+        if attrs["type"] == PROJECT and "project_id" not in attrs:
+            raise serializers.ValidationError("A context of the type project needs project_id.")
+        if attrs["type"] == TASK and "entity_id" not in attrs:
+            raise serializers.ValidationError("A context of the type task needs entity_id, the task's id.")
+        return {name: value if name == "type" else str(value) for name, value in attrs.items()}

@@ -1,18 +1,22 @@
-"""Follow the events of a turn from any process, from any number on."""
+"""Read the events of a turn, live or from its log, as Server-Sent Events."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from functools import partial
+from uuid import UUID
 
 import orjson
 
 from chat.connections import gives_connection_back
-from chat.events import event_writer, failed_turns
+from chat.events import event_reader, event_writer, failed_turns
 from chat.events.turn_log import Event, TurnLog
 from chat.models import EventChunk, Message
 
 POLL_SECONDS = 0.3  # for a turn of another process
 QUIET_SECONDS = 10.0  # after which a stream sends a comment, so that proxies keep it open
+COMMENT = b": still here\n\n"
+_EVENT_ID = re.compile(r"([0-9a-f-]{36}):([0-9]{1,9})")
 
 
 async def follow_events(turn_id: str, after: int) -> AsyncIterator[list[Event]]:
@@ -73,3 +77,27 @@ def _load_chunks(turn_id: str, after: int) -> list[Event]:
         for number, (type, data) in enumerate(orjson.loads(chunk.events), start=chunk.first)
         if number > after
     ]
+
+
+def parse_event_id(text: str) -> tuple[str, int] | None:
+    """Return the turn and the number of an event's id, None if it is malformed."""
+    match = _EVENT_ID.fullmatch(text)
+    if not match:
+        return None
+    try:
+        return str(UUID(match[1])), int(match[2])
+    except ValueError:
+        return None
+
+
+async def stream_turn(turn_id: str, after: int = 0) -> AsyncIterator[bytes]:
+    """Yield the events of a turn after a number, until its end. Events that are there together come together."""
+    start = f"id: {turn_id}:".encode()
+    async for events in event_reader.follow_events(turn_id, after):
+        yield (
+            b"".join(
+                b"%s%d\nevent: %s\ndata: %s\n\n" % (start, event.number, event.type.encode(), event.data)
+                for event in events
+            )
+            or COMMENT
+        )

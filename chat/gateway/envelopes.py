@@ -1,18 +1,20 @@
-"""Envelopes: what the gateway answers, and the same form for what the chat answers itself."""
+"""Read envelopes of the gateway, and write the context header."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import http_sf
+
+from chat.context.layers import TASK, Place
 from chat.models import ToolCall
 
 Status = ToolCall.Status
-
 CONFIRMATION_REQUIRED = "confirmation_required"
+
 # Reasons for which the user must do something outside the conversation, such as connecting a calendar.
 USER_ACTION_REASONS = frozenset(
     {"not_connected", "not_configured", "credentials_missing", "subject_required", "sign_in_required"}
 )
-
 READ_ACTIONS = frozenset(
     {"list", "get", "search", "find", "read", "help", "run", "visit", "describe", "count", "history"}
 )
@@ -91,3 +93,13 @@ def _remove_token(envelope: Any) -> Any:
     details = dict(error["details"])
     confirmation = {name: value for name, value in details.get("confirmation", {}).items() if name != "token"}
     return {**envelope, "error": {**error, "details": {**details, "confirmation": confirmation}}}
+
+
+def format_context_header(place: Place) -> str:
+    """Return the header's value. A task is sent with its project, where that is known."""
+    fields: dict[str, Any] = {"type": http_sf.Token(place.type)}
+    if place.project_id:
+        fields["project_id"] = place.project_id
+    if place.type == TASK and place.entity_id:
+        fields |= {"entity_type": http_sf.Token("task"), "entity_id": place.entity_id}
+    return str(http_sf.ser(fields))

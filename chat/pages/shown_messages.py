@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+from chat.markdown import render_markdown
 from chat.models import Message, ToolCall
 from chat.pages import wording
 from chat.pages.shown_calls import ShownCall, show_call
-from chat.rendering.markdown import render_markdown
 from chat.turns.operations import NamesSeen
 
 Finish = Message.Finish

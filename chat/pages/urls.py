@@ -1,11 +1,11 @@
 from django.urls import path
 
-from chat.pages import conversation_page, panel_page, sign_in
+from chat.pages import conversation_page, sign_in
 
 urlpatterns = [
     path("", conversation_page.show_new, name="chat_page"),
-    path("c/<uuid:session_id>/", conversation_page.show, name="chat_conversation"),
-    path("panel/", panel_page.show, name="chat_panel"),
+    path("c/<uuid:session_id>/", conversation_page.show_conversation, name="chat_conversation"),
+    path("panel/", conversation_page.show_panel, name="chat_panel"),
     path("sign-in/", sign_in.SignInView.as_view(), name="chat_sign_in"),
     path("sign-out/", sign_in.SignOutView.as_view(), name="chat_sign_out"),
 ]

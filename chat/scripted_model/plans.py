@@ -1,19 +1,36 @@
-"""Plans: generators that yield the calls of a turn, receive their outcomes, and return the text of the answer.
-
-A request contains everything that happened so far, so a plan is run from its beginning for each request. Outcomes that
-the request contains are sent into it. The first call without an outcome is the answer.
-"""
+"""Plans of a turn: which tools to call next, and the text of the answer."""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.scripted_model.answers import Answer, ToolCall
-from chat.scripted_model.op_names import BATCH, EXEC, HELP, TOOL_NAME_BY_OP, is_write
-from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.outcomes import BATCH, EXEC, HELP, TOOL_NAME_BY_OP, Outcome, is_write
+
+STOP = "stop"
+TOOL_CALLS = "tool_calls"
 
 # Reasons of errors after which a write may have taken effect.
 UNCERTAIN = ("outcome_unknown", "timeout", "upstream_timeout", "in_progress")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of one of the request's tools."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer of the model. `finish_reason` is that of Chat Completions."""
+
+    text: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+
+    @property
+    def finish_reason(self) -> str:
+        return TOOL_CALLS if self.tool_calls else STOP
 
 
 @dataclass(frozen=True, slots=True)

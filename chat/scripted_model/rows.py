@@ -1,21 +1,23 @@
-"""The rows in results, and how an answer shows them."""
+"""Rows in earlier answers, and searches for them."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.op_names import KINDS
-from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.outcomes import KINDS, Outcome
+from chat.scripted_model.plans import Call, run
 
 ROWS_SHOWN = 8
 MAX_TEXT = 400  # characters of a description in an answer
-
 _KIND_BY_KEY = {
     **{key: kind for kind in (*KINDS, "event") for key in (kind, f"{kind}s")},
 }
 DATE_LABELS = {"due_at": "due", "start_at": "starts", "target_date": "target", "start_date": "from", "end_date": "to"}
 _DETAIL_FIELDS = ("description", "executive_summary", "details", "content", "text", "plan", "measurement_criteria")
+MAX_PROJECTS = 8
+NOT_IN_PROJECTS = ("onto.project.search", "cal.event.list")  # ops that have no project, or that search none
+Outcomes = Generator[list[Call], list[Outcome], list[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,3 +99,17 @@ def describe_slots(result: dict[str, Any], days: Days, *, limit: int = 3) -> str
     """Return the first free slots of a result as a list."""
     slots = [slot for slot in result.get("slots") or () if isinstance(slot, dict)]
     return "\n".join(f"- {days.format_span(slot.get('start'), slot.get('end'))}" for slot in slots[:limit])
+
+
+def search_other_projects(op: str, query: str, project: Row) -> Outcomes:
+    """Search each of the user's other projects, in one round.
+
+    A search without a project is of the one that the user looks at: the gateway takes it from the place. Where that
+    finds nothing, the row may be in another one. An outcome that the chat shortened says that the row may be in it.
+    """
+    projects = yield from run("onto.project.list", limit=MAX_PROJECTS)
+    others = [row for row in read_rows(projects) if row.id != project.id]
+    if not others:
+        # If the chat shortened the list, these searches were made in an earlier round of this turn.
+        return [Outcome(op, ok=True, is_cut=True)] if projects.is_cut else []
+    return (yield [Call(op, {"query": query, "project_id": row.id, "limit": 5}) for row in others])

@@ -1,4 +1,4 @@
-"""The server of the scripted model: the OpenAI-compatible protocol on loopback, in a thread of the chat's process."""
+"""The scripted model as a Chat Completions server: it plans the next tool calls or the text."""
 
 import asyncio
 import contextlib
@@ -6,24 +6,56 @@ import logging
 import threading
 from collections.abc import Iterable
 from http import HTTPStatus
+from typing import Any
 
-from chat.scripted_model import planner, protocol
-from chat.scripted_model.http_requests import (
+from chat.scripted_model import protocol
+from chat.scripted_model.conversation import Conversation, read_conversation
+from chat.scripted_model.dates import Days, read_days
+from chat.scripted_model.outcomes import BATCH, EXEC, HELP, read_tool_names
+from chat.scripted_model.plans import Answer, Plan, play
+from chat.scripted_model.protocol import (
     MAX_HEAD_BYTES,
+    MODEL,
     ConnectionEnded,
     HttpRequest,
+    InvalidRequest,
     read_request,
 )
-from chat.scripted_model.protocol import MODEL, InvalidRequest
+from chat.scripted_model.rules import plan_free_message
+from chat.scripted_model.rules.request import get_place
+from chat.scripted_model.scripts import find_script, plan_script
 
+NO_TOOLS = "I could not finish: I am the scripted model, without AI, and this request has no tools to call."
+PLACE_GONE = "The user looks at a project that does not exist"
+NEW_CONVERSATION = "This conversation is about a project that is gone. Start a new one to ask about others."
+ALL_TOOLS = frozenset({HELP, EXEC, BATCH})
 __all__ = ["MODEL", "ScriptedModelServer"]
-
 HOST = "127.0.0.1"
 PACE_MS = 15  # milliseconds between two chunks, so that an answer appears as that of a real model does
 BACKLOG = 512  # connections that wait to be accepted
 _START_SECONDS = 10.0
-
 log = logging.getLogger(__name__)
+
+
+def plan_answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> Answer:
+    """Return the next tool calls of the current turn, or its text."""
+    conversation = read_conversation(messages)
+    tool_names = read_tool_names(tools)
+    days = read_days(conversation.system)
+    plan = _choose_plan(conversation, days)
+    reply = play(plan, conversation.current.outcomes, tool_names or ALL_TOOLS)
+    if reply.tool_calls and not tool_names:
+        return Answer(NO_TOOLS)  # such as in the last round of a turn
+    text = reply.text
+    if PLACE_GONE in conversation.system and any(not outcome.ok for outcome in conversation.current.outcomes):
+        text = f"{text}\n\n{NEW_CONVERSATION}" if text else ""
+    return Answer(days.format_times(text), reply.tool_calls)
+
+
+def _choose_plan(conversation: Conversation, days: Days) -> Plan:
+    if script := find_script(conversation.current.message):
+        return plan_script(script, days, place=get_place(conversation))
+    return plan_free_message(conversation, days)
 
 
 class ScriptedModelServer:
@@ -146,7 +178,7 @@ def _build_response(body: bytes) -> bytes | list[bytes]:
     """Return the answer to a request: one body, or the events of a stream. Raises InvalidRequest."""
     request = protocol.parse_request(body)
     try:
-        answer = planner.answer(request.messages, request.tools)
+        answer = plan_answer(request.messages, request.tools)
     except Exception as error:
         log.exception("scripted_model.failed")
         raise InvalidRequest("The scripted model failed.", status=500) from error

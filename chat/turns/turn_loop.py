@@ -1,20 +1,21 @@
-"""The loop of a turn: ask the model, run the tools that it calls, and ask again until it answers."""
+"""Run a turn: ask the model, run the tools that it calls, and ask again, until it answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from chat.context import budgets
+from chat.context.history import MAX_ARGUMENT_TOKENS
+from chat.context.shortening import arguments
+from chat.context.tool_results import fit_results
 from chat.events import event_writer
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient
 from chat.models import Message, ToolCall
 from chat.turns import agents, repair
-from chat.turns.model_endpoint import ChatModel
-from chat.turns.spending import Spent
+from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
 from chat.turns.tool_runner import Outcome, ToolRunner
-from chat.turns.turn_messages import ModelRound, build_messages
 from core import llm
 from core.database.deadlines import Deadline
 from core.http import Abort
@@ -28,13 +29,53 @@ READS_A_SECOND = 1_250  # of all models' streams in this process: each takes as 
 MAX_PAUSE_SECONDS = 0.2
 MAX_SAME_CALLS = 2  # with the same arguments
 LEGACY = "legacy"
-
 Finish = Message.Finish
-
 NO_ANSWER = "You have not answered. Answer the user now, in a sentence or two."
 LAST_ROUND = "This is your last answer in this turn: call no more tools. Say what was done and what is left."
 REPEATED = "You made this call before in this turn, with the same arguments. Use its answer, or tell the user."
 NOW_LOADED = "{name} was not loaded. It is now: call it again if you still need it."
+
+
+@dataclass(slots=True)
+class ModelRound:
+    """One answer of the model with tool calls, what came back, and what the chat tells the model about it."""
+
+    text: str
+    outcomes: Sequence[Outcome]
+    notes: list[str] = field(default_factory=list)
+
+
+def build_messages(base: Sequence[dict[str, Any]], rounds: Sequence[ModelRound]) -> list[dict[str, Any]]:
+    """Return the messages of the next request: those before the turn's first answer, and its rounds.
+
+    The results of all rounds share one budget of tokens; the newest get room first. Arguments are whole in the last
+    round, where the model may have to correct them.
+    """
+    results = fit_results([outcome.answer for each in rounds for outcome in each.outcomes])
+    messages, at = list(base), 0
+    for each in rounds:
+        calls = [
+            {
+                "id": outcome.planned.call.id,
+                "type": "function",
+                "function": {
+                    "name": outcome.planned.call.name,
+                    "arguments": _shorten(outcome.planned.json_arguments, is_last=each is rounds[-1]),
+                },
+            }
+            for outcome in each.outcomes
+        ]
+        messages.append({"role": "assistant", "content": each.text or None, "tool_calls": calls})
+        for outcome in each.outcomes:
+            messages.append({"role": "tool", "tool_call_id": outcome.planned.call.id, "content": results[at]})
+            at += 1
+        if each.notes:
+            messages.append({"role": "system", "content": "\n".join(each.notes)})
+    return messages
+
+
+def _shorten(json_arguments: str, *, is_last: bool) -> str:
+    return json_arguments if is_last else arguments.shorten(json_arguments, MAX_ARGUMENT_TOKENS)
 
 
 @dataclass(slots=True)

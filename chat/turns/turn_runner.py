@@ -14,22 +14,21 @@ from django.db import DatabaseError, IntegrityError, InterfaceError
 from chat.connections import close_connection, give_back_connection
 from chat.context import budgets
 from chat.context.history import build_history, count_tokens, describe_last_turn
-from chat.context.place import GLOBAL, PROJECT, Place
+from chat.context.layers import GLOBAL, PROJECT, Place
 from chat.context.service import load_context
-from chat.conversations import compression, past_turns, task_project, titles, turn_store
+from chat.conversations import past_turns, summaries, turn_store
 from chat.conversations.start_turn import NewTurn
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.events.turn_log import TurnLog
 from chat.gateway import envelopes
 from chat.gateway.client import Credentials, GatewayClient, GatewayRefused, GatewayUnavailable
-from chat.gateway.context_header import format_context_header
+from chat.gateway.envelopes import format_context_header
+from chat.markdown import AnswerText
 from chat.models import Conversation, Message
-from chat.rendering.answer_text import AnswerText
-from chat.turns import decisions, model_endpoint, telemetry
-from chat.turns.model_endpoint import ChatModel
+from chat.turns import model_endpoint, telemetry
+from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.operations import NamesSeen
-from chat.turns.spending import Spent
 from chat.turns.tool_runner import ToolRunner
 from chat.turns.turn_loop import TurnLoop
 from core import llm, logs
@@ -142,12 +141,12 @@ class TurnRunner:
             give_back_connection()
         try:
             telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-            compression.compress_when_long(self._conversation, last=self._turn.position)
+            summaries.compress_when_long(self._conversation, last=self._turn.position)
         finally:
             close_connection()
 
     def _run(self) -> Finish:
-        self._place = task_project.complete_place(self._conversation, self._gateway)
+        self._place = past_turns.complete_place(self._conversation, self._gateway)
         toolset = self._gateway.fetch_toolset(self._new.message)
         self._gateway.use_toolset(toolset["id"])
         names = NamesSeen({})
@@ -164,7 +163,7 @@ class TurnRunner:
             get_text_length=lambda: self._text.length,
             spent=self._spent,
         )
-        if self._new.decisions and decisions.carry_out(self._new.decisions, tools):
+        if self._new.decisions and telemetry.carry_out(self._new.decisions, tools):
             self._tell_context(toolset, [])
             return Finish.ASK  # another call waits
         base = self._build_base(toolset, names)
@@ -258,7 +257,7 @@ class TurnRunner:
             self._log.append("usage", usage.to_dict())
             self._log.append("error", failed_turns.describe_error(turn))
         else:
-            title = titles.choose_title(self._conversation, turn, question=self._new.message, spent=usage.add)
+            title = summaries.choose_title(self._conversation, turn, question=self._new.message, spent=usage.add)
             self._log.append("usage", usage.to_dict())
             self._log.append(
                 "done",

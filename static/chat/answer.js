@@ -55,7 +55,7 @@ export class Answer {
     this.tail?.element.remove();
     this.tail = null;
     const fragment = document.createElement("template");
-    fragment.innerHTML = html; // cleaned by the server (chat/rendering/markdown.py); all else is set as text
+    fragment.innerHTML = html; // cleaned by the server (chat/markdown.py); all else is set as text
     text.append(fragment.content);
     if (rest.trim()) this.addToTail(rest);
   }

@@ -18,9 +18,9 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.models import OperationEvent, ToolSelection
-from chat.access import identity, service_keys
-from chat.api import base, open_streams
-from chat.api.open_streams import MAX_STREAMS
+from chat import access
+from chat.api import base, stream
+from chat.api.stream import MAX_STREAMS
 from chat.conversations import retention, start_turn
 from chat.conversations.start_turn import Decision, NewTurn
 from chat.errors import ApiError
@@ -45,9 +45,9 @@ def _no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_writer, "add_turn", lambda *_: None)
     monkeypatch.setattr(base, "run_in_thread", lambda work: sync_to_async(work)())
     monkeypatch.setattr(failed_turns, "_next_marking", 0.0)
-    monkeypatch.setattr(service_keys, "run_in_thread", lambda check: sync_to_async(check)())
-    monkeypatch.setattr(open_streams, "_subjects", {})  # no test reads its streams to their end
-    service_keys.clear_cache()
+    monkeypatch.setattr(access, "run_in_thread", lambda check: sync_to_async(check)())
+    monkeypatch.setattr(stream, "_subjects", {})  # no test reads its streams to their end
+    access.clear_cache()
 
 
 @pytest.fixture
@@ -99,12 +99,12 @@ def test_session_without_the_second_factor_of_its_user_is_none(person: AsyncView
     session = person.session
     request = RequestFactory().get("/chat/api/sessions")
     request.COOKIES[settings.SESSION_COOKIE_NAME] = session.session_key or ""
-    assert identity.identify_person(request).subject == DEMO_SUBJECT
+    assert access.identify_person(request).subject == DEMO_SUBJECT
     session[second_factor.ASKED_FOR] = ["totp"]
     session.save()
 
     with pytest.raises(ApiError) as refused:
-        identity.identify_person(request)
+        access.identify_person(request)
 
     assert (refused.value.status, refused.value.code) == (401, "not_signed_in")
 
@@ -206,7 +206,7 @@ def test_revoked_key_reads_nothing_after_two_seconds(chat: ChatHarness, monkeypa
     chat.gateway = answer_with(401)
 
     assert list_as_service(chat).status_code == 200  # remembered
-    monkeypatch.setattr(service_keys, "REMEMBERED_SECONDS", 0.0)  # as if they were over
+    monkeypatch.setattr(access, "REMEMBERED_SECONDS", 0.0)  # as if they were over
     assert send_as_service().status_code == 200  # the gateway judges the calls of the turn
     assert get_code(list_as_service(chat)) == (401, "not_signed_in")
     assert get_code(send_as_service()) == (401, "not_signed_in")  # once the refusal is known

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from chat.context import budgets
-from chat.context.place import Place
+from chat.context.layers import Place
 from chat.context.service import Context, load_context
 from core.text import token_budget
 from tests.support.api import Api

@@ -6,10 +6,10 @@ from uuid import UUID
 import orjson
 import pytest
 
-from chat.conversations import titles
+from chat.api.ag_ui import AgUiEncoder
+from chat.conversations import summaries
 from chat.conversations.start_turn import Decision
 from chat.models import Conversation, Message, ToolCall
-from chat.protocols.ag_ui import AgUiEncoder
 from core import http
 from core.text import token_budget
 from tests.support.chat import ChatHarness, TurnResult, call, exec_call
@@ -526,7 +526,7 @@ def test_failure_while_a_turn_ends_is_an_error(chat: ChatHarness, monkeypatch: p
     def fail(*_: Any, **__: Any) -> str:
         raise ValueError("broken")
 
-    monkeypatch.setattr(titles, "choose_title", fail)
+    monkeypatch.setattr(summaries, "choose_title", fail)
 
     turn = chat.say("Hello", "Hello.")
 
@@ -659,7 +659,7 @@ def test_title_by_a_person_during_the_first_answer_stays(chat: ChatHarness, monk
         Conversation.objects.update(title="Mine", title_by=Conversation.TitleBy.PERSON)
         return "Late tasks"
 
-    monkeypatch.setattr(titles, "_ask_model", rename)
+    monkeypatch.setattr(summaries, "_ask_for_title", rename)
 
     turn = chat.say("Which tasks are late?", "None.")
 

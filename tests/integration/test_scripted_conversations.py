@@ -11,8 +11,8 @@ from analytics.models import Cohort
 from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
 from chat.gateway import client as gateway_client
+from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
-from chat.scripted_model.suggestions import SUGGESTIONS
 from chat.turns import model_endpoint
 from tests.support.chat import ChatHarness, TurnResult
 from tests.support.fake_llm import FakeLlm

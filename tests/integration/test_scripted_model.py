@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.utils import timezone
 
-from chat.scripted_model import planner
-from chat.scripted_model.answers import ToolCall
+from chat.scripted_model import server
 from chat.scripted_model.dates import read_days
-from chat.scripted_model.op_names import TOOL_NAME_BY_OP
-from chat.scripted_model.suggestions import SUGGESTIONS
+from chat.scripted_model.outcomes import TOOL_NAME_BY_OP
+from chat.scripted_model.plans import ToolCall
+from chat.scripted_model.scripts import SUGGESTIONS
 from registry.catalog import model
 from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
@@ -45,7 +45,7 @@ class MinimalChat:
         self.messages.append({"role": "user", "content": message})
         self.calls = []
         while True:
-            answer = planner.answer(self.messages, toolset["tools"])
+            answer = server.plan_answer(self.messages, toolset["tools"])
             if not answer.tool_calls:
                 self.messages.append({"role": "assistant", "content": answer.text})
                 return answer.text

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
-from chat.scripted_model.suggestions import SUGGESTIONS
 from tests.services.test_chat import start_chat
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.chat import ChatServer

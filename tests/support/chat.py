@@ -16,7 +16,7 @@ from analytics.rollout import rollout_cache
 from analytics.rollout.flags import FlagKey
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
-from chat.events import sse
+from chat.events import event_reader
 from chat.events.turn_log import TurnLog
 from chat.gateway import client as gateway_client
 from chat.gateway.client import Credentials
@@ -148,7 +148,7 @@ def parse_events(stream: bytes) -> list[tuple[str, str, dict[str, Any]]]:
     for block in stream.decode().split("\n\n"):
         lines = dict(line.split(": ", 1) for line in block.split("\n") if line and not line.startswith(":"))
         if "event" in lines:
-            assert sse.parse_event_id(lines["id"])
+            assert event_reader.parse_event_id(lines["id"])
             events.append((lines["id"], lines["event"], orjson.loads(lines["data"])))
     return events
 

@@ -6,10 +6,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from chat.context import budgets, reads
-from chat.context import place as places
+from chat.context import layers as places
 from chat.context.layers import Layer
 from chat.context.reads import Results
-from chat.context.sections import local_days
+from chat.context.sections import row_lines
 from chat.context.sections.row_lines import Size, format_id, format_name, format_task
 from chat.context.sections.tool_names import ToolNames
 from chat.context.shortening import token_fit
@@ -74,7 +74,7 @@ def _describe_next_milestone(results: Results, tools: ToolNames, zone: ZoneInfo,
 
 def _find_next_milestone(rows: list[Row], zone: ZoneInfo, now: datetime) -> tuple[str, Row] | None:
     """Return the day and the row of the milestone that is due next, from today on."""
-    days = [(local_days.format_day(row.get("due_at"), zone), row) for row in rows]
+    days = [(row_lines.format_day(row.get("due_at"), zone), row) for row in rows]
     return min((each for each in days if each[0] >= f"{now:%Y-%m-%d}"), key=lambda each: each[0], default=None)
 
 

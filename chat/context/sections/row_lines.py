@@ -1,15 +1,49 @@
-"""One line for each row: what a person recognises it by, and its id."""
+"""Rows as lines of a prompt, with their days in the user's time zone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date, datetime, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from chat.context.names import get_label
-from chat.context.sections import local_days
+from chat.context.reads import get_label
 from chat.context.shortening.clipping import clip, mark_cut, to_one_line
 
+UTC = ZoneInfo("UTC")
 NOT_SET = "not set"
+TITLE_CHARS = 100
+
+
+def find_zone(name: Any) -> ZoneInfo:
+    """Return the time zone of this name, or UTC."""
+    try:
+        return ZoneInfo(name) if isinstance(name, str) else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC
+
+
+def parse_moment(value: Any, zone: tzinfo) -> datetime | date | None:
+    """Return the date or the local time in a row's field; None if it has none. Without offset, times are local."""
+    if not isinstance(value, str):
+        return None
+    try:
+        if len(value) == len("2026-03-01"):
+            return date.fromisoformat(value)
+        moment = datetime.fromisoformat(value)
+        return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
+    except (ValueError, OverflowError):
+        return None
+
+
+def get_day(moment: datetime | date) -> date:
+    """Return the day of a date or a local time."""
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+def format_day(value: Any, zone: tzinfo) -> str:
+    """Return the local day in a row's field as 2026-03-01, or an empty string."""
+    moment = parse_moment(value, zone)
+    return get_day(moment).isoformat() if moment else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +70,10 @@ SIZES = (
     Size(0.02, 3, has_ids=False),
 )
 
-TITLE_CHARS = 100
-
 
 def format_task(row: Mapping[str, Any], size: Size, zone: ZoneInfo) -> str:
     """Return `- [priority] title (date) id`; an overdue task says so."""
-    day = local_days.format_day(row.get("due_at") or row.get("start_at"), zone)
+    day = format_day(row.get("due_at") or row.get("start_at"), zone)
     facts = ", ".join(filter(None, (day, "overdue" if row.get("is_overdue") else "")))
     return (
         f"- [{row.get('priority', '-')}] {format_name(row, size)}{f' ({facts})' if facts else ''}{format_id(row, size)}"

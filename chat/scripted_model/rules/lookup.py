@@ -5,12 +5,10 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.op_names import build_op
-from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.outcomes import Outcome, build_op
 from chat.scripted_model.plans import Call, run
-from chat.scripted_model.rows import Row, describe_row, read_rows
+from chat.scripted_model.rows import NOT_IN_PROJECTS, Row, describe_row, read_rows, search_other_projects
 from chat.scripted_model.rules.request import Request
-from chat.scripted_model.searches import NOT_IN_PROJECTS, search_other_projects
 
 MAX_CANDIDATES = 3
 _MAX_QUERY = 200  # characters, as search ops allow

@@ -7,21 +7,21 @@ from typing import Any
 
 from chat.scripted_model.dates import Days
 from chat.scripted_model.intents import OPEN_STATES, Intent, read_list_filters
-from chat.scripted_model.op_names import build_op
-from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.outcomes import Outcome, build_op
 from chat.scripted_model.plans import Call, CallFailed, Plan, run
 from chat.scripted_model.rows import (
     DATE_LABELS,
+    NOT_IN_PROJECTS,
     Row,
     describe_details,
     describe_row,
     describe_rows,
     describe_slots,
     read_rows,
+    search_other_projects,
 )
 from chat.scripted_model.rules.lookup import find_project, find_row
 from chat.scripted_model.rules.request import Request
-from chat.scripted_model.searches import NOT_IN_PROJECTS, search_other_projects
 from chat.scripted_model.vocabulary import DUE, MOST, THESE, TO_DO, WHEN
 
 _LIMIT = 8

@@ -7,8 +7,7 @@ from typing import Any
 
 from chat.scripted_model.dates import Days, read_time
 from chat.scripted_model.intents import SHIFT_DAYS, Intent
-from chat.scripted_model.op_names import build_op
-from chat.scripted_model.outcomes import Outcome
+from chat.scripted_model.outcomes import Outcome, build_op
 from chat.scripted_model.plans import Call, CallFailed, Plan, run
 from chat.scripted_model.rows import Row, describe_slots, read_rows
 from chat.scripted_model.rules.lookup import Finished, describe_candidates, find_project, find_row

@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator
 import pytest
 from django.http import StreamingHttpResponse
 
-from chat.api import open_streams
-from chat.api.open_streams import MAX_STREAMS, limit_streams
+from chat.api import stream
+from chat.api.stream import MAX_STREAMS, limit_streams
 from chat.errors import ApiError
 from tests.support.async_views import call_in_thread
 
 
 @pytest.fixture(autouse=True)
 def _no_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(open_streams, "_subjects", {})
+    monkeypatch.setattr(stream, "_subjects", {})
 
 
 async def iter_parts() -> AsyncIterator[bytes]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from chat.context.place import Place
+from chat.context.layers import Place
 from chat.context.service import Context, Layer, load_context
 
 WEBSITE, HOMEPAGE = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01", "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"

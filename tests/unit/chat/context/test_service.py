@@ -8,7 +8,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from chat.context import budgets
-from chat.context.place import Place
+from chat.context.layers import Place
 from chat.context.service import load_context
 from tests.support.cpu_budget import examples
 from tests.unit.chat.context.gateway_answers import (

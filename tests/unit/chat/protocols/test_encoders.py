@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from chat.protocols.ag_ui import AgUiEncoder
-from chat.protocols.ai_sdk import AiSdkEncoder
+from chat.api.ag_ui import AgUiEncoder
+from chat.api.ai_sdk import AiSdkEncoder
 
 CALL = {"id": "c1", "name": "tool_exec", "op": "onto.task.delete", "args": {"op": "onto.task.delete"}}
 OK = {"op": "onto.task.delete", "ok": True, "result": {}}

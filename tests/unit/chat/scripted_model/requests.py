@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from chat.scripted_model import planner
-from chat.scripted_model.answers import Answer
+from chat.scripted_model import server
+from chat.scripted_model.plans import Answer
 
 SYSTEM = {"role": "system", "content": "Today is Tuesday, 2026-11-24 in the user's time zone, Europe/Berlin."}
 
@@ -64,7 +64,7 @@ def ask(*messages: Any, tools: list[dict[str, Any]] | None = None) -> Answer:
     flat = [SYSTEM]
     for message in messages:
         flat += message if isinstance(message, list) else [message]
-    return planner.answer(flat, build_tools() if tools is None else tools)
+    return server.plan_answer(flat, build_tools() if tools is None else tools)
 
 
 def get_exec(answer: Answer) -> tuple[str, dict[str, Any]]:

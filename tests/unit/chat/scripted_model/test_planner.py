@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.scripted_model.answers import Answer, ToolCall
-from chat.scripted_model.suggestions import SUGGESTIONS
+from chat.scripted_model.plans import Answer, ToolCall
+from chat.scripted_model.scripts import SUGGESTIONS
 from tests.support.cpu_budget import examples
 from tests.unit.chat.scripted_model.requests import (
     BUY,

@@ -5,9 +5,8 @@ import re
 import pytest
 
 from chat.scripted_model.dates import read_days
-from chat.scripted_model.op_names import TOOL_NAME_BY_OP
-from chat.scripted_model.scripts import Script, Step, find_script, load_scripts, plan_script
-from chat.scripted_model.suggestions import SUGGESTIONS
+from chat.scripted_model.outcomes import TOOL_NAME_BY_OP
+from chat.scripted_model.scripts import SUGGESTIONS, Script, Step, find_script, load_scripts, plan_script
 
 SCRIPTS = {script.title: script for script in load_scripts()}
 

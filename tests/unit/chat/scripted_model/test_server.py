@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from chat.scripted_model import http_requests, planner
+from chat.scripted_model import protocol
+from chat.scripted_model import server as planner
+from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
-from chat.scripted_model.suggestions import SUGGESTIONS
 from tests.unit.chat.scripted_model.requests import (
     SYSTEM,
     build_exec,
@@ -85,7 +86,7 @@ def test_official_client_reads_a_text(server: ScriptedModelServer) -> None:
 
     (choice,) = completion.choices
     assert choice.finish_reason == "stop"
-    assert choice.message.content == planner.answer(TEXT, build_tools()).text
+    assert choice.message.content == planner.plan_answer(TEXT, build_tools()).text
     assert choice.message.tool_calls is None
     assert completion.model == "scripted"
     assert completion.usage.total_tokens == completion.usage.prompt_tokens + completion.usage.completion_tokens
@@ -108,7 +109,7 @@ def test_official_client_reads_a_stream(server: ScriptedModelServer, messages: l
     with connect_openai(server) as client:
         chunks = list(client.chat.completions.create(**build_body(messages, **options)))
 
-    expected = planner.answer(messages, build_tools())
+    expected = planner.plan_answer(messages, build_tools())
     *with_choice, usage = chunks
     deltas = [chunk.choices[0].delta for chunk in with_choice]
     assert deltas[0].role == "assistant"
@@ -262,7 +263,7 @@ def test_client_that_stops_reading_disturbs_nobody(server: ScriptedModelServer) 
 
 
 def test_bug_in_the_planner_is_a_server_error(server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planner, "answer", lambda *_: 1 / 0)
+    monkeypatch.setattr(planner, "plan_answer", lambda *_: 1 / 0)
 
     status, payload = post(server, build_body(stream=True))
 
@@ -289,7 +290,7 @@ def test_pace_is_between_two_chunks() -> None:
 
 
 def test_idle_connection_is_closed(server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_requests, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.05)
 
     assert send_raw(server) == b""
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from chat.scripted_model.suggestions import SUGGESTIONS
+from chat.scripted_model.scripts import SUGGESTIONS
 from tests.unit.chat.scripted_model.requests import (
     BUY,
     ask,

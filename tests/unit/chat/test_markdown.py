@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.rendering.answer_text import AnswerText
-from chat.rendering.markdown import find_last_block, render_markdown
+from chat.markdown import AnswerText, find_last_block, render_markdown
 from tests.support.growth import assert_linear
 
 # What somebody may write into a task so that a model repeats it to the next reader.

@@ -1,28 +1,38 @@
-"""Long conversations: the oldest turns become one summary, which the model reads in their place."""
+"""Summaries of earlier turns, and titles of conversations, written by the fast model."""
 
 import logging
+from collections.abc import Callable
+
+from django.db import DatabaseError, InterfaceError
 
 from chat.connections import gives_connection_back
 from chat.context import budgets
 from chat.context.history import PastTurn, build_history, describe_last_turn
 from chat.context.shortening.clipping import clip_to_tokens
 from chat.conversations import past_turns, turn_store
-from chat.models import Conversation, Message
+from chat.models import MAX_TITLE, Conversation, Message
 from core import llm
 from core.database.deadlines import Deadline
 
 log = logging.getLogger(__name__)
-
 KEPT_TURNS = 4  # that stay word for word
 SUMMARY_SECONDS = 20
-MAX_READ = 1_200  # characters of a message
+MAX_READ_TURN = 1_200  # characters of a message
 UNLIMITED = 1_000_000  # tokens
-
-INSTRUCTION = (
+SUMMARY_INSTRUCTION = (
     "Summarise this part of a conversation for the assistant that goes on with it, in at most 300 words. Keep the "
     "names of all rows with their ids, what the user decided, what was changed, and which questions are open. Add "
     "nothing. Answer with the summary only."
 )
+MAX_WORDS = 6
+MAX_POSITION = 6  # of the answer after which no title is tried any more
+TITLE_SECONDS = 3  # the end of the answer waits for it
+MAX_READ_TEXT = 1_500  # characters of the question and of the answer
+TITLE_INSTRUCTION = (
+    f"Write a title for this conversation: at most {MAX_WORDS} words, in the user's language, without quotation marks "
+    "and without a full stop. Answer with the title only."
+)
+Count = Callable[[llm.Usage], None]
 
 
 def compress_when_long(conversation: Conversation, *, last: int) -> bool:
@@ -40,7 +50,7 @@ def compress_when_long(conversation: Conversation, *, last: int) -> bool:
     recent = past_turns.load_past_turns(conversation, before=UNLIMITED, learn=lambda _: None)
     if build_history(recent, summary=conversation.summary, budget=UNLIMITED).tokens <= budgets.HISTORY:
         return False
-    completion = _ask_model(conversation.summary, turns)
+    completion = _ask_for_summary(conversation.summary, turns)
     if completion is None:
         return False
     _store_summary(conversation, clip_to_tokens(completion.text.strip(), budgets.SUMMARY), until)
@@ -64,10 +74,10 @@ def _store_summary(conversation: Conversation, summary: str, until: int) -> None
     conversation.save(update_fields=["summary", "summarised_until"])
 
 
-def _ask_model(earlier: str, turns: list[PastTurn]) -> llm.Completion | None:
+def _ask_for_summary(earlier: str, turns: list[PastTurn]) -> llm.Completion | None:
     parts = [f"Summary so far:\n{earlier}"] if earlier else []
     parts += [_describe(turn) for turn in turns]
-    messages = [{"role": "system", "content": INSTRUCTION}, {"role": "user", "content": "\n\n".join(parts)}]
+    messages = [{"role": "system", "content": SUMMARY_INSTRUCTION}, {"role": "user", "content": "\n\n".join(parts)}]
     deadline = Deadline.after(milliseconds=SUMMARY_SECONDS * 1000)
     try:
         return llm.complete(messages, tier=llm.Tier.FAST, purpose="summary", deadline=deadline)
@@ -76,8 +86,51 @@ def _ask_model(earlier: str, turns: list[PastTurn]) -> llm.Completion | None:
 
 
 def _describe(turn: PastTurn) -> str:
-    lines = [f"User: {turn.user_text[:MAX_READ]}"] if turn.user_text else []
+    lines = [f"User: {turn.user_text[:MAX_READ_TURN]}"] if turn.user_text else []
     if done := describe_last_turn(turn, {}):
         lines.append(done)
-    lines.append(f"Assistant: {turn.answer[:MAX_READ]}")
+    lines.append(f"Assistant: {turn.answer[:MAX_READ_TURN]}")
     return "\n".join(lines)
+
+
+def shorten_title(message: str) -> str:
+    """Return the beginning of a message as a title: whole words, at most 60 characters."""
+    line = " ".join(message.split())
+    if len(line) <= MAX_TITLE:
+        return line
+    words = line[: MAX_TITLE - 1].rpartition(" ")[0] or line[: MAX_TITLE - 1]
+    return f"{words}…"
+
+
+def choose_title(conversation: Conversation, turn: Message, *, question: str, spent: Count) -> str:
+    """Return a title by the model after the first answer, and store it; empty if there is nothing new to show.
+
+    A title by a person or by the model stays. Without a model, the beginning of the first message stays. `spent` is
+    called with what the title costs.
+    """
+    if conversation.title_by != Conversation.TitleBy.MESSAGE or turn.position > MAX_POSITION or not turn.text.strip():
+        return ""
+    title = _ask_for_title(question, turn.text, spent)
+    try:
+        if title and turn_store.store_title(conversation, title):
+            return title
+        return turn_store.load_title(conversation) if turn.position == 2 else ""  # the page has not shown it yet
+    except (DatabaseError, InterfaceError):
+        return ""  # the answer counts more
+
+
+def _ask_for_title(question: str, answer: str, spent: Count) -> str:
+    if not llm.is_configured():
+        return ""
+    messages = [
+        {"role": "system", "content": TITLE_INSTRUCTION},
+        {"role": "user", "content": f"User: {question[:MAX_READ_TEXT]}\n\nAssistant: {answer[:MAX_READ_TEXT]}"},
+    ]
+    deadline = Deadline.after(milliseconds=TITLE_SECONDS * 1000)
+    try:
+        completion = llm.complete(messages, tier=llm.Tier.FAST, purpose="title", deadline=deadline)
+    except llm.LlmError:
+        return ""
+    spent(completion.usage)
+    words = completion.text.strip().strip("\"'“”.").split()
+    return shorten_title(" ".join(words[:MAX_WORDS]))

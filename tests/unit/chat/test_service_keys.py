@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chat.access import service_keys
+from chat import access
 from chat.api import base
 from chat.errors import ApiError
 from chat.gateway.client import Credentials, GatewayClient
@@ -33,19 +33,19 @@ class SlowGateway:
 def slow_gateway(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowGateway]:
     gateway = SlowGateway()
     monkeypatch.setattr(GatewayClient, "check_access", lambda client: gateway.check_access(client))
-    service_keys.clear_cache()
+    access.clear_cache()
     yield gateway
     gateway.may_answer.set()
-    service_keys.clear_cache()
+    access.clear_cache()
 
 
 async def check(key: str) -> None:
-    await service_keys.check_with_gateway(Credentials(key, "somebody"), starts_turn=False)
+    await access.check_with_gateway(Credentials(key, "somebody"), starts_turn=False)
 
 
 def test_slow_gateway_holds_neither_people_nor_more_than_some_checks(slow_gateway: SlowGateway) -> None:
     async def run() -> tuple[ApiError, str, list[Any]]:
-        waiting = [asyncio.create_task(check(f"key-{number}")) for number in range(service_keys.MAX_CHECKS)]
+        waiting = [asyncio.create_task(check(f"key-{number}")) for number in range(access.MAX_CHECKS)]
         await asyncio.sleep(0)  # they begin
         with pytest.raises(ApiError) as refusal:
             await check("one-more")
@@ -57,14 +57,14 @@ def test_slow_gateway_holds_neither_people_nor_more_than_some_checks(slow_gatewa
 
     assert (refusal.status, refusal.code, refusal.retry_after) == (503, "gateway_unavailable", 2)
     assert of_person == "answered"
-    assert checks == [None] * service_keys.MAX_CHECKS
+    assert checks == [None] * access.MAX_CHECKS
 
 
 def test_check_counts_until_it_ends_even_if_its_caller_leaves(
     slow_gateway: SlowGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free_checks = threading.BoundedSemaphore(1)
-    monkeypatch.setattr(service_keys, "_free_checks", free_checks)
+    monkeypatch.setattr(access, "_free_checks", free_checks)
 
     async def run() -> int:
         gone = asyncio.create_task(check("key-1"))

@@ -1,1 +1,0 @@
-"""The events of a turn in the words of other protocols, for clients that speak those."""

@@ -1,1 +1,0 @@
-"""Markdown of models as HTML that is safe to show."""
