@@ -44,8 +44,8 @@ from registry.reviews import scheduling
 from registry.search import op_embeddings
 from workspace import handlers
 from workspace.contract import Lookups
-from workspace.handlers.generic import arg_checks
-from workspace.services.access import profiles
+from workspace.handlers.generic import fields
+from workspace.services import access
 from workspace.services.search import row_finder
 
 # Functions that the poller thread of each process calls every half second, in this order.
@@ -106,12 +106,12 @@ EMBEDDED_UPSTREAMS: dict[str, Mapping[str, Handler]] = {
 UPSTREAM_LOOKUPS = {
     "workspace": Lookups(
         find_rows=row_finder.find_rows,
-        get_time_zone=profiles.get_zone,
+        get_time_zone=access.get_zone,
         find_project=row_finder.find_project,
         find_title=row_finder.find_title,
         find_kind=row_finder.find_kind,
         find_date=row_finder.find_date,
-        check_args=arg_checks.check_args,
+        check_args=fields.check_args,
     ),
 }
 

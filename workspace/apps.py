@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.db.backends.signals import connection_created
 
-from workspace.services.search import matching
+from workspace.services.search import search
 
 
 class WorkspaceConfig(AppConfig):
@@ -11,4 +11,4 @@ class WorkspaceConfig(AppConfig):
 
     def ready(self) -> None:
         """Install the SQL function that searches call on every new database connection."""
-        connection_created.connect(matching.install_sqlite_function, dispatch_uid="workspace.matching")
+        connection_created.connect(search.install_sqlite_function, dispatch_uid="workspace.matching")

@@ -32,7 +32,7 @@ from workspace.models import (
     is_missed,
     is_overdue,
 )
-from workspace.models.tags import TagsField
+from workspace.models.base import TagsField
 
 ComputedField = Callable[
     [Mapping[str, Any], datetime], Any

@@ -25,7 +25,7 @@ from workspace.models import (
     Task,
     TaskEventKind,
 )
-from workspace.models.tags import TagsField
+from workspace.models.base import TagsField
 
 OWNER, MEMBER, STRANGER = "owner", "member", "stranger"
 SUBJECTS = (OWNER, MEMBER, STRANGER)

@@ -12,19 +12,7 @@ from uuid import UUID
 
 from django.db import models, transaction
 
-from workspace.demo import (
-    documents,
-    edges,
-    events,
-    goals,
-    milestones,
-    plans,
-    profiles,
-    projects,
-    requirements,
-    risks,
-    tasks,
-)
+from workspace.demo import documents, edges, events, planning, profiles, projects, risks, tasks
 from workspace.demo.projects import DEMO_COLLEAGUE, DEMO_SUBJECT, DEMO_SUBJECTS
 from workspace.demo.rows import KITCHEN, PHOTO_BOOK, WEBSITE, DemoRow, get_demo_id
 from workspace.entity_types import CALENDAR, DOCUMENT, ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK, EntityType
@@ -59,11 +47,11 @@ DEMO_DOCUMENT_ID, DEMO_DOCUMENT_TO_DELETE_ID = get_demo_id("document", 1), get_d
 IN_PROJECTS: Mapping[str, Mapping[int, Sequence[DemoRow]]] = {
     "task": tasks.ROWS,
     "document": documents.ROWS,
-    "goal": goals.ROWS,
-    "plan": plans.ROWS,
-    "milestone": milestones.ROWS,
-    "risk": risks.ROWS,
-    "requirement": requirements.ROWS,
+    "goal": planning.GOAL_ROWS,
+    "plan": planning.PLAN_ROWS,
+    "milestone": planning.MILESTONE_ROWS,
+    "risk": risks.RISK_ROWS,
+    "requirement": risks.REQUIREMENT_ROWS,
 }
 DAYS_FROM_CREATION_TO_UPDATE = 7  # days between the creation and the last update of a row in a project
 

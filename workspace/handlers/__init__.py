@@ -6,20 +6,19 @@ from typing import Any
 
 from workspace.contract import OpHandler, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
-from workspace.handlers import profiles
-from workspace.handlers.calendar import events, list_events, project_calendars, schedules, slots
-from workspace.handlers.documents import document_moves, document_sections, document_tree, documents, task_documents
+from workspace.handlers.calendar import events, list_events, schedules, slots
+from workspace.handlers.documents import document_sections, document_tree, documents, task_documents
 from workspace.handlers.generic import fields, generic_reads, generic_writes, search_all
-from workspace.handlers.graph import edges, graph, links
+from workspace.handlers.graph import edges, graph
 from workspace.handlers.projects import projects
-from workspace.handlers.tasks import move_task, shift_tasks, tasks
+from workspace.handlers.tasks import shift_tasks, tasks
 from workspace.services.calendar import task_events
-from workspace.services.documents import model_merge
+from workspace.services.documents import merging
 
 
 def _get_merge(kind: EntityType) -> Callable[[OpRequest], Any] | None:
     """Return the step that has a model merge texts of an update, None for a kind without update strategies."""
-    return partial(model_merge.prepare_merge, kind=kind) if kind.update_strategies else None
+    return partial(merging.prepare_merge, kind=kind) if kind.update_strategies else None
 
 
 def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
@@ -51,34 +50,34 @@ HANDLERS: dict[str, OpHandler] = {
     ),
     "update_onto_task": OpHandler(tasks.update_task, _get_merge(TASK)),
     "delete_onto_task": OpHandler(tasks.delete_task),
-    "move_onto_task": OpHandler(move_task.move_task),
+    "move_onto_task": OpHandler(tasks.move_task),
     "shift_onto_tasks": OpHandler(shift_tasks.shift_tasks),
     "create_onto_document": OpHandler(documents.create_document),
     "update_onto_document": OpHandler(documents.update_document, documents.prepare_update),
     "delete_onto_document": OpHandler(documents.delete_document),
     "get_document_tree": OpHandler(document_tree.get_tree),
     "get_document_path": OpHandler(document_tree.get_path),
-    "move_document_in_tree": OpHandler(document_moves.move_document),
+    "move_document_in_tree": OpHandler(document_tree.move_document),
     "get_document_outline": OpHandler(document_sections.get_outline),
     "read_document_section": OpHandler(document_sections.get_section),
     "list_task_documents": OpHandler(task_documents.list_documents),
     "create_task_document": OpHandler(task_documents.create_or_attach_document),
     "link_onto_entities": OpHandler(edges.link_rows),
     "unlink_onto_edge": OpHandler(edges.unlink_edge),
-    "get_entity_relationships": OpHandler(links.get_relationships),
-    "get_linked_entities": OpHandler(links.get_linked_rows),
+    "get_entity_relationships": OpHandler(graph.get_relationships),
+    "get_linked_entities": OpHandler(graph.get_linked_rows),
     "get_onto_project_graph": OpHandler(graph.get_graph),
     "reorganize_onto_project_graph": OpHandler(graph.reorganize_graph),
     "search_ontology": OpHandler(search_all.search_all_kinds),
     "get_field_info": OpHandler(fields.get_field_info),
     "find_available_slots": OpHandler(slots.find_slots),
     "schedule_task": OpHandler(schedules.schedule_task),
-    "get_user_profile": OpHandler(profiles.get_profile),
+    "get_user_profile": OpHandler(projects.get_profile),
     "list_calendar_events": OpHandler(list_events.list_events),
     "get_calendar_event_details": OpHandler(events.get_event),
     "create_calendar_event": OpHandler(events.create_event),
     "update_calendar_event": OpHandler(events.update_event),
     "delete_calendar_event": OpHandler(events.delete_event),
-    "get_project_calendar": OpHandler(project_calendars.get_calendar),
-    "set_project_calendar": OpHandler(project_calendars.set_calendar),
+    "get_project_calendar": OpHandler(slots.get_calendar),
+    "set_project_calendar": OpHandler(slots.set_calendar),
 }

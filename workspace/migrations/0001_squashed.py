@@ -4,9 +4,8 @@ import django.core.validators
 import django.db.models.deletion
 import django.utils.timezone
 import uuid
-import workspace.models.entity
+import workspace.models.base
 import workspace.models.profile
-import workspace.models.tags
 import workspace.models.working_week
 from django.db import migrations, models
 
@@ -43,7 +42,7 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(blank=True, default='', help_text="The person's name.", max_length=200)),
                 ('time_zone', models.CharField(default='UTC', help_text='Time zone of all calendar times, as an IANA name such as Europe/Berlin.', max_length=64, validators=[workspace.models.profile.validate_zone])),
                 ('working_hours', models.JSONField(blank=True, default=workspace.models.working_week.usual, help_text='Local times by weekday: {"monday": ["09:00-12:00", "13:00-17:00"]}. A day without times is a day off. A night shift is 22:00-24:00 on one day and 00:00-06:00 on the next.')),
-                ('preferences', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Work preferences, as a JSON object such as {"focus": "mornings"}.')),
+                ('preferences', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Work preferences, as a JSON object such as {"focus": "mornings"}.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
             ],
@@ -56,7 +55,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -68,7 +67,7 @@ class Migration(migrations.Migration):
                 ('end_at', models.DateTimeField(blank=True, help_text='Planned end, not before start_at; null clears it.', null=True)),
                 ('slug', models.SlugField(blank=True, db_index=False, default='', help_text='URL form of the name; generated from the name if not sent.', max_length=80)),
                 ('executive_summary', models.TextField(blank=True, default='', help_text='Summary of the project in one paragraph; null clears it.', max_length=5000)),
-                ('tags', workspace.models.tags.TagsField(blank=True, default=list, help_text='At most 20 short labels, one per line.')),
+                ('tags', workspace.models.base.TagsField(blank=True, default=list, help_text='At most 20 short labels, one per line.')),
                 ('context', models.TextField(blank=True, default='', help_text='Background knowledge about the project, in Markdown; null clears it.', max_length=100000)),
                 ('completed_at', models.DateTimeField(blank=True, editable=False, null=True)),
                 ('tree_version', models.PositiveBigIntegerField(default=0, editable=False, help_text='Number of changes to the document tree.')),
@@ -82,7 +81,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -107,7 +106,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -133,7 +132,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -157,7 +156,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -193,7 +192,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -221,7 +220,7 @@ class Migration(migrations.Migration):
                 ('rel', models.CharField(help_text='Relation of the source to the destination, such as depends_on.', max_length=60)),
                 ('dst_kind', models.CharField(choices=[('project', 'project'), ('task', 'task'), ('document', 'document'), ('goal', 'goal'), ('plan', 'plan'), ('milestone', 'milestone'), ('risk', 'risk'), ('requirement', 'requirement')], max_length=20)),
                 ('dst_id', models.UUIDField()),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict)),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict)),
                 ('created_by', models.CharField(editable=False, max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('deleted_at', models.DateTimeField(blank=True, editable=False, null=True)),
@@ -237,7 +236,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -263,7 +262,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -282,7 +281,7 @@ class Migration(migrations.Migration):
             name='Requirement',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -302,7 +301,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
                 ('description', models.TextField(blank=True, default='', help_text='Free text; null clears it.', max_length=20000)),
-                ('props', models.JSONField(blank=True, decoder=workspace.models.entity.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
+                ('props', models.JSONField(blank=True, decoder=workspace.models.base.AsSent, default=dict, help_text='Extra fields; an update merges its keys, and null removes a key.')),
                 ('created_by', models.CharField(editable=False, help_text='The subject who created the row.', max_length=200)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),

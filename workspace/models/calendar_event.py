@@ -1,4 +1,4 @@
-"""Calendar events."""
+"""Events, series of events, and calendars of projects."""
 
 from datetime import UTC, datetime
 from typing import Self
@@ -7,9 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Case, F, OuterRef, Q, Subquery, Value, When
 
-from workspace.models import check_constraints
-from workspace.models.entity import Entity, EntityQuerySet
-from workspace.models.membership import EDITING_ROLES, MemberRole, Membership
+from workspace.models import base
+from workspace.models.base import EDITING_ROLES, Entity, EntityQuerySet, MemberRole, Membership
 from workspace.models.profile import DEFAULT_ZONE, validate_zone
 from workspace.models.task import Recurrence
 
@@ -19,7 +18,6 @@ MAX_ATTENDEES, MAX_ATTENDEE_LENGTH = 50, 254
 # Times outside this range are mistakes, and their local times cannot be written as RFC 3339.
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 LATEST = datetime(2200, 1, 1, tzinfo=UTC)
-
 TIMED = Q(start_at__isnull=False, end_at__isnull=False, start_date=None, end_date=None)
 ALL_DAY = Q(start_at=None, end_at=None, start_date__isnull=False, end_date__isnull=False)
 
@@ -148,7 +146,7 @@ class CalendarEvent(Entity):
         ]
         constraints = [
             # Without a title an event cannot be identified in a list.
-            check_constraints.require_text("title", name="event_title_given"),
+            base.require_text("title", name="event_title_given"),
             # In no calendar nobody could see it. In two calendars it would be unclear who may change it.
             models.CheckConstraint(
                 condition=(Q(project=None) & ~Q(subject="")) | Q(project__isnull=False, subject=""),
@@ -179,7 +177,7 @@ class CalendarEvent(Entity):
                 name="event_start_before_end",
                 violation_error_message="end_at must be after start_at.",
             ),
-            check_constraints.require_order("start_date", "end_date", name="event_end_date_not_before_start"),
+            base.require_order("start_date", "end_date", name="event_end_date_not_before_start"),
             # The recurrence rules cover only the enum.
             models.CheckConstraint(
                 condition=Q(recurrence="") | Q(recurrence__in=Recurrence.values),
@@ -215,3 +213,60 @@ class CalendarEvent(Entity):
     def is_all_day(self) -> bool:
         """Whether the event takes whole days, in any time zone."""
         return self.start_date is not None
+
+
+class CalendarColor(models.TextChoices):
+    """Calendar colours, with the numbers that calendar services use for them."""
+
+    LAVENDER = "1", "lavender"
+    SAGE = "2", "sage"
+    GRAPE = "3", "grape"
+    FLAMINGO = "4", "flamingo"
+    BANANA = "5", "banana"
+    TANGERINE = "6", "tangerine"
+    PEACOCK = "7", "peacock"
+    GRAPHITE = "8", "graphite"
+    BLUEBERRY = "9", "blueberry"
+    BASIL = "10", "basil"
+    TOMATO = "11", "tomato"
+
+
+class ProjectCalendar(Entity):
+    """Name and display settings of a project's calendar. Events belong to the project and do not need one."""
+
+    project = models.ForeignKey(
+        "workspace.Project",
+        on_delete=models.CASCADE,
+        related_name="calendars",
+        db_index=False,  # the constraint below begins with it
+        help_text="The project whose events the calendar shows.",
+    )
+    name = models.CharField(max_length=200, help_text="Name of the calendar.")
+    color_id = models.CharField(
+        max_length=2, choices=CalendarColor, default=CalendarColor.PEACOCK.value, help_text="Its colour, 1 to 11."
+    )
+    sync_enabled = models.BooleanField(
+        default=False, help_text="Whether to copy events to an external calendar once connected."
+    )
+    time_zone = models.CharField(
+        max_length=64, default=DEFAULT_ZONE, validators=[validate_zone], help_text="Time zone of the calendar."
+    )
+
+    project_name: str  # set by with_context()
+
+    objects = EntityQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # Without a name a calendar cannot be identified in a list.
+            base.require_text("name", name="calendar_name_given"),
+            # Calendar services support only these colours.
+            base.require_choice("color_id", CalendarColor, name="calendar_color_known"),
+            # With two calendars, a project's events would have two colours.
+            models.UniqueConstraint(
+                fields=["project"], condition=Q(deleted_at=None), name="calendar_one_of_project_while_alive"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

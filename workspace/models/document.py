@@ -9,9 +9,8 @@ from django.db import models
 from django.db.models import F, Max, Q
 from django.db.models.functions import Length
 
-from workspace.models import check_constraints
-from workspace.models.entity import Entity, EntityQuerySet
-from workspace.models.tags import MAX_TAGS, TagsField
+from workspace.models import base
+from workspace.models.base import MAX_TAGS, Entity, EntityQuerySet, TagsField
 
 MAX_CONTENT_LENGTH = 200_000  # characters
 
@@ -124,11 +123,11 @@ class Document(Entity):
         ]
         constraints = [
             # Without a title a document cannot be identified in a list.
-            check_constraints.require_text("title", name="document_title_given"),
+            base.require_text("title", name="document_title_given"),
             # With another prefix, no filter for document types would find the row.
-            check_constraints.require_type_prefix("document.", name="document_type_key_of_document"),
+            base.require_type_prefix("document.", name="document_type_key_of_document"),
             # No filter would find a state outside the enum.
-            check_constraints.require_choice("state_key", DocumentState, name="document_state_known"),
+            base.require_choice("state_key", DocumentState, name="document_state_known"),
             # A document cannot be its own parent. The tree service prevents longer cycles.
             models.CheckConstraint(
                 condition=Q(parent=None) | ~Q(parent=F("pk")),

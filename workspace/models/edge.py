@@ -6,8 +6,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from workspace.models import check_constraints
-from workspace.models.entity import AsSent
+from workspace.models import base
+from workspace.models.base import AsSent
 
 
 class EdgeKind(models.TextChoices):
@@ -61,10 +61,10 @@ class Edge(models.Model):
                 violation_error_message="An edge must join two different rows.",
             ),
             # Rows of an unknown kind could not be looked up.
-            check_constraints.require_choice("src_kind", EdgeKind, name="edge_src_kind_known"),
-            check_constraints.require_choice("dst_kind", EdgeKind, name="edge_dst_kind_known"),
+            base.require_choice("src_kind", EdgeKind, name="edge_src_kind_known"),
+            base.require_choice("dst_kind", EdgeKind, name="edge_dst_kind_known"),
             # An edge without a relation has no meaning.
-            check_constraints.require_text("rel", name="edge_rel_given"),
+            base.require_text("rel", name="edge_rel_given"),
         ]
 
     def __str__(self) -> str:

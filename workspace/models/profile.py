@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.utils import timezone
 
-from workspace.models import check_constraints, working_week
-from workspace.models.entity import AsSent
+from workspace.models import base, working_week
+from workspace.models.base import AsSent
 
 DEFAULT_ZONE = "UTC"
 
@@ -65,9 +65,9 @@ class Profile(models.Model):
                 violation_error_message="This subject already has a profile; edit that one.",
             ),
             # A call without a subject must never match a profile.
-            check_constraints.require_text("subject", name="profile_subject_given"),
+            base.require_text("subject", name="profile_subject_given"),
             # Calendar times cannot be shown without a time zone.
-            check_constraints.require_text("time_zone", name="profile_time_zone_given"),
+            base.require_text("time_zone", name="profile_time_zone_given"),
         ]
 
     def __str__(self) -> str:

@@ -7,11 +7,10 @@ from django.db import models
 from django.db.models import Count, Exists, IntegerField, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from workspace.models import check_constraints
+from workspace.models import base
+from workspace.models.base import MAX_TAGS, Entity, EntityQuerySet, TagsField
 from workspace.models.document import BRAIN_DUMPS, NOTES, Document
-from workspace.models.entity import Entity, EntityQuerySet
-from workspace.models.plan import Plan
-from workspace.models.tags import MAX_TAGS, TagsField
+from workspace.models.planning import Plan
 from workspace.models.task import Task, TaskState
 
 MAX_CONTEXT_LENGTH = 100_000  # characters
@@ -107,15 +106,15 @@ class Project(Entity):
     class Meta:
         constraints = [
             # Without a name a project cannot be identified in a list.
-            check_constraints.require_text("name", name="project_name_given"),
+            base.require_text("name", name="project_name_given"),
             # With another prefix, no filter for project types would find the row.
-            check_constraints.require_type_prefix("project.", name="project_type_key_of_project"),
+            base.require_type_prefix("project.", name="project_type_key_of_project"),
             # No filter would find a state outside the enum.
-            check_constraints.require_choice("state_key", ProjectState, name="project_state_known"),
+            base.require_choice("state_key", ProjectState, name="project_state_known"),
             # A project cannot end before it begins.
-            check_constraints.require_order("start_at", "end_at", name="project_end_not_before_start"),
+            base.require_order("start_at", "end_at", name="project_end_not_before_start"),
             # completed_at is set for every completed project and for no other.
-            check_constraints.require_stamp(
+            base.require_stamp(
                 "completed_at", state=ProjectState.COMPLETED, name="project_completed_at_while_completed"
             ),
         ]

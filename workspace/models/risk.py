@@ -1,11 +1,11 @@
-"""Risks."""
+"""Risks and requirements of a project."""
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 
-from workspace.models import check_constraints
-from workspace.models.entity import Entity, EntityQuerySet
+from workspace.models import base
+from workspace.models.base import Entity, EntityQuerySet
 
 
 class RiskState(models.TextChoices):
@@ -81,12 +81,12 @@ class Risk(Entity):
         ]
         constraints = [
             # Without a title a risk cannot be identified in a list.
-            check_constraints.require_text("title", name="risk_title_given"),
+            base.require_text("title", name="risk_title_given"),
             # With another prefix, no filter for risk types would find the row.
-            check_constraints.require_type_prefix("risk.", name="risk_type_key_of_risk"),
+            base.require_type_prefix("risk.", name="risk_type_key_of_risk"),
             # No filter would find a state or an impact outside the enum.
-            check_constraints.require_choice("state_key", RiskState, name="risk_state_known"),
-            check_constraints.require_choice("impact", RiskImpact, name="risk_impact_known"),
+            base.require_choice("state_key", RiskState, name="risk_state_known"),
+            base.require_choice("impact", RiskImpact, name="risk_impact_known"),
             # A probability is between 0 and 1.
             models.CheckConstraint(
                 condition=Q(probability=None) | Q(probability__range=(0, 1)),
@@ -94,10 +94,63 @@ class Risk(Entity):
                 violation_error_message="probability must be between 0 (never) and 1 (certain).",
             ),
             # mitigated_at is set for every mitigated risk and for no other.
-            check_constraints.require_stamp(
-                "mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"
-            ),
+            base.require_stamp("mitigated_at", state=RiskState.MITIGATED, name="risk_mitigated_at_while_mitigated"),
         ]
 
     def __str__(self) -> str:
         return self.title
+
+
+class Requirement(Entity):
+    """A requirement on a project's result: a single text without a state."""
+
+    description = None  # type: ignore[assignment]  # removes the inherited column
+
+    project = models.ForeignKey(
+        "workspace.Project",
+        on_delete=models.CASCADE,
+        related_name="requirements",
+        db_index=False,  # the index below begins with it
+        help_text="The project that the requirement belongs to.",
+    )
+    text = models.CharField(max_length=1_000, help_text="What the result must be or do, in one sentence.")
+    type_key = models.CharField(
+        "type",
+        max_length=100,
+        default="requirement.default",
+        validators=[RegexValidator(r"^requirement\.[a-z_]+(\.[a-z_]+)?$")],
+        help_text="The type of requirement: requirement.<kind> or requirement.<kind>.<variant>.",
+    )
+    priority = models.SmallIntegerField(
+        default=3,
+        validators=[
+            MinValueValidator(base.HIGHEST_PRIORITY),
+            MaxValueValidator(base.LOWEST_PRIORITY),
+        ],
+        help_text="1 (most urgent) to 5 (least urgent).",
+    )
+
+    project_name: str  # set by with_context()
+
+    objects = EntityQuerySet.as_manager()
+
+    class Meta:
+        indexes = [
+            # onto.requirement.list and .search: pages of a project's requirements, newest first.
+            models.Index(
+                fields=["project", "-created_at", "-id"],
+                condition=Q(deleted_at=None),
+                name="requirement_newest_in_project",
+            ),
+        ]
+        constraints = [
+            # An empty requirement has no meaning.
+            base.require_text("text", name="requirement_text_given"),
+            # With another prefix, no filter for requirement types would find the row.
+            base.require_type_prefix("requirement.", name="requirement_type_key_of_kind"),
+            # The documented scale has five steps.
+            base.require_priority_range("priority", name="requirement_priority_in_range"),
+        ]
+
+    def __str__(self) -> str:
+        return self.text

@@ -8,9 +8,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
-from workspace.models import check_constraints
+from workspace.models import base
+from workspace.models.base import Entity, EntityQuerySet
 from workspace.models.edge import Edge, EdgeKind
-from workspace.models.entity import Entity, EntityQuerySet
 
 MAX_DURATION_MINUTES = 60 * 24 * 31
 DEPENDS_ON = "depends_on"  # from a task to one that must be done before it
@@ -97,8 +97,8 @@ class Task(Entity):
     priority = models.SmallIntegerField(
         default=3,
         validators=[
-            MinValueValidator(check_constraints.HIGHEST_PRIORITY),
-            MaxValueValidator(check_constraints.LOWEST_PRIORITY),
+            MinValueValidator(base.HIGHEST_PRIORITY),
+            MaxValueValidator(base.LOWEST_PRIORITY),
         ],
         help_text="1 (most urgent) to 5 (least urgent).",
     )
@@ -163,13 +163,13 @@ class Task(Entity):
         ]
         constraints = [
             # Without a title a task cannot be identified in a list.
-            check_constraints.require_text("title", name="task_title_given"),
+            base.require_text("title", name="task_title_given"),
             # With another prefix, no filter for task types would find the row.
-            check_constraints.require_type_prefix("task.", name="task_type_key_of_task"),
+            base.require_type_prefix("task.", name="task_type_key_of_task"),
             # No filter or count would include a state outside the enum.
-            check_constraints.require_choice("state_key", TaskState, name="task_state_known"),
+            base.require_choice("state_key", TaskState, name="task_state_known"),
             # The documented scale has five steps.
-            check_constraints.require_priority_range("priority", name="task_priority_in_range"),
+            base.require_priority_range("priority", name="task_priority_in_range"),
             # A task takes at least a minute and at most a month.
             models.CheckConstraint(
                 condition=Q(duration_minutes__range=(1, MAX_DURATION_MINUTES)),
@@ -195,9 +195,9 @@ class Task(Entity):
                 violation_error_message="parent_task_id must be a different task.",
             ),
             # Work cannot be due before it starts.
-            check_constraints.require_order("start_at", "due_at", name="task_due_not_before_start"),
+            base.require_order("start_at", "due_at", name="task_due_not_before_start"),
             # completed_at is set for every done task and for no other.
-            check_constraints.require_stamp("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
+            base.require_stamp("completed_at", state=TaskState.DONE, name="task_completed_at_while_done"),
         ]
 
     def __str__(self) -> str:

@@ -23,7 +23,7 @@ from registry.snapshot import snapshot
 from tests.support.api import EXAMPLE, Api
 from tests.support.loops import for_each
 from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT
-from workspace.models.tags import MAX_TAG_LENGTH, MAX_TAGS, TagsField
+from workspace.models.base import MAX_TAG_LENGTH, MAX_TAGS, TagsField
 from workspace.relations import Rel
 
 SHIPPED = loader.read_shipped_catalog()

@@ -16,23 +16,23 @@ from workspace.entity_types import EVENT, TASK
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
-from workspace.services.access import access
-from workspace.services.access.access import NamedRow
+from workspace.services import access
+from workspace.services.access import NamedRow
 from workspace.services.calendar import (
-    calendar_scope,
-    conflicts,
+    event_list,
     event_times,
     events,
+    free_time,
     series,
     series_scope,
     task_events,
     task_series,
 )
 from workspace.services.calendar.series import SeriesPart
-from workspace.services.entities import change_text, changes, chosen_fields
-from workspace.services.entities.names import quote_name
-from workspace.services.time import local_time, times
-from workspace.services.time.local_time import LocalTimeParser
+from workspace.services.entities import changes, serialization
+from workspace.services.entities.serialization import quote_name
+from workspace.services.time import times
+from workspace.services.time.times import LocalTimeParser
 
 # For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
 TASK_FIELDS = ("title", *series.RECURRENCE_FIELDS)
@@ -47,7 +47,7 @@ def get_event(request: OpRequest) -> OpOutcome:
     """Return the complete event. Raises NotFound."""
     events.refuse_external_calendar(request.args.get("calendar_id"))
     event = events.get_visible_event(subject=request.subject, id=request.args["event_id"])
-    return _build_outcome(event, zone=local_time.from_request(request).zone, message="The complete event.")
+    return _build_outcome(event, zone=times.from_request(request).zone, message="The complete event.")
 
 
 def create_event(request: OpRequest) -> OpOutcome:
@@ -56,7 +56,7 @@ def create_event(request: OpRequest) -> OpOutcome:
     Raises NotFound, Forbidden, StateConflict, InvalidArgs.
     """
     events.refuse_external_calendar(request.args.get("calendar_id"))
-    clock = local_time.from_request(request)
+    clock = times.from_request(request)
     event = CalendarEvent(
         created_by=request.subject, created_at=request.at, updated_at=request.at, time_zone=clock.zone.key
     )
@@ -66,7 +66,7 @@ def create_event(request: OpRequest) -> OpOutcome:
     event.project_name = event.project.name if event.project else None
     where = "the project's calendar" if event.project else "the user's own calendar"
     outcome = _build_outcome(event, zone=clock.zone, message=f"Created the event {quote_name(event.title)} in {where}.")
-    overlaps = conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+    overlaps = free_time.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     return _add_sync_state(replace(outcome, warnings=(*clock.warnings, *calendar_warnings, *overlaps)), request)
 
 
@@ -76,7 +76,7 @@ def update_event(request: OpRequest) -> OpOutcome:
     Raises NotFound, Forbidden, StateConflict, InvalidArgs.
     """
     events.refuse_external_calendar(request.args.get("calendar_id"))
-    clock = local_time.from_request(request)
+    clock = times.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
     before = events.serialize_event(event, zone=clock.zone)
     if task:
@@ -101,13 +101,13 @@ def update_event(request: OpRequest) -> OpOutcome:
         event = current_event
     after = events.serialize_event(event, zone=clock.zone)
     changed = [name for name in after if after[name] != before[name] and name not in ("id", "props", "updated_at")]
-    message = f"Changed {quote_name(event.title)}: {change_text.describe_changes(before, after, changed)}."
+    message = f"Changed {quote_name(event.title)}: {changes.describe_changes(before, after, changed)}."
     if event.recurrence:
         message += " It recurs, so all its occurrences changed"
         is_moved = not {"start_at", "end_at"}.isdisjoint(changed)
         message += f"; the first is {after['start_at']}." if is_moved else "."
     if not TIME_FIELDS.isdisjoint(changed):
-        warnings += conflicts.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
+        warnings += free_time.warn_about_event(event, zone=clock.zone, subject=request.subject, at=request.at)
     if task and dates:
         message += f" Also changed {' and '.join(dates)} of its task {quote_name(task.title)}."
     return _build_change_outcome(event, request, clock, changed=changed, message=message, warnings=warnings)
@@ -116,7 +116,7 @@ def update_event(request: OpRequest) -> OpOutcome:
 def delete_event(request: OpRequest) -> OpOutcome:
     """Mark the event as deleted, or clear the task dates that it shows. Raises NotFound, Forbidden, StateConflict."""
     events.refuse_external_calendar(request.args.get("calendar_id"))
-    clock = local_time.from_request(request)
+    clock = times.from_request(request)
     event, task = events.lock_changeable_event(subject=request.subject, id=request.args["event_id"])
     series_scope.require_scope_to_delete(event, request.args, clock, at=request.at)
     if part := series.parse_part(event, request.args, clock, at=request.at):
@@ -158,11 +158,11 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
     series.remove_part(event, part, at=request.at)
     new.save(force_insert=True)
     changed = [name for name in after if after[name] != before.get(name) and name != "props"]
-    described = change_text.describe_changes(before, after, changed)
+    described = changes.describe_changes(before, after, changed)
     message = part.describe_split(event.title, clock.zone, f"the event {new.pk}") + f" Changed {described}."
     warnings = (
         *clock.warnings,
-        *conflicts.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
+        *free_time.warn_about_event(new, zone=clock.zone, subject=request.subject, at=request.at),
     )
     outcome = _build_change_outcome(new, request, clock, changed=changed, message=message, warnings=warnings)
     return replace(outcome, changed_ids=(str(event.pk), str(new.pk)))
@@ -199,7 +199,7 @@ def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...
             access.require_project(subject=request.subject, id=args["project_id"])
             return ("Ignored project_id: the event is in the project of its task.",)
         return ()
-    scope = calendar_scope.parse_scope(args)
+    scope = event_list.parse_scope(args)
     if scope.project_id is not None:
         event.project = access.get_changeable_project(subject=request.subject, id=scope.project_id)
     else:
@@ -209,10 +209,7 @@ def _assign_calendar(event: CalendarEvent, request: OpRequest) -> tuple[str, ...
 
 def _lock_task(request: OpRequest) -> Task:
     """Lock and return the task that the new event is for. Raises NotFound, Forbidden, InvalidArgs."""
-    if (
-        request.args.get("calendar_scope", calendar_scope.PROJECT) != calendar_scope.PROJECT
-        or "calendar_id" in request.args
-    ):
+    if request.args.get("calendar_scope", event_list.PROJECT) != event_list.PROJECT or "calendar_id" in request.args:
         message = "A task's event is in its project's calendar; leave out calendar_scope and calendar_id."
         raise build_invalid_args([ArgumentError(path="/task_id", code="other_calendar", message=message)])
     reference = NamedRow(TASK.name, UUID(request.args["task_id"]), TASK.id_argument)
@@ -303,7 +300,7 @@ def _build_change_outcome(
 ) -> OpOutcome:
     """Build the outcome of an update: id, title and what changed, and the fields that the call asked for."""
     outcome = _build_outcome(event, zone=clock.zone, message=message)
-    asked = chosen_fields.choose_fields(request.args, events.FIELDS)
+    asked = serialization.choose_fields(request.args, events.FIELDS)
     shown = {"id", "title", *asked, *changed} - (set(EVENT.long_texts) - {*asked})
     row = {name: value for name, value in outcome.result["event"].items() if name in shown}
     return _add_sync_state(replace(outcome, result=outcome.result | {"event": row}, warnings=warnings), request)

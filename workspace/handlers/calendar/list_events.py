@@ -8,22 +8,21 @@ from zoneinfo import ZoneInfo
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EVENT
 from workspace.models import CalendarEvent, CalendarEventQuerySet
-from workspace.services.access import access
-from workspace.services.calendar import calendar_scope, event_list, events
-from workspace.services.calendar.calendar_scope import CalendarScope
-from workspace.services.calendar.event_list import OccurrencePosition, TimeRange
-from workspace.services.entities import chosen_fields, pagination, serialization
+from workspace.services import access
+from workspace.services.calendar import event_list, events
+from workspace.services.calendar.event_list import CalendarScope, OccurrencePosition, TimeRange
+from workspace.services.entities import pagination, serialization
 from workspace.services.search import search
-from workspace.services.time import local_time, times
-from workspace.services.time.local_time import LocalTimeParser
+from workspace.services.time import times
+from workspace.services.time.times import LocalTimeParser
 
 DEFAULT_DAYS = 7  # length of the time range when time_max is not sent
 
 # Names the calendars that a list covers, by scope; used in the message.
 CALENDARS_BY_SCOPE = {
-    calendar_scope.USER: "the user's own calendar and projects",
-    calendar_scope.PROJECT: "the project's calendar",
-    calendar_scope.BY_ID: "the user's own calendar",
+    event_list.USER: "the user's own calendar and projects",
+    event_list.PROJECT: "the project's calendar",
+    event_list.BY_ID: "the user's own calendar",
 }
 
 
@@ -33,8 +32,8 @@ def list_events(request: OpRequest) -> OpOutcome:
     Raises NotFound, InvalidArgs.
     """
     events.refuse_external_calendar(request.args.get("calendar_id"))
-    clock, scope = local_time.from_request(request), calendar_scope.parse_scope(request.args)
-    fields = chosen_fields.choose_fields(request.args, events.FIELDS)
+    clock, scope = times.from_request(request), event_list.parse_scope(request.args)
+    fields = serialization.choose_fields(request.args, events.FIELDS)
     mark = pagination.build_mark(EVENT, request.args)
     after = event_list.decode_cursor(request.args["cursor"], mark=mark) if "cursor" in request.args else None
     span = TimeRange(after.start, after.end, clock.zone) if after else parse_time_range(request, clock)
@@ -72,7 +71,7 @@ def list_events(request: OpRequest) -> OpOutcome:
 def _build_message(shown: int, total: int, calendars: str) -> str:
     if not total:
         return f"No events in {calendars} in time_range; for another time, send time_min and time_max."
-    which = "" if calendars == CALENDARS_BY_SCOPE[calendar_scope.USER] else f" in {calendars}"
+    which = "" if calendars == CALENDARS_BY_SCOPE[event_list.USER] else f" in {calendars}"
     return f"{shown} of {total} events{which}, earliest first. {EVENT.get_op_path('get')} returns all fields."
 
 
@@ -99,7 +98,7 @@ def parse_time_range(request: OpRequest, clock: LocalTimeParser) -> TimeRange:
 
 
 def _to_datetime(when: date, zone: ZoneInfo) -> datetime:
-    return when if isinstance(when, datetime) else local_time.get_day_start(when, zone)
+    return when if isinstance(when, datetime) else times.get_day_start(when, zone)
 
 
 def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQuerySet:
@@ -108,7 +107,7 @@ def _filter_events(request: OpRequest, scope: CalendarScope) -> CalendarEventQue
     if scope.project_id is not None:
         access.require_project(subject=request.subject, id=scope.project_id)
         queryset = queryset.filter(project=UUID(scope.project_id))
-    elif scope.name == calendar_scope.BY_ID:
+    elif scope.name == event_list.BY_ID:
         queryset = queryset.owned_by(request.subject)
     if "query" in request.args:
         words = search.leave_out_stop_words(search.split_required_words(request.args["query"]))

@@ -13,13 +13,13 @@ from workspace.handlers.generic.row_outcomes import build_change_outcome
 from workspace.models import CalendarEvent, Task, TaskState
 from workspace.models.calendar_event import LATEST
 from workspace.models.working_week import WEEKDAYS
-from workspace.services.access import access
-from workspace.services.calendar import conflicts, event_list, event_times, events, task_events
+from workspace.services import access
+from workspace.services.calendar import event_list, event_times, events, free_time, task_events
 from workspace.services.calendar.event_list import Occurrence
-from workspace.services.entities import change_text, changes, serialization
-from workspace.services.entities.names import quote_name
-from workspace.services.time import local_time, recurrence, times
-from workspace.services.time.local_time import EXPECTED, LocalTimeParser
+from workspace.services.entities import changes, serialization
+from workspace.services.entities.serialization import quote_name
+from workspace.services.time import recurrence, times
+from workspace.services.time.times import EXPECTED_LOCAL, LocalTimeParser
 
 COLUMN_ARGUMENTS = (
     "duration_minutes",
@@ -37,7 +37,7 @@ def schedule_task(request: OpRequest) -> OpOutcome:
     if task.state_key == TaskState.DONE:
         message = "The task is done; to schedule it, reopen it with onto.task.update and state_key todo."
         raise StateConflict(message, reason="task_done")
-    before, clock = serialization.serialize_columns(task, kind=TASK), local_time.from_request(request)
+    before, clock = serialization.serialize_columns(task, kind=TASK), times.from_request(request)
     was_scheduled = task.is_scheduled
     _assign_schedule(task, request, clock)
     after = serialization.serialize_columns(task, kind=TASK)
@@ -98,7 +98,9 @@ def _set_times(
 
 def _check_start(task: Task, clock: LocalTimeParser) -> None:
     if task.due_at and task.due_at > LATEST:
-        clock.add_error("start_at", "impossible_time", f"The task would end too far in the future; send {EXPECTED}.")
+        clock.add_error(
+            "start_at", "impossible_time", f"The task would end too far in the future; send {EXPECTED_LOCAL}."
+        )
     day = cast("datetime", task.start_at).astimezone(clock.zone).date()
     event_times.refuse_weekend(task.recurrence, day, clock)
 
@@ -130,7 +132,7 @@ def _build_outcome(
     start = cast("datetime", task.start_at)
     end = start + timedelta(minutes=task.duration_minutes)
     changed = _list_changed_fields(task, before) if before is not None else []
-    overlaps = conflicts.warn_about_task(task, zone=clock.zone, subject=request.subject, at=request.at)
+    overlaps = free_time.warn_about_task(task, zone=clock.zone, subject=request.subject, at=request.at)
     warnings = [*clock.warnings, *overlaps]
     if before is not None:
         message = f"Scheduled {quote_name(task.title)} for {_format_time(task, clock)}."
@@ -159,7 +161,7 @@ def _describe_changes(task: Task, before: Mapping[str, Any], changed: Iterable[s
     if not names:
         return ""
     after = serialization.serialize_columns(task, kind=TASK)
-    text = f" Changed {change_text.describe_changes(before, after, names, zone=clock.zone)}."
+    text = f" Changed {changes.describe_changes(before, after, names, zone=clock.zone)}."
     return text + (" It recurs, so all its times moved." if task.recurrence and "start_at" in names else "")
 
 

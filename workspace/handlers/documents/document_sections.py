@@ -9,10 +9,10 @@ from workspace.entity_types import DOCUMENT
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.handlers.generic import generic_reads
 from workspace.models import Document
-from workspace.services.access import access
-from workspace.services.documents import excerpts
+from workspace.services import access
+from workspace.services.documents import outline
 from workspace.services.documents.outline import MAX_HEADING_LENGTH, MarkdownSection, parse_sections
-from workspace.services.search.matching import fold_case
+from workspace.services.search.search import fold_case
 
 MAX_HEADINGS = 200
 MAX_CANDIDATES = 10  # sections that an error lists
@@ -48,7 +48,7 @@ def get_section(request: OpRequest) -> OpOutcome:
     end = target.end if request.args.get("include_subsections", True) else target.own_end
     text = document.content[target.start : end]
     offset = request.args.get("offset", 0)
-    excerpt = excerpts.read_part(text, "content", offset=offset, max_chars=generic_reads.get_max_chars(request))
+    excerpt = outline.read_part(text, "content", offset=offset, max_chars=generic_reads.get_max_chars(request))
     is_truncated = "truncated" in excerpt
     ending = "" if is_truncated else ", the end"
     message = f"Characters {offset} to {offset + len(excerpt['content'])} of the section{ending}."

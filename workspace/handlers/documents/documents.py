@@ -7,16 +7,16 @@ from typing import Any, cast
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import DOCUMENT
 from workspace.errors import build_invalid_args
-from workspace.handlers.documents import document_moves
+from workspace.handlers.documents import document_tree
 from workspace.handlers.generic import generic_writes
 from workspace.handlers.generic.row_outcomes import build_row_outcome
 from workspace.models import Document
-from workspace.services.access import access
-from workspace.services.documents import markdown, model_merge, tree
-from workspace.services.documents.model_merge import PreparedMerge
-from workspace.services.edges import dependents
+from workspace.services import access
+from workspace.services.documents import merging, outline, tree
+from workspace.services.documents.merging import PreparedMerge
+from workspace.services.edges import linked_rows
 from workspace.services.entities import duplicates
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 
 DEFAULT_TITLE = "Untitled Document"
 BLANK_TITLE_WARNING = "The title was blank, so the document was named {title}."
@@ -36,7 +36,7 @@ def create_document(request: OpRequest) -> OpOutcome:
     if errors:
         raise build_invalid_args(errors)
     document, locked_project = cast("Document", row), tree.lock_tree(project.pk)
-    document.parent_id, parent_warnings = document_moves.find_parent(
+    document.parent_id, parent_warnings = document_tree.find_parent(
         request, locked_project, id_argument="parent_id", title_argument="parent_title"
     )
     tree.insert_document(document, locked_project, position=fields.get("position"))
@@ -53,7 +53,7 @@ def create_document(request: OpRequest) -> OpOutcome:
 def prepare_update(request: OpRequest) -> PreparedMerge | None:
     """Have a model merge the texts, if asked to. Raises NotFound, Forbidden."""
     fields, _ = repair_line_breaks(request.args)
-    return model_merge.prepare_merge(replace(request, args=fields), kind=DOCUMENT)
+    return merging.prepare_merge(replace(request, args=fields), kind=DOCUMENT)
 
 
 def update_document(request: OpRequest) -> OpOutcome:
@@ -68,7 +68,7 @@ def delete_document(request: OpRequest) -> OpOutcome:
 
     Raises NotFound, Forbidden.
     """
-    document, project = document_moves.lock_document(request)
+    document, project = document_tree.lock_document(request)
     promote = request.args.get("children", CASCADE) == PROMOTE
     below_count = tree.delete_document(document, project, promote=promote, at=request.at)
     id = str(document.pk)
@@ -77,7 +77,7 @@ def delete_document(request: OpRequest) -> OpOutcome:
         "document": {"id": id},
         "deleted": 1 if promote else 1 + below_count,
         "structure": {"version": project.tree_version},
-        "message": message + dependents.describe_dependents(document, subject=request.subject),
+        "message": message + linked_rows.describe_dependents(document, subject=request.subject),
     }
     return OpOutcome(result=result, entity_id=id, entity_name=document.title)
 
@@ -95,7 +95,7 @@ def repair_new_document(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[
 def repair_line_breaks(sent: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return a document's fields with real line breaks in the content, and a warning if they were escaped."""
     content = sent.get("content") or ""
-    unescaped = markdown.unescape_line_breaks(content)
+    unescaped = outline.unescape_line_breaks(content)
     if unescaped == content:
         return dict(sent), ()
     return {**sent, "content": unescaped}, (r"Read \n in content as line breaks, because it had no others.",)

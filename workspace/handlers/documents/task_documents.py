@@ -12,8 +12,8 @@ from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.documents import documents
 from workspace.models import Document, Edge, EdgeKind, Entity, Task
 from workspace.relations import Rel, Relation
-from workspace.services.access import access
-from workspace.services.access.access import NamedRow
+from workspace.services import access
+from workspace.services.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.entities import pagination, serialization
 

@@ -1,15 +1,18 @@
-"""Descriptions of the entities' fields, read from the Django models."""
+"""Which fields a kind of row has for reads and writes, and checks of their arguments."""
 
 from re import Pattern
 from typing import Any, cast
 
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
+from django.utils import timezone
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
 from workspace.errors import ArgumentError, build_invalid_args
-from workspace.models.tags import TagsField
+from workspace.models.base import TagsField
+from workspace.services.entities import changes, serialization
+from workspace.services.time import partial_dates
 
 ENTITY_TYPES = {f"ontology_{name}": kind for name, kind in ENTITY_TYPE_BY_NAME.items()}
 
@@ -39,6 +42,12 @@ EXAMPLES_BY_CLASS: list[tuple[type[Any], Any]] = [
     (models.Field, "Website relaunch"),
 ]
 EXAMPLES_BY_NAME = {"type_key": "project.business.launch"}  # every other kind has a default
+_KIND_BY_WRITE = {
+    f"{action}_onto_{kind.name}": kind for kind in ENTITY_TYPE_BY_NAME.values() for action in ("create", "update")
+}
+_KIND_BY_LIST = {
+    f"{action}_onto_{kind.plural}": kind for kind in ENTITY_TYPE_BY_NAME.values() for action in ("list", "search")
+}
 
 
 def get_field_info(request: OpRequest) -> OpOutcome:
@@ -96,3 +105,21 @@ def _get_limits(field: "models.Field[Any, Any]") -> dict[str, Any]:
         elif isinstance(validator, MaxValueValidator):
             limits["maximum"] = validator.limit_value
     return limits
+
+
+def check_args(tool_name: str, args: dict[str, Any], subject: str) -> list[ArgumentError]:
+    """Return the rules that some args of a call break, whatever is stored. Empty for a tool that has no such rules."""
+    kind = _KIND_BY_WRITE.get(tool_name) or _KIND_BY_LIST.get(tool_name)
+    if kind is None:
+        return []
+    errors = serialization.check_fields(args, kind.answer_fields)
+    return errors + _check_values(tool_name, args, subject) if tool_name in _KIND_BY_WRITE else errors
+
+
+def _check_values(tool_name: str, args: dict[str, Any], subject: str) -> list[ArgumentError]:
+    kind = _KIND_BY_WRITE[tool_name]
+    fields = partial_dates.complete_times(args, kind=kind, subject=subject).fields
+    errors = changes.assign_fields(kind.model(), kind=kind, sent=fields, at=timezone.now())
+    # A row that exists may have the field that another one requires.
+    is_new = tool_name.startswith("create")
+    return errors if is_new else [error for error in errors if not error.code.startswith("no_")]

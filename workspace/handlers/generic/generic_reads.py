@@ -9,12 +9,12 @@ from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_excerpt_outcome, build_row_outcome
 from workspace.models import EntityQuerySet
-from workspace.services.access import access
-from workspace.services.documents import excerpts
+from workspace.services import access
+from workspace.services.documents import outline
 from workspace.services.edges import linked_rows
 from workspace.services.entities import pagination, serialization
 from workspace.services.search import search
-from workspace.services.time import local_time, times
+from workspace.services.time import times
 
 MAX_LINKS = 20  # that a get includes
 
@@ -87,7 +87,7 @@ def _add_links(outcome: OpOutcome, row: Any, request: OpRequest, *, kind: Entity
 
 def get_max_chars(request: OpRequest) -> int:
     """Return the maximum number of characters of long text that a get returns."""
-    return int(request.args.get("max_chars", excerpts.DEFAULT_CHARS))
+    return int(request.args.get("max_chars", outline.DEFAULT_CHARS))
 
 
 def build_more_note(number: int, plural: str, *, path: str) -> str:
@@ -98,7 +98,7 @@ def build_more_note(number: int, plural: str, *, path: str) -> str:
 def _get_field_part(row: Any, request: OpRequest, *, kind: EntityType) -> OpOutcome:
     name, offset = request.args["field"], request.args.get("offset", 0)
     columns = serialization.serialize_columns(row, kind=kind)
-    excerpt = excerpts.read_field(columns, name, kind=kind, offset=offset, max_chars=get_max_chars(request))
+    excerpt = outline.read_field(columns, name, kind=kind, offset=offset, max_chars=get_max_chars(request))
     end = offset + len(excerpt.row[name])
     message = (
         f"{name} of the {kind.name}, characters {offset} to {end}{'' if excerpt.truncated_fields else ', the end'}."
@@ -133,11 +133,11 @@ def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
     names = [name for name in kind.range_filters if request.args.get(name) is not None]
     if not names:
         return {}
-    clock = local_time.from_request(request)
+    clock = times.from_request(request)
     parsed = {name: clock.parse(request.args, name) for name in names}
     clock.raise_errors()
     return {
-        name: when if isinstance(when, datetime) else local_time.get_day_start(when, clock.zone)
+        name: when if isinstance(when, datetime) else times.get_day_start(when, clock.zone)
         for name, when in parsed.items()
         if when is not None
     }

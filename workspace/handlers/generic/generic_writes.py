@@ -11,12 +11,12 @@ from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_change_outcome, build_row_outcome
 from workspace.models import Edge, Entity, Project
-from workspace.services.access import access
-from workspace.services.documents import merging, model_merge
-from workspace.services.edges import dependents, edge_arguments
-from workspace.services.entities import change_text, changes, duplicates, serialization
-from workspace.services.entities.names import quote_name
-from workspace.services.time import field_times
+from workspace.services import access
+from workspace.services.documents import merging
+from workspace.services.edges import edge_arguments, linked_rows
+from workspace.services.entities import changes, duplicates, serialization
+from workspace.services.entities.serialization import quote_name
+from workspace.services.time import partial_dates
 
 # Returns the errors of a row that no single column can show; called with the row and the sent arguments.
 RowCheck = Callable[[Entity, Mapping[str, Any]], list[ArgumentError]]
@@ -45,7 +45,7 @@ def create_row(
     Raises NotFound and Forbidden for the project and for all rows to link to, InvalidArgs.
     """
     project = access.get_changeable_project(subject=request.subject, id=request.args["project_id"])
-    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject)
+    completed = partial_dates.complete_times(request.args, kind=kind, subject=request.subject)
     row, errors = build_row(completed.fields, kind=kind, project=project, by=request.subject, at=request.at)
     requested_edges = edge_arguments.resolve_links(
         request.args, kind=kind, project_id=project.pk, subject=request.subject
@@ -90,9 +90,9 @@ def update_row(
     """Update the fields and links that were sent. Raises NotFound, Forbidden, InvalidArgs, StateConflict."""
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     before = serialization.serialize_columns(row, kind=kind)
-    completed = field_times.complete_times(request.args, kind=kind, subject=request.subject, row=row)
+    completed = partial_dates.complete_times(request.args, kind=kind, subject=request.subject, row=row)
     if request.prepared:
-        model_merge.require_same_version(request.prepared, row)
+        merging.require_same_version(request.prepared, row)
     merged = merging.apply_update_strategy(row, kind=kind, sent=completed.fields, prepared=request.prepared)
     errors = merged.errors + changes.assign_fields(row, kind=kind, sent=merged.fields, at=request.at)
     if errors := errors or (check(row, completed.fields) if check else []):
@@ -114,7 +114,7 @@ def update_row(
         warnings += then(row, changed, by=request.subject, at=request.at)
     stamp = kind.completion_stamp[1] if kind.completion_stamp else None  # which the state tells
     told = [name for name in changed if name != stamp]
-    described = [change_text.describe_changes(before, after, told), *changed_links]
+    described = [changes.describe_changes(before, after, told), *changed_links]
     message = f"Changed {quote_name(getattr(row, kind.label))}: {', '.join(filter(None, described))}."
     row_outcome = build_change_outcome(
         row, kind=kind, request=request, changed=changed, message=message, warnings=warnings
@@ -131,7 +131,7 @@ def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity]
     if check:
         check(row)
     message = f"Deleted the {kind.name} {quote_name(getattr(row, kind.label))}; ops no longer find it."
-    message += dependents.describe_dependents(row, subject=request.subject)
+    message += linked_rows.describe_dependents(row, subject=request.subject)
     return mark_deleted(row, kind=kind, at=request.at, message=message)
 
 

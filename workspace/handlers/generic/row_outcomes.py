@@ -6,8 +6,8 @@ from typing import Any
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
-from workspace.services.documents import excerpts
-from workspace.services.entities import chosen_fields, serialization
+from workspace.services.documents import outline
+from workspace.services.entities import serialization
 
 
 def build_row_outcome(
@@ -17,10 +17,10 @@ def build_row_outcome(
     at: datetime,
     message: str,
     warnings: tuple[str, ...] = (),
-    max_chars: int = excerpts.DEFAULT_CHARS,
+    max_chars: int = outline.DEFAULT_CHARS,
 ) -> OpOutcome:
     """Build the outcome of get and create: the complete row under its kind's name, long texts cut."""
-    excerpt = excerpts.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
+    excerpt = outline.truncate_row(serialization.serialize_row(row, kind=kind, at=at), kind=kind, max_chars=max_chars)
     return build_excerpt_outcome(
         row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
     )
@@ -41,24 +41,24 @@ def build_change_outcome(
     `fields`.
     """
     complete = serialization.serialize_row(row, kind=kind, at=request.at)
-    asked = chosen_fields.choose_fields(request.args, kind.answer_fields)
+    asked = serialization.choose_fields(request.args, kind.answer_fields)
     texts = {name for name in kind.long_texts if complete[name]}
     shown = {"id", kind.label, *asked} | (set(changed) - texts)
-    excerpt = excerpts.truncate_row({name: complete[name] for name in complete if name in shown}, kind=kind)
+    excerpt = outline.truncate_row({name: complete[name] for name in complete if name in shown}, kind=kind)
     return build_excerpt_outcome(
         row, excerpt, kind=kind, message=message + build_cut_note(excerpt, kind=kind), warnings=warnings
     )
 
 
 def build_excerpt_outcome(
-    row: Any, excerpt: excerpts.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()
+    row: Any, excerpt: outline.Excerpt, *, kind: EntityType, message: str, warnings: tuple[str, ...] = ()
 ) -> OpOutcome:
     """Build the outcome that shows an excerpt of a row."""
     result = {kind.name: excerpt.row, "message": message}
     return OpOutcome(result=result, warnings=warnings, entity_id=str(row.pk), entity_name=getattr(row, kind.label))
 
 
-def build_cut_note(excerpt: excerpts.Excerpt, *, kind: EntityType, place: str = "") -> str:
+def build_cut_note(excerpt: outline.Excerpt, *, kind: EntityType, place: str = "") -> str:
     """Return a sentence naming the texts that were cut and the op that reads the rest; "" if none was cut."""
     if not excerpt.truncated_fields:
         return ""

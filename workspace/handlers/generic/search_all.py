@@ -1,21 +1,94 @@
-"""Search across all kinds."""
+"""Search all kinds of rows, with snippets, by trigrams on PostgreSQL."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 from uuid import UUID
 
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
-from workspace.services.access import access
+from workspace.services import access
 from workspace.services.entities import pagination, serialization
-from workspace.services.search import ranking, search, snippets, trigram_search
+from workspace.services.search import ranking, search
 from workspace.services.search.ranking import SearchHit
+from workspace.services.search.search import fold_case
 
+SNIPPET_LENGTH = 160  # characters
+CONTEXT_BEFORE = 40  # characters before the matched word
+MAX_TITLES = 2_000  # the most recently updated; comparing them takes less than 250 ms
+MIN_SHARE = 0.5  # the share of a word's trigrams that a title must have
+_BETWEEN_WORDS = re.compile(r"[\W_]+")
 WITH_ALL_WORDS = "{shown} of {total} rows with every word, best first."
 WITH_ANY_WORD = "No row has every word. {shown} of {total} rows with any of them, best first; see matched for which."
 SIMILAR_TITLES = "No row has any of the words. {shown} of {total} rows with similar titles, closest first."
 SEARCH_LIMITED = "Searched only the {most:,} most recently updated {plural}; {path} finds older ones."
 NO_MATCHES = "No row has any of the words or a similar title. Try other words, or list the rows."
+
+
+def build_snippets(hits: Iterable[SearchHit]) -> dict[UUID, str]:
+    """Return a snippet for each hit that has text, with one query per type."""
+    by_kind: dict[str, dict[UUID, SearchHit]] = {}
+    for hit in hits:
+        by_kind.setdefault(hit.kind, {})[hit.id] = hit
+    snippets = {}
+    for name, hits_by_id in by_kind.items():
+        kind = ENTITY_TYPE_BY_NAME[name]
+        for id, *texts in kind.get_rows().filter(pk__in=hits_by_id).values_list("pk", *kind.texts):
+            snippets[id] = build_snippet(texts, hits_by_id[id].matched)
+    return {id: text for id, text in snippets.items() if text}
+
+
+def build_snippet(texts: Sequence[str], words: Sequence[str]) -> str:
+    """Return the text around the first match in the texts, or the beginning of the first text without a match.
+
+    Collapses white space. An ellipsis marks where the text continues.
+    """
+    for text in texts:
+        folded_text = fold_case(text)
+        positions = [position for word in words if (position := folded_text.find(fold_case(word))) >= 0]
+        if positions:
+            return _extract(text, max(0, min(positions) - CONTEXT_BEFORE))
+    return next((_extract(text, 0) for text in texts if text.strip()), "")
+
+
+def _extract(text: str, start: int) -> str:
+    end = start + SNIPPET_LENGTH
+    shown = " ".join(text[start:end].split())
+    return f"{'…' if start else ''}{shown}{'…' if end < len(text) else ''}"
+
+
+def find_similar_titles(
+    kinds: Iterable[EntityType], *, subject: str, project_id: str | None, words: Sequence[str], limit: int
+) -> tuple[list[SearchHit], int]:
+    """Return the rows with the most similar titles, and the number of all similar rows, in one query."""
+    trigrams_by_word = [(word, grams) for word in words if (grams := extract_trigrams(word))]
+    if not trigrams_by_word:
+        return [], 0
+    parts = [
+        ranking.query_visible_rows(kind, subject=subject, project_id=project_id).values(*ranking.HIT_COLUMNS)
+        for kind in kinds
+    ]
+    hits = []
+    for row in ranking.union_all(parts).order_by("-found_at", "-pk")[:MAX_TITLES]:
+        matches = get_trigram_shares(trigrams_by_word, row["found_title"])
+        if matches:
+            score = sum(matches.values()) / len(words)
+            hits.append(ranking.build_hit(row, score=score, matched=tuple(matches)))
+    hits.sort(key=lambda hit: -hit.score)  # stable sort: ties stay in order of their update
+    return hits[:limit], len(hits)
+
+
+def get_trigram_shares(trigrams_by_word: Iterable[tuple[str, Set[str]]], title: str) -> dict[str, float]:
+    """Return the share of trigrams found in the title, for each word that is similar enough."""
+    title_trigrams = extract_trigrams(title)
+    shares_by_word = {word: len(grams & title_trigrams) / len(grams) for word, grams in trigrams_by_word}
+    return {word: share for word, share in shares_by_word.items() if share >= MIN_SHARE}
+
+
+def extract_trigrams(text: str) -> set[str]:
+    """Return the trigrams of a text. Empty if it has neither letters nor digits."""
+    spaced = _BETWEEN_WORDS.sub(" ", f" {text.casefold()} ")
+    return {spaced[at : at + 3] for at in range(len(spaced) - 2)}
 
 
 def search_all_kinds(request: OpRequest) -> OpOutcome:
@@ -31,7 +104,7 @@ def search_all_kinds(request: OpRequest) -> OpOutcome:
     if project_id is not None and not total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
     message = template.format(shown=len(hits), total=total) + _suggest_ops(hits)
-    texts = snippets.build_snippets(hits)
+    texts = build_snippets(hits)
     rows, shared = serialization.take_out_project([_serialize_hit(hit, texts) for hit in hits])
     result = {
         **shared,
@@ -74,9 +147,7 @@ def _search_in_stages(
         )
         if hits:
             return hits, total, template, cut_warnings
-    hits, total = trigram_search.find_similar_titles(
-        kinds, subject=subject, project_id=project_id, words=words, limit=limit
-    )
+    hits, total = find_similar_titles(kinds, subject=subject, project_id=project_id, words=words, limit=limit)
     return hits, total, SIMILAR_TITLES if hits else NO_MATCHES, cut_warnings
 
 

@@ -12,10 +12,10 @@ from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import ArgumentError, InvalidArgs, NotFound, build_invalid_args
 from workspace.models import Edge, EdgeKind
 from workspace.relations import Relation
-from workspace.services.access import access
-from workspace.services.access.access import NamedRow
+from workspace.services import access
+from workspace.services.access import NamedRow
 from workspace.services.edges import edges
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 

@@ -13,7 +13,7 @@ from workspace.errors import ArgumentError
 from workspace.handlers.documents import documents
 from workspace.handlers.generic import generic_writes
 from workspace.models import Entity, Project
-from workspace.services.entities import state_aliases
+from workspace.services.entities import duplicates
 from workspace.services.time.partial_dates import PartialDates
 
 ENTITY_KINDS = {kind.name: kind for kind in (GOAL, MILESTONE, PLAN, TASK, DOCUMENT, RISK, REQUIREMENT)}
@@ -100,7 +100,7 @@ def _normalize_fields(entity: Mapping[str, Any], kind: EntityType) -> tuple[dict
         fields["content"] = fields.pop("body_markdown")
         warnings.append("Read body_markdown as content.")
     state = fields.get("state_key")
-    if state is not None and (canonical := state_aliases.resolve_state(state, kind)) not in (None, state):
+    if state is not None and (canonical := duplicates.resolve_state(state, kind)) not in (None, state):
         fields["state_key"] = canonical
         warnings.append(f"Read state_key as {canonical}.")
     if kind is DOCUMENT:

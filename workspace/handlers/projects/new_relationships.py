@@ -10,7 +10,7 @@ from workspace import relations
 from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS
-from workspace.services.access.access import NamedRow
+from workspace.services.access import NamedRow
 from workspace.services.edges import edge_arguments, edges
 from workspace.services.edges.edge_arguments import LinkRequest, ResolvedLinks
 

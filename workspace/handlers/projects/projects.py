@@ -1,26 +1,46 @@
-"""Ops that only projects have."""
+"""Read and change projects, brief a model about one, and read the user's profile."""
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 from django.db.models import Q
 from django.utils.text import slugify
 
 from workspace.contract import OpOutcome, OpRequest
-from workspace.entity_types import DOCUMENT, PLAN, PROJECT, TASK, EntityType
+from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, EntityType
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.generic.row_outcomes import build_row_outcome
-from workspace.handlers.projects import new_entities, new_relationships, project_brief
-from workspace.models import Edge, MemberRole, Membership, Project
-from workspace.models.document import BRAIN_DUMPS, NOTES
-from workspace.services.access import access, profiles
+from workspace.handlers.projects import new_entities, new_relationships
+from workspace.handlers.projects.new_entities import NewEntities
+from workspace.models import Document, Edge, EdgeKind, MemberRole, Membership, Project, working_week
+from workspace.models.document import BRAIN_DUMPS, MAX_CONTENT_LENGTH, NOTES
+from workspace.relations import Rel, Relation
+from workspace.services import access
 from workspace.services.calendar import task_events
-from workspace.services.edges import dependents
+from workspace.services.edges import edges, linked_rows
 from workspace.services.entities import changes, pagination
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
+from workspace.services.time import times
 from workspace.services.time.partial_dates import PartialDates
 
+TYPE_KEY = "document.context.project"
+MAX_NAME_LENGTH = 280  # characters of the project's name in the document's title
+
+# The sections of the summary: heading and kind of the rows listed.
+SECTIONS = (
+    ("Goals", GOAL),
+    ("Milestones", MILESTONE),
+    ("Plans", PLAN),
+    ("Tasks", TASK),
+    ("Requirements", REQUIREMENT),
+    ("Risks", RISK),
+)
+EMPTY_CONTENT = "Nothing more is known about this project yet."
+PROJECT_HAS_DOCUMENT = Relation(EdgeKind.PROJECT, Rel.HAS_DOCUMENT, EdgeKind.DOCUMENT)
 MAX_SLUG_LENGTH = 80
 
 # Rows that onto.project.get can include, by argument: (key in the result, kind, order, filter, maximum number).
@@ -30,6 +50,56 @@ INCLUDABLE_ROWS: dict[str, tuple[str, EntityType, str, Q, int]] = {
     "include_notes": ("notes", DOCUMENT, "updated", NOTES, 10),
     "include_brain_dumps": ("brain_dumps", DOCUMENT, "updated", BRAIN_DUMPS, 5),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectBrief:
+    """The unsaved document and the edge from the project to it, with errors and warnings about repairs."""
+
+    document: Document
+    edge: Edge
+    errors: list[ArgumentError]
+    warnings: list[str]
+
+
+def build_brief(
+    sent: Mapping[str, Any] | None, created_entities: NewEntities, *, project: Project, by: str, at: datetime
+) -> ProjectBrief:
+    """Build the document that was sent, or one from the project's texts and first rows."""
+    default_fields = {
+        "title": f"{project.name[:MAX_NAME_LENGTH]}: overview",
+        "content": compose_content(project, created_entities),
+    }
+    fields = {"type_key": TYPE_KEY} | dict(sent or default_fields)
+    row, errors, warnings = new_entities.build_entity(
+        fields, DOCUMENT, project=project, by=by, at=at, pointer="/context_document", dates=created_entities.dates
+    )
+    return ProjectBrief(
+        cast("Document", row), edges.build_edge(PROJECT_HAS_DOCUMENT, project, row, by=by, at=at), errors, warnings
+    )
+
+
+def compose_content(project: Project, created_entities: NewEntities) -> str:
+    """Return the project's texts and a list of its first rows as Markdown."""
+    texts = [project.executive_summary, project.description, project.context]
+    zone = created_entities.dates.zone
+    texts += [_format_section(heading, created_entities.get_rows(kind), kind, zone) for heading, kind in SECTIONS]
+    return ("\n\n".join(text.strip() for text in texts if text.strip()) or EMPTY_CONTENT)[
+        : MAX_CONTENT_LENGTH - 1
+    ] + "\n"
+
+
+def _format_section(heading: str, rows: Iterable[Any], kind: EntityType, zone: ZoneInfo) -> str:
+    lines = [f"- {_format_row(row, kind, zone)}" for row in rows]
+    return "\n".join([f"## {heading}", "", *lines]) if lines else ""
+
+
+def _format_row(row: Any, kind: EntityType, zone: ZoneInfo) -> str:
+    names = (name for name in ("target_date", "due_at", "end_date") if name in kind.fields)
+    when = next((value for name in names if (value := getattr(row, name))), None)
+    day = when.astimezone(zone) if isinstance(when, datetime) else when
+    deadline = f" (by {day:%Y-%m-%d})" if day else ""
+    return " ".join(getattr(row, kind.label).split()) + deadline
 
 
 def list_projects(request: OpRequest) -> OpOutcome:
@@ -79,15 +149,13 @@ def create_project(request: OpRequest) -> OpOutcome:
     if questions := request.args.get("clarifications"):
         return _build_clarification_outcome(questions)
     by, at = request.subject, request.at
-    dates = PartialDates(profiles.get_zone(by))
+    dates = PartialDates(access.get_zone(by))
     project, errors = _build_project(request, dates)
     created_entities = new_entities.build_entities(
         request.args.get("entities", []), project=project, by=by, at=at, dates=dates
     )
     links = new_relationships.parse_relationships(request.args.get("relationships", []), created_entities.rows)
-    brief = project_brief.build_brief(
-        request.args.get("context_document"), created_entities, project=project, by=by, at=at
-    )
+    brief = build_brief(request.args.get("context_document"), created_entities, project=project, by=by, at=at)
     if errors := errors + created_entities.errors + links.errors + brief.errors:
         raise build_invalid_args(errors)
     edges = [*new_relationships.build_edges(links, created_entities.rows, by=by, at=at), brief.edge]
@@ -110,7 +178,7 @@ def delete_project(request: OpRequest) -> OpOutcome:
     project = access.lock_deletable_project(subject=request.subject, id=request.args["project_id"])
     message = (
         f"Deleted the project {quote_name(project.name)}; ops no longer find it or anything in it, for any member."
-        f"{dependents.describe_contents(project)} Only an administrator can restore it."
+        f"{linked_rows.describe_contents(project)} Only an administrator can restore it."
     )
     return generic_writes.mark_deleted(project, kind=PROJECT, at=request.at, message=message)
 
@@ -161,3 +229,24 @@ def _format_counts(counts: dict[str, int]) -> str:
     singular_names = {kind.plural: kind.name for kind in new_entities.ENTITY_KINDS.values()} | {"edges": "edge"}
     parts = [f"{number} {singular_names[many] if number == 1 else many}" for many, number in counts.items() if number]
     return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def get_profile(request: OpRequest) -> OpOutcome:
+    """Return the calling user's profile, or one `part` of it; always with time zone and local time."""
+    profile = access.get_profile(request.subject)
+    now = request.at.replace(microsecond=0)
+    local_fields = {
+        "time_zone": profile.time_zone,
+        "local_time": times.format_time(now, zone=profile.zone),
+        "weekday": working_week.WEEKDAYS[now.astimezone(profile.zone).weekday()],
+    }
+    parts = {
+        "name": profile.name or None,
+        "working_hours": {day: profile.working_hours.get(day, []) for day in working_week.WEEKDAYS},
+        "preferences": profile.preferences,
+    }
+    part = request.args.get("part")
+    shown_parts = {name: value for name, value in parts.items() if part in (None, name)}
+    intro = "The user has no profile yet; these are defaults." if profile._state.adding else "The user's profile."
+    message = f"{intro} Calendar times without an offset are read in {profile.time_zone}."
+    return OpOutcome(result={"profile": shown_parts | local_fields, "message": message})

@@ -7,15 +7,14 @@ from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from workspace import policies
 from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import TASK
 from workspace.errors import ArgumentError, Forbidden, InvalidArgs, NotFound, build_invalid_args
 from workspace.handlers.generic import generic_reads
 from workspace.models import EntityQuerySet, Task, TaskState
-from workspace.services.access import access, profiles
+from workspace.services import access
 from workspace.services.calendar import task_events
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
 
 MAX_TASKS = 200
@@ -42,7 +41,7 @@ def shift_tasks(request: OpRequest) -> OpOutcome:
             warnings=warnings,
             changed_ids=(),
         )
-    zone = profiles.get_zone(request.subject)
+    zone = access.get_zone(request.subject)
     for task in tasks:
         _shift(task, days, zone)
         task.updated_at = request.at
@@ -64,7 +63,7 @@ def _lock_tasks(request: OpRequest) -> tuple[list[Task], tuple[str, ...]]:
     queryset = _choose_tasks(request).exclude(start_at=None, due_at=None)
     tasks = cast("list[Task]", list(_lock(queryset)[: MAX_TASKS + 1]))
     if len(tasks) > MAX_TASKS:
-        raise _build_too_many_error(queryset, days=request.args["days"], zone=profiles.get_zone(request.subject))
+        raise _build_too_many_error(queryset, days=request.args["days"], zone=access.get_zone(request.subject))
     changeable = [task for task in tasks if _may_change(task)]
     left_out = len(tasks) - len(changeable)
     return changeable, (_describe_left_out(left_out),) if left_out else ()
@@ -134,7 +133,7 @@ def _list_ids(ids: Collection[UUID]) -> str:
 
 
 def _may_change(task: Task) -> bool:
-    return policies.check_change(role=task.subject_role).allowed
+    return access.check_change(role=task.subject_role).allowed
 
 
 def _lock(queryset: EntityQuerySet[Task]) -> EntityQuerySet[Task]:

@@ -1,11 +1,7 @@
-"""Calendar events in a time range: single events and the occurrences of recurring ones.
-
-Occurrences are computed and sorted in memory, because the database cannot expand recurrence rules. Their number is
-therefore limited, and complete rows are read only for the occurrences on the page.
-"""
+"""List events in a range, from the calendars that a user sees."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -17,19 +13,19 @@ from django.db.models import BooleanField, ExpressionWrapper, Q
 from core.text import lists
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
-from workspace.services.time import local_time, recurrence, times
+from workspace.services.time import recurrence, times
 
 MAX_OCCURRENCES = 2_000  # occurrences in one list; a person has fewer in a year
 MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
-
 _CURSOR = struct.Struct(">4s3q16s")  # the mark of the list, three moments in microseconds, and an id
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-
 _COLUMNS = (
     *("id", "start_at", "end_at", "start_date", "end_date", "time_zone"),
     *("recurrence", "recurrence_until", "excluded_starts"),
 )
+USER, PROJECT, BY_ID = "user", "project", "calendar_id"
+UNUSED_PROJECT_WARNING = "Ignored project_id: calendar_scope or calendar_id selects other calendars."
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +156,8 @@ def _expand_row(row: dict[str, Any], span: TimeRange) -> Iterator[Occurrence]:
     ):
         if is_excluded(day, row["excluded_starts"]):
             continue
-        start = local_time.get_day_start(day, span.zone)
-        end = local_time.get_day_start(day + length + timedelta(days=1), span.zone)
+        start = times.get_day_start(day, span.zone)
+        end = times.get_day_start(day + length + timedelta(days=1), span.zone)
         yield Occurrence(start, row["id"], end, days=(day, day + length))
 
 
@@ -171,3 +167,33 @@ def _build_cursor_error() -> InvalidArgs:
         "or leave it out."
     )
     return build_invalid_args([ArgumentError(path="/cursor", code="malformed_cursor", message=message)])
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarScope:
+    """The scope from calendar_scope, project_id and calendar_id, and warnings about ignored arguments."""
+
+    name: str
+    project_id: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def parse_scope(args: Mapping[str, Any]) -> CalendarScope:
+    """Return the requested scope. Without calendar_scope the ids decide. Raises InvalidArgs."""
+    project_id, calendar_id = args.get("project_id"), args.get("calendar_id")
+    name = args.get("calendar_scope") or (BY_ID if calendar_id else PROJECT if project_id else USER)
+    if name == PROJECT:
+        if project_id is None:
+            raise _build_missing_error(
+                "project_id", "calendar_scope project requires project_id; send it, or leave the scope out."
+            )
+        return CalendarScope(PROJECT, project_id)
+    if name == BY_ID and calendar_id is None:
+        raise _build_missing_error(
+            "calendar_id", "calendar_scope calendar_id needs calendar_id; send primary for the user's own."
+        )
+    return CalendarScope(name, warnings=(UNUSED_PROJECT_WARNING,) if project_id else ())
+
+
+def _build_missing_error(name: str, message: str) -> Exception:
+    return build_invalid_args([ArgumentError(path=f"/{name}", code="required", message=message)])

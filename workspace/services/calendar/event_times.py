@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.models.working_week import WEEKDAYS
 from workspace.services.calendar.event_list import MAX_LENGTH
-from workspace.services.time import local_time, times
-from workspace.services.time.local_time import LocalTimeParser
+from workspace.services.time import times
+from workspace.services.time.times import LocalTimeParser
 
 DEFAULT_LENGTH = timedelta(minutes=30)  # default length of a new event
 DAY = timedelta(days=1)
@@ -169,7 +169,7 @@ def _set_recurrence_end(event: CalendarEvent, args: Mapping[str, Any], clock: Lo
     zone = ZoneInfo(event.time_zone) if event.is_all_day else clock.zone
     if "recurrence_until" in args and not clock.errors:
         event.recurrence_until = to_end_moment(until, zone) if until is not None else None
-    first = event.start_at or (event.start_date and local_time.get_day_start(event.start_date, zone))
+    first = event.start_at or (event.start_date and times.get_day_start(event.start_date, zone))
     if event.recurrence_until and first and event.recurrence_until < first:
         message = "recurrence_until is before the event starts; send a later one, or null for no end."
         clock.add_error("recurrence_until", "out_of_order", message)
@@ -179,7 +179,7 @@ def to_end_moment(until: date, zone: ZoneInfo) -> datetime:
     """Return the end as a moment: a datetime as it is, a date as the last second of that day in the zone."""
     if isinstance(until, datetime):
         return until
-    return local_time.get_day_start(until + DAY, zone) - timedelta(seconds=1)
+    return times.get_day_start(until + DAY, zone) - timedelta(seconds=1)
 
 
 def _get_faulty_argument(end: date | None) -> str:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from workspace.entity_types import EVENT
 from workspace.errors import NotFound, StateConflict
 from workspace.models import CalendarEvent, Task, TaskEventKind
-from workspace.services.access import access
+from workspace.services import access
 from workspace.services.calendar.event_list import Occurrence
 from workspace.services.calendar.task_events import TITLE_PREFIXES
 from workspace.services.entities import serialization

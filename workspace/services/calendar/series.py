@@ -14,9 +14,9 @@ from zoneinfo import ZoneInfo
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.services.calendar import event_list, event_times
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 from workspace.services.time import recurrence, times
-from workspace.services.time.local_time import LocalTimeParser
+from workspace.services.time.times import LocalTimeParser
 
 THIS, FOLLOWING, ALL = "this", "following", "all"
 ARGUMENT = "occurrence_start"

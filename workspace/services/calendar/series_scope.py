@@ -8,7 +8,7 @@ from typing import Any, NoReturn, cast
 from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import CalendarEvent
 from workspace.services.calendar import event_times, series
-from workspace.services.time.local_time import LocalTimeParser
+from workspace.services.time.times import LocalTimeParser
 
 SCOPES = (series.THIS, series.FOLLOWING, series.ALL)
 CHOICES = (

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 from workspace.errors import ArgumentError
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
 from workspace.models.calendar_event import EARLIEST, LATEST, MAX_TITLE_LENGTH
-from workspace.services.access import profiles
+from workspace.services import access
 from workspace.services.time import recurrence, times
 
 SINGLE_DATE_LENGTH = timedelta(minutes=30)  # length of the event of a single date
@@ -265,7 +265,7 @@ def _insert_events(
 ) -> None:
     if not missing:
         return
-    zone = zone or profiles.get_zone(by)
+    zone = zone or access.get_zone(by)
     new = [
         _update_event(CalendarEvent(task=task, created_by=by, created_at=at), task, required, zone, at=at)
         for task, required in missing

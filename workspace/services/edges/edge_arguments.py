@@ -19,8 +19,8 @@ from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS, Rel, Relation
-from workspace.services.access import access
-from workspace.services.access.access import NamedRow
+from workspace.services import access
+from workspace.services.access import NamedRow
 from workspace.services.edges import edges
 from workspace.services.search import title_lookup
 from workspace.services.search.title_lookup import TitledRow

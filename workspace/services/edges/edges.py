@@ -16,7 +16,7 @@ from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Entity, Project
 from workspace.relations import Rel, Relation
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
 
 ORIGINAL_REL = "original_rel"  # the prop with the relation name that was sent but does not exist
@@ -55,7 +55,7 @@ def get_identity(edge: Edge) -> EdgeIdentity:
 def link_edge(edge: Edge) -> tuple[Edge, bool]:
     """Save the edge unless an identical one exists. Return the stored edge and whether it is new.
 
-    The caller must hold the row locks of `workspace.services.access.access`, so that nobody links the same rows
+    The caller must hold the row locks of `workspace.services.access`, so that nobody links the same rows
     concurrently.
     """
     existing = _filter_alive().filter(src_id=edge.src_id, rel=edge.rel, dst_id=edge.dst_id).first()

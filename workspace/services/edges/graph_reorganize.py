@@ -21,7 +21,7 @@ from workspace import relations
 from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS, Rel
-from workspace.services.access.access import NamedRow
+from workspace.services.access import NamedRow
 from workspace.services.edges import edge_arguments, edges
 from workspace.services.edges.edge_arguments import LinkRequest, ResolvedLinks, TitleMatches
 from workspace.services.edges.edges import EdgeIdentity

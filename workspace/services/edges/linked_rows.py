@@ -1,6 +1,6 @@
-"""The rows that are linked to a row by edges."""
+"""Rows linked to a row, and rows that depend on it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -9,12 +9,16 @@ from uuid import UUID
 from django.db.models import Case, CharField, F, IntegerField, Q, QuerySet, Subquery, UUIDField, Value, When
 from django.db.models.expressions import OuterRef
 
-from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.models import Edge, EntityQuerySet
+from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK, EntityType
+from workspace.models import Edge, Entity, EntityQuerySet, Project, Task
+from workspace.services.edges import linked_rows
 from workspace.services.edges.edges import INCOMING, OUTGOING
+from workspace.services.entities.serialization import quote_name
 from workspace.services.search import ranking
 
 MAX_ROWS_PER_KIND = 50  # rows per kind
+MAX_NAMED = 3
+MAX_COUNTED = 50
 
 
 def list_linked_kinds(id: UUID) -> list[EntityType]:
@@ -121,3 +125,35 @@ def _serialize_linked_row(edge: Any, id: UUID, kind: EntityType) -> dict[str, An
         "edge_id": str(edge.pk),
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def describe_dependents(row: Entity, *, subject: str) -> str:
+    """Return sentences about what hangs on the row, each after a space; empty if nothing does."""
+    parts = []
+    if isinstance(row, Task):
+        if row.recurrence:
+            parts.append(f"It recurred {row.recurrence}, so all its occurrences are gone.")
+        subtasks = TASK.get_rows().visible_to(subject).filter(parent_task=row.pk).order_by("title", "pk")
+        titles = list(subtasks.values_list("title", flat=True)[: MAX_COUNTED + 1])
+        parts += _describe(titles, ("subtask stays", "subtasks stay"), "without a parent:")
+    links, has_more = linked_rows.list_linked_summaries(row.pk, subject=subject, limit=MAX_COUNTED)
+    names = [str(link[ENTITY_TYPE_BY_NAME[link["kind"]].label]) for link in links]
+    parts += _describe([*names, *([""] if has_more else [])], ("link is", "links are"), "gone, with")
+    return "".join(f" {part}" for part in parts)
+
+
+def describe_contents(project: Project) -> str:
+    """Return a sentence about the rows in a project that is deleted, after a space; empty if there are none."""
+    kinds = [kind for kind in (*ENTITY_TYPE_BY_NAME.values(), EVENT) if kind is not PROJECT]
+    counts = [(kind.get_rows().alive().filter(project=project).count(), kind) for kind in kinds]
+    named = [f"{count} {kind.name if count == 1 else kind.plural}" for count, kind in counts if count]
+    return f" With it go {', '.join(named)}." if named else ""
+
+
+def _describe(names: Sequence[str], nouns: tuple[str, str], what: str) -> list[str]:
+    """Return the sentence about some rows, of which it names the first, if there are any."""
+    if not names:
+        return []
+    count = f"More than {MAX_COUNTED}" if len(names) > MAX_COUNTED else str(len(names))
+    shown = ", ".join(map(quote_name, names[:MAX_NAMED]))
+    return [f"{count} {nouns[len(names) > 1]} {what} {shown}{', …' if len(names) > MAX_NAMED else ''}."]

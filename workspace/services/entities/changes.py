@@ -1,9 +1,12 @@
-"""Setting the fields of a row from a call's arguments."""
+"""What a write changed, as data and in words."""
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from django.db import models
 
@@ -11,16 +14,18 @@ from core.text import json_text
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError
 from workspace.models import Entity
-from workspace.models.tags import TagsField
+from workspace.models.base import TagsField
 from workspace.services.time import times
 
 Parser = tuple[Callable[[str], Any], str]  # a parser that raises ValueError, and what it expects
-
 PARSERS: dict[type, Parser] = {
     models.DateTimeField: (times.parse_time, times.EXPECTED),
     models.DateField: (date.fromisoformat, times.EXPECTED_DATE),
     models.ForeignKey: (UUID, "a UUID"),
 }
+MAX_LENGTH = 40  # characters of a value that is shown; of a longer text the message tells the length
+TIME_ENDINGS = ("_at", "_until")  # of the names of fields with times
+MAX_KEYS = 5  # of an object; the message names those that changed
 
 
 def assign_fields(
@@ -121,3 +126,54 @@ def _clear_dependent_fields(
             errors.append(ArgumentError(path=f"{pointer}/{name}", code=f"no_{needed}", message=message))
         setattr(row, name, None)
     return errors
+
+
+def describe_changes(
+    before: Mapping[str, Any], after: Mapping[str, Any], names: Iterable[str], *, zone: ZoneInfo | None = None
+) -> str:
+    """Return each of these fields with its old and its new value: `state_key todo → done, priority 3 → 1`.
+
+    The values are those of answers. With a zone, times are shown in it.
+    """
+    values = [(name, *(_convert_to_zone(name, each.get(name), zone) for each in (before, after))) for name in names]
+    return ", ".join(f"{name} {_describe_change(old, new)}" for name, old, new in values)
+
+
+def _convert_to_zone(name: str, value: Any, zone: ZoneInfo | None) -> Any:
+    if zone and isinstance(value, str) and name.endswith(TIME_ENDINGS):
+        with suppress(ValueError):
+            return times.format_time(times.parse_time(value), zone=zone)
+    return value
+
+
+def _describe_change(old: Any, new: Any) -> str:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = sorted(key for key in old.keys() | new.keys() if not _is_same(old.get(key), new.get(key)))
+        return f"({', '.join(keys[:MAX_KEYS])}{', …' if len(keys) > MAX_KEYS else ''})"
+    if _is_long(old) or _is_long(new):
+        fate = f", old text {'kept' if old in new else 'replaced'}" if old and new else ""
+        return f"({_get_length(old):,} → {_get_length(new):,} characters{fate})"
+    return f"{_format_value(old)} → {_format_value(new)}"
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    return json_text.canonicalize(old) == json_text.canonicalize(new)  # 1 is not true
+
+
+def _is_long(value: Any) -> bool:
+    return isinstance(value, str) and (len(value) > MAX_LENGTH or "\n" in value)
+
+
+def _get_length(value: Any) -> int:
+    return len(value) if isinstance(value, str) else 0
+
+
+def _format_value(value: Any) -> str:
+    if value in (None, "", [], {}):
+        return "none"
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
+        return f"[{text}]" if len(text) <= MAX_LENGTH else f"[{len(value)} items]"
+    if isinstance(value, str):
+        return f"“{value}”" if " " in value else value
+    return json.dumps(value)

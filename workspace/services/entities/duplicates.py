@@ -1,17 +1,24 @@
-"""Open rows that a new row probably repeats, because their titles are the same or nearly."""
+"""Find duplicates of a new row, and the states that aliases mean."""
 
 import re
 from typing import Any, cast
 
 from workspace.entity_types import EntityType
 from workspace.models import Document, Entity, Task
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 
 MAX_ROWS = 1_000  # compared with a new row, the newest first
 ARTICLES = frozenset({"a", "an", "the"})
 MIN_PLURAL_LENGTH = 4  # letters of a word whose last s is left out: not of "is"
-
 _WORD = re.compile(r"\w+")
+
+# Words with the same meaning. No type has two states in one line, so each word means at most one state of a type.
+STATE_ALIASES: tuple[frozenset[str], ...] = (
+    frozenset({"todo", "pending", "draft", "identified", "planned", "not_started", "backlog", "open", "new"}),
+    frozenset({"in_progress", "active", "started", "working", "ongoing", "doing"}),
+    frozenset({"done", "completed", "achieved", "closed", "complete", "finished"}),
+    frozenset({"abandoned", "cancelled", "dropped"}),
+)
 
 
 def warn_about_duplicate(row: Entity, *, kind: EntityType) -> tuple[str, ...]:
@@ -45,3 +52,19 @@ def _filter_siblings(row: Entity, kind: EntityType) -> Any:
     elif isinstance(row, Document):
         rows = rows.filter(parent=row.parent_id)
     return rows.exclude(state_key__in=kind.final_states) if kind.final_states else rows
+
+
+def list_states(kind: EntityType) -> list[str]:
+    """Return the states of a type, the initial one first."""
+    model: Any = kind.model  # Any: not every entity has a state
+    return [value for value, _ in model._meta.get_field("state_key").flatchoices] if kind.has_state else []
+
+
+def resolve_state(word: str, kind: EntityType) -> str | None:
+    """Return the state of a type that a word means, or None."""
+    states = list_states(kind)
+    if word in states:
+        return word
+    normalised = word.strip().casefold().replace(" ", "_").replace("-", "_")
+    synonyms = next((words for words in STATE_ALIASES if normalised in words), frozenset({normalised}))
+    return next((state for state in states if state in synonyms), None)

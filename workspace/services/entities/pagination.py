@@ -21,7 +21,7 @@ from core.text import json_text, lists
 from workspace.entity_types import EntityType, SortKey, SortOrder
 from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Entity, EntityQuerySet
-from workspace.services.entities import chosen_fields, serialization
+from workspace.services.entities import serialization
 from workspace.services.time import times
 
 DEFAULT_LIMIT = 20
@@ -32,7 +32,7 @@ _MARK_BYTES = 4
 _ID_END = _MARK_BYTES + 16
 
 # Arguments of the page, not of the list.
-_PAGE_ARGUMENTS = ("cursor", "limit", chosen_fields.ARGUMENT)
+_PAGE_ARGUMENTS = ("cursor", "limit", serialization.ARGUMENT)
 
 Field = models.Field[Any, Any]
 
@@ -50,7 +50,7 @@ class Listing:
     def from_args(cls, kind: EntityType, args: Mapping[str, Any] | None = None) -> "Listing":
         """Return the listing for an op's arguments. Raises InvalidArgs for unknown `fields`."""
         args = args or {}
-        fields = chosen_fields.choose_fields(args, kind.answer_fields)
+        fields = serialization.choose_fields(args, kind.answer_fields)
         return cls(kind, kind.get_order(args.get("sort_by")), build_mark(kind, args), fields)
 
 

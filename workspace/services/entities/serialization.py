@@ -1,4 +1,4 @@
-"""Serialize rows as JSON values: abbreviated in lists, complete everywhere else."""
+"""Rows as JSON: which fields, and the names of the rows that they point to."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date, datetime
@@ -6,11 +6,15 @@ from typing import Any
 from uuid import UUID
 
 from workspace.entity_types import EntityType
+from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import Entity
 from workspace.services.time import times
 
 PROJECT_FIELDS = ("project_id", "project_name")  # of a row that is in a project
 ASKED_TEXT_LENGTH = 2_000  # characters of a long text in a list row that was asked for it
+ARGUMENT = "fields"
+ALL = "*"
+MAX_LENGTH = 60  # characters; the name of a requirement is its whole text
 
 
 def serialize_row(row: Entity, *, kind: EntityType, at: datetime) -> dict[str, Any]:
@@ -96,3 +100,29 @@ def _serialize_value(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, UUID) else value
+
+
+def choose_fields(args: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names sent in `fields`; all `names` for *. Raises InvalidArgs for one that is not among them."""
+    sent = args.get(ARGUMENT) or []
+    if ALL in sent:
+        return tuple(names)
+    if errors := check_fields(args, names):
+        raise build_invalid_args(errors)
+    return tuple(dict.fromkeys(sent))
+
+
+def check_fields(args: Mapping[str, Any], names: Sequence[str]) -> list[ArgumentError]:
+    """Return an error for each name in `fields` that is neither * nor one of `names`."""
+    message = f"This is no field of the answer; send {ALL} for all, or some of {', '.join(names)}."
+    return [
+        ArgumentError(path=f"/{ARGUMENT}/{number}", code="unknown_field", message=message)
+        for number, name in enumerate(args.get(ARGUMENT) or [])
+        if name != ALL and name not in names
+    ]
+
+
+def quote_name(name: str) -> str:
+    """Return a row's name in quotes, on one line, cut if it is long."""
+    line = " ".join(name.split())
+    return f"“{line}”" if len(line) <= MAX_LENGTH else f"“{line[:MAX_LENGTH].rstrip()}…”"

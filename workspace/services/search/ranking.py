@@ -11,7 +11,7 @@ from django.db.models import CharField, F, Q, QuerySet, Value
 from django.db.models.functions import Left
 
 from workspace.entity_types import PROJECT, EntityType
-from workspace.services.search.matching import WordsIn
+from workspace.services.search.search import WordsIn
 
 WEIGHTS = (12, 6, 2, 2)  # of a word by the first column that has it: title, description, longer texts
 UNFINISHED, FINISHED = 4, 3  # factors by state: finished rows rank lower, but by less than a step in WEIGHTS

@@ -1,21 +1,63 @@
-"""Find the rows that a title means, over all projects of a subject."""
+"""Find the row that a name means, and rows with similar titles."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
+from typing import TypeVar
 
 from django.db.models import F
+from rapidfuzz import fuzz, process
 
 from workspace.contract import FoundRow
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, EntityType
 from workspace.errors import ArgumentError
-from workspace.services.access import profiles
-from workspace.services.access.access import NamedRow
-from workspace.services.search import similar_titles
-from workspace.services.search.search import match_any_word
-from workspace.services.search.similar_titles import MAX_CANDIDATES, MAX_ROWS, strip_title
+from workspace.services import access
+from workspace.services.access import NamedRow
+from workspace.services.search.search import fold_case, leave_out_stop_words, match_any_word, split_words
 
+T = TypeVar("T", bound=Hashable)
+MAX_ROWS = 3
+MAX_CANDIDATES = 500  # rows whose titles are compared, newest first
+MIN_SIMILARITY = 60  # of 100
+MIN_LETTERS = 3  # of a text that can be a part of a title; shorter ones begin too many words
+MAX_WORDS = 12
+_NOT_LETTERS = re.compile(r"[\W_]+")
 _KINDS = {**ENTITY_TYPE_BY_NAME, EVENT.name: EVENT}
+
+
+def split_title(title: str) -> list[str]:
+    """Return the words of a title by which rows are looked up; none if it has neither letters nor digits."""
+    return leave_out_stop_words(split_words(_NOT_LETTERS.sub(" ", title)))[:MAX_WORDS]
+
+
+def strip_title(title: str) -> str:
+    """Return the letters and digits of a title, to compare it with others."""
+    return _NOT_LETTERS.sub("", fold_case(title))
+
+
+def choose_similar(title: str, titles: Mapping[T, str]) -> tuple[list[T], bool]:
+    """Return up to three of the rows {row: its title}, the most similar first, and whether they have all the words.
+
+    Rows with all words of the sent title, each in full or the beginning of one, hide those that are only similar.
+    """
+    words = [fold_case(word) for word in split_title(title)]
+    has_letters = len(strip_title(title)) >= MIN_LETTERS
+    with_words = {row: each for row, each in titles.items() if has_letters and words and _has_words(each, words)}
+    matches = process.extract(
+        title,
+        with_words or titles,
+        scorer=fuzz.token_sort_ratio,
+        processor=str.casefold,
+        limit=MAX_ROWS,
+        score_cutoff=0 if with_words else MIN_SIMILARITY,
+    )
+    return [row for _, _, row in matches], bool(with_words)
+
+
+def _has_words(title: str, words: list[str]) -> bool:
+    title_words = _NOT_LETTERS.sub(" ", fold_case(title)).split()
+    return all(any(each.startswith(word) for each in title_words) for word in words)
 
 
 def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[Sequence[FoundRow], bool]:
@@ -25,7 +67,7 @@ def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[S
     exact match, the rows are those with all its words in their titles, or else with the most similar titles.
     """
     kind = _KINDS.get(entity)
-    words = similar_titles.split_title(title)
+    words = split_title(title)
     if kind is None or not words:
         return [], False
     candidates = _list_candidates(kind, words, subject)
@@ -33,7 +75,7 @@ def find_rows(entity: str, title: str, subject: str, project_id: str) -> tuple[S
     if exact:
         preferred = [row for row, project in candidates if row in exact and project == project_id]
         return (preferred or exact)[:MAX_ROWS], True
-    rows, have_words = similar_titles.choose_similar(title, {row: row.title for row, _ in candidates})
+    rows, have_words = choose_similar(title, {row: row.title for row, _ in candidates})
     return [replace(row, has_words=have_words) for row in rows], False
 
 
@@ -81,7 +123,7 @@ def find_date(entity: str, id: str, name: str, subject: str) -> date | None:
         return None
     moment = kind.get_rows().visible_to(subject).filter(pk=id).values_list(name, flat=True).first()
     if isinstance(moment, datetime):
-        return moment.astimezone(profiles.get_zone(subject))
+        return moment.astimezone(access.get_zone(subject))
     return moment if isinstance(moment, date) else None
 
 

@@ -9,8 +9,8 @@ from django.db.models import F, QuerySet
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
 from workspace.errors import ArgumentError
-from workspace.services.search import search, similar_titles
-from workspace.services.search.matching import fold_case
+from workspace.services.search import row_finder, search
+from workspace.services.search.search import fold_case
 from workspace.services.time import times
 
 MAX_CANDIDATES = 10  # rows with the same title that an error lists
@@ -70,12 +70,12 @@ def _query_rows(kind: EntityType, texts: list[str], subject: str, project_id: UU
 
 def _list_similar(lookup: TitledRow, subject: str, project_id: UUID) -> list[dict[str, Any]]:
     """Return the id and the title of the rows of the project with the words of a title, or with a similar one."""
-    kind, words = ENTITY_TYPE_BY_NAME[lookup.kind], similar_titles.split_title(lookup.title)
+    kind, words = ENTITY_TYPE_BY_NAME[lookup.kind], row_finder.split_title(lookup.title)
     if not words:
         return []
     rows = _query_rows(kind, words, subject, project_id).values_list("pk", kind.label)
-    titles = dict(rows[: similar_titles.MAX_CANDIDATES])
-    chosen, _ = similar_titles.choose_similar(lookup.title, titles)
+    titles = dict(rows[: row_finder.MAX_CANDIDATES])
+    chosen, _ = row_finder.choose_similar(lookup.title, titles)
     return [{"id": str(id), kind.label: titles[id]} for id in chosen]
 
 

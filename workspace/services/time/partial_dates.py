@@ -1,10 +1,10 @@
-"""Parse partial dates: a day, month or year means its first or last second in the user's time zone."""
+"""Dates of which only the year or the month is known, and the time fields of rows."""
 
 import re
 from calendar import monthrange
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,19 +12,20 @@ from django.db import models
 
 from workspace.entity_types import EntityType
 from workspace.errors import ArgumentError
+from workspace.models import Entity
+from workspace.services import access
 from workspace.services.time import times
 
 EXPECTED = "a date-time such as 2026-03-01T09:00 or 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
-
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
-
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
 _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+")
 _YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
 _MONTH_FIRST = re.compile(r"([a-z]{3,9})\.?,? ([0-9]{4})")
+LAST_MINUTE = time(23, 59)
 
 
 @dataclass(slots=True)
@@ -101,3 +102,56 @@ def _parse_parts(text: str) -> list[int]:
 
 def _is_month(word: str, name: str) -> bool:
     return word in (name, name[:3], "sept" if name == "september" else name)
+
+
+@dataclass(frozen=True, slots=True)
+class CompletedFields:
+    """The fields of a call with an offset in each time, and a warning for each time that had none."""
+
+    fields: dict[str, Any]
+    warnings: tuple[str, ...]
+
+
+def complete_times(
+    sent: Mapping[str, Any], *, kind: EntityType, subject: str, row: Entity | None = None
+) -> CompletedFields:
+    """Read times without an offset in the subject's time zone.
+
+    A date keeps the time of day that the field of the row has: who moves something to Friday does not move it to the
+    evening. Otherwise it means the first minute of that day for a start, and the last minute for anything else. A text
+    that is no time is left as it is, so that its column reports it.
+    """
+    incomplete = {name: sent[name] for name in _get_time_fields(kind) if _is_local(sent.get(name))}
+    if not incomplete:
+        return CompletedFields(dict(sent), ())
+    zone = access.get_zone(subject)
+    fields, warnings = dict(sent), []
+    for name, text in incomplete.items():
+        try:
+            moment, part = _parse_local(text, zone, is_start=name.startswith("start"), old=getattr(row, name, None))
+        except ValueError:
+            continue
+        fields[name] = times.format_time(moment)
+        warnings.append(f"Read {name} as {times.format_time(moment, zone=zone)},{part} in {zone.key}.")
+    return CompletedFields(fields, tuple(warnings))
+
+
+def _get_time_fields(kind: EntityType) -> list[str]:
+    return [name for name in kind.fields if isinstance(kind.model._meta.get_field(name), models.DateTimeField)]
+
+
+def _is_local(text: Any) -> bool:
+    try:
+        return isinstance(text, str) and datetime.fromisoformat(text.upper()).tzinfo is None
+    except ValueError:
+        return False
+
+
+def _parse_local(text: str, zone: ZoneInfo, *, is_start: bool, old: datetime | None) -> tuple[datetime, str]:
+    """Return the moment in UTC, and which time of a day it is. Raises ValueError if no database can store it."""
+    if not times.is_date(text):
+        return times.parse_time(text, zone=zone), ""
+    time_of_day, part = (time.min, " the start of that day") if is_start else (LAST_MINUTE, " the end of that day")
+    if old is not None and (old_time := old.astimezone(zone).time().replace(microsecond=0)) != time_of_day:
+        time_of_day, part = old_time, " that day at the old time,"
+    return times.localize(datetime.combine(date.fromisoformat(text), time_of_day), zone), part

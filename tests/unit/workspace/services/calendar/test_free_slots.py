@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workspace.models import working_week
-from workspace.services.calendar import free_slots
+from workspace.services.calendar import free_time
 from workspace.services.time import times
 from workspace.services.time.recurrence import MomentSpan
 
@@ -41,9 +41,9 @@ some_spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(la
 def test_free_time_is_all_long_enough_time_in_the_hours_that_is_not_busy(
     hours: list[MomentSpan], busy: list[MomentSpan], least: timedelta
 ) -> None:
-    slots = free_slots.find_free_slots(hours, busy, min_length=least)
+    slots = free_time.find_free_slots(hours, busy, min_length=least)
 
-    open_, busy_minutes = minutes(free_slots.merge_spans(hours)), minutes(free_slots.merge_spans(busy))
+    open_, busy_minutes = minutes(free_time.merge_spans(hours)), minutes(free_time.merge_spans(busy))
     assert open_ == minutes([each for each in hours if each[0] < each[1]])
     assert minutes(slots) <= open_ - busy_minutes
     assert all(end - begin >= max(least, timedelta(minutes=1)) for begin, end in slots)
@@ -52,19 +52,19 @@ def test_free_time_is_all_long_enough_time_in_the_hours_that_is_not_busy(
         before, after = (begin - ZERO) // timedelta(minutes=1) - 1, (end - ZERO) // timedelta(minutes=1)
         assert before not in open_ - busy_minutes
         assert after not in open_ - busy_minutes
-    every = free_slots.find_free_slots(hours, busy, min_length=timedelta())  # only slots that are too short are omitted
+    every = free_time.find_free_slots(hours, busy, min_length=timedelta())  # only slots that are too short are omitted
     assert minutes(every) == open_ - busy_minutes
     assert slots == [each for each in every if each[1] - each[0] >= least]
 
 
 def test_touching_spans_are_merged_and_empty_ones_dropped() -> None:
-    assert free_slots.merge_spans([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
+    assert free_time.merge_spans([span(60, 120), span(0, 60), span(200, 200), span(300, 250)]) == [span(0, 120)]
 
 
 def local(hours: working_week.Week, first: str, last: str, *, zone: ZoneInfo = BERLIN) -> list[str]:
     """Return the working hours of these days in local time."""
     after, before = (times.parse_time(f"{day}T00:00", zone=zone) for day in (first, last))
-    spans = free_slots.merge_spans(free_slots.iter_working_spans(hours, zone=zone, after=after, before=before))
+    spans = free_time.merge_spans(free_time.iter_working_spans(hours, zone=zone, after=after, before=before))
     return [" to ".join(times.format_time(each, zone=zone) for each in both) for both in spans]
 
 
@@ -104,8 +104,8 @@ def test_overnight_working_hours_are_one_span() -> None:
 def test_working_hours_are_cut_to_the_range() -> None:
     after, before = times.parse_time("2026-06-01T10:15:00+02:00"), times.parse_time("2026-06-02T10:00:00+02:00")
 
-    spans = free_slots.merge_spans(
-        free_slots.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before)
+    spans = free_time.merge_spans(
+        free_time.iter_working_spans(working_week.usual(), zone=BERLIN, after=after, before=before)
     )
 
     assert [end - begin for begin, end in spans] == [timedelta(hours=6, minutes=45), HOUR]
@@ -120,7 +120,7 @@ def test_working_days_are_those_of_the_time_zone() -> None:
 
 @pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])
 def test_preferred_hours_replace_working_hours(days_off: bool, days: int) -> None:
-    hours = free_slots.build_preferred_week(working_week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
+    hours = free_time.build_preferred_week(working_week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
 
     working_week.validate_week(hours)
     assert working_week.parse_spans(hours, 0) == [(1080, 1140), (1140, 1200), (1200, 1260), (1380, 1440)]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workspace.services.documents.document_forest import DocumentForest
+from workspace.services.documents.tree import DocumentForest
 
 A, B, C, D, E = (UUID(int=number) for number in range(5))
 

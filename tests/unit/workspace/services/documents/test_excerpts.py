@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from workspace.entity_types import DOCUMENT, PROJECT, TASK
 from workspace.errors import InvalidArgs
-from workspace.services.documents import excerpts
+from workspace.services.documents import outline
 
 
 def task(description: str | None = None, details: str | None = None) -> dict[str, Any]:
@@ -14,13 +14,13 @@ def task(description: str | None = None, details: str | None = None) -> dict[str
 
 
 def test_short_row_is_complete_and_not_marked_as_truncated() -> None:
-    excerpt = excerpts.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
+    excerpt = outline.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
 
     assert (excerpt.row, excerpt.truncated_fields) == (task("d" * 400, None), ())
 
 
 def test_last_text_is_cut_first_and_says_how_to_continue() -> None:
-    excerpt = excerpts.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
+    excerpt = outline.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
 
     assert excerpt.row["description"] == "d" * 350
     assert excerpt.row["details"] == "e" * 150
@@ -31,7 +31,7 @@ def test_last_text_is_cut_first_and_says_how_to_continue() -> None:
 def test_every_text_shows_its_beginning_even_after_a_long_first_one() -> None:
     row = {"content": "c" * 200_000, "ai_summary": "a" * 50, "description": "d" * 300}
 
-    excerpt = excerpts.truncate_row(row, kind=DOCUMENT)
+    excerpt = outline.truncate_row(row, kind=DOCUMENT)
 
     shown = {name: len(excerpt.row[name]) for name in row}
     assert shown == {"content": 20_000 - 150, "ai_summary": 50, "description": 100}
@@ -40,7 +40,7 @@ def test_every_text_shows_its_beginning_even_after_a_long_first_one() -> None:
 
 @pytest.mark.parametrize(("max_chars", "length"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
 def test_max_chars_is_limited_regardless_of_the_schema(max_chars: int, length: int) -> None:
-    excerpt = excerpts.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=max_chars)
+    excerpt = outline.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=max_chars)
 
     assert len(excerpt.row["context"]) == length
 
@@ -51,7 +51,7 @@ def test_max_chars_is_limited_regardless_of_the_schema(max_chars: int, length: i
 )
 def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str, Any], max_chars: int) -> None:
     row = {"id": "1", "title": "T"} | row
-    excerpt = excerpts.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
+    excerpt = outline.truncate_row(row, kind=DOCUMENT, max_chars=max_chars)
 
     texts = {name: excerpt.row[name] or "" for name in row if name in DOCUMENT.long_texts}
     assert sum(map(len, texts.values())) <= max_chars
@@ -61,7 +61,7 @@ def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str
         assert (cut["shown"], cut["length"]) == (len(texts[name]), len(row[name]))
         read = texts[name]
         while True:
-            part = excerpts.read_field(row, name, kind=DOCUMENT, offset=len(read), max_chars=500)
+            part = outline.read_field(row, name, kind=DOCUMENT, offset=len(read), max_chars=500)
             read += part.row[name]
             if not part.truncated_fields:
                 break
@@ -72,7 +72,7 @@ def test_truncated_rows_fit_and_their_texts_can_be_read_to_the_end(row: dict[str
 
 
 def test_field_is_returned_only_with_the_name_of_the_row() -> None:
-    excerpt = excerpts.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
+    excerpt = outline.read_field(task("d", "e" * 700), "details", kind=TASK, offset=100, max_chars=500)
 
     assert excerpt.row == {
         "id": "1",
@@ -83,8 +83,8 @@ def test_field_is_returned_only_with_the_name_of_the_row() -> None:
 
 
 def test_field_without_text_is_empty_and_complete() -> None:
-    assert excerpts.read_field(task(), "details", kind=TASK, offset=0).row["details"] == ""
-    assert excerpts.read_field(task("d" * 9), "description", kind=TASK, offset=9).row["description"] == ""
+    assert outline.read_field(task(), "details", kind=TASK, offset=0).row["details"] == ""
+    assert outline.read_field(task("d" * 9), "description", kind=TASK, offset=9).row["description"] == ""
 
 
 @pytest.mark.parametrize(
@@ -97,6 +97,6 @@ def test_field_without_text_is_empty_and_complete() -> None:
 )
 def test_unreadable_field_is_refused_at_its_pointer(name: str, offset: int, path: str, code: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
-        excerpts.read_field(task("d" * 9), name, kind=TASK, offset=offset)
+        outline.read_field(task("d" * 9), name, kind=TASK, offset=offset)
 
     assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.support.cpu_budget import assert_cpu_seconds
-from workspace.services.documents import markdown
+from workspace.services.documents import outline
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from workspace.services.documents import markdown
     ],
 )
 def test_escaped_line_breaks_are_read_in_text_without_real_ones(text: str, read: str) -> None:
-    assert markdown.unescape_line_breaks(text) == read
+    assert outline.unescape_line_breaks(text) == read
 
 
 @pytest.mark.parametrize(
@@ -34,11 +34,11 @@ def test_escaped_line_breaks_are_read_in_text_without_real_ones(text: str, read:
     ],
 )
 def test_other_text_is_unchanged(text: str) -> None:
-    assert markdown.unescape_line_breaks(text) == text
+    assert outline.unescape_line_breaks(text) == text
 
 
 @pytest.mark.parametrize("part", ["`", "``", "`a", "\\", "\\n", "`\\n", "\\r", "a:\\", "`a``"])
 def test_longest_text_is_processed_fast(part: str) -> None:
     text = (r"\n" + part * 200_000)[:200_000]
 
-    assert_cpu_seconds(1, lambda: markdown.unescape_line_breaks(text))  # a quadratic pattern takes minutes
+    assert_cpu_seconds(1, lambda: outline.unescape_line_breaks(text))  # a quadratic pattern takes minutes

@@ -13,7 +13,7 @@ from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.handler_calls import AT
 from workspace.models import Document, Project
 from workspace.services.documents import tree
-from workspace.services.documents.document_forest import DocumentForest
+from workspace.services.documents.tree import DocumentForest
 
 pytestmark = pytest.mark.both_databases
 

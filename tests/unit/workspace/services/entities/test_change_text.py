@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from workspace.services.entities import change_text
+from workspace.services.entities import changes
 
 
 @pytest.mark.parametrize(
@@ -25,12 +25,12 @@ from workspace.services.entities import change_text
     ],
 )
 def test_change_tells_the_old_and_the_new_value(old: Any, new: Any, expected: str) -> None:
-    assert change_text.describe_changes({"field": old}, {"field": new}, ["field"]) == expected
+    assert changes.describe_changes({"field": old}, {"field": new}, ["field"]) == expected
 
 
 def test_times_are_shown_in_a_zone() -> None:
     before, after = {"due_at": "2026-03-09T16:00:00Z", "title": "at ten"}, {"due_at": None, "title": "at 2026-03-09"}
 
-    text = change_text.describe_changes(before, after, ["due_at", "title"], zone=ZoneInfo("Europe/Berlin"))
+    text = changes.describe_changes(before, after, ["due_at", "title"], zone=ZoneInfo("Europe/Berlin"))
 
     assert text == "due_at 2026-03-09T17:00:00+01:00 → none, title “at ten” → “at 2026-03-09”"

@@ -1,7 +1,7 @@
 import pytest
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.services.entities import state_aliases
+from workspace.services.entities import duplicates
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ from workspace.services.entities import state_aliases
     ],
 )
 def test_alias_maps_to_a_state(kind: str, word: str, meant: str | None) -> None:
-    assert state_aliases.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
+    assert duplicates.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
 
 
 @pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=list(ENTITY_TYPE_BY_NAME))
 def test_states_of_a_kind_share_no_alias(kind: object) -> None:
-    for words in state_aliases.STATE_ALIASES:
-        assert len(words & set(state_aliases.list_states(kind))) <= 1  # type: ignore[arg-type]
+    for words in duplicates.STATE_ALIASES:
+        assert len(words & set(duplicates.list_states(kind))) <= 1  # type: ignore[arg-type]
 
 
 def test_each_alias_is_defined_once() -> None:
-    assert sum(map(len, state_aliases.STATE_ALIASES)) == len(frozenset().union(*state_aliases.STATE_ALIASES))
+    assert sum(map(len, duplicates.STATE_ALIASES)) == len(frozenset().union(*duplicates.STATE_ALIASES))

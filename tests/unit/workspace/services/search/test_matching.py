@@ -4,8 +4,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import DocumentFactory
 from workspace.models import Document
-from workspace.services.search import matching
-from workspace.services.search.matching import WordsIn
+from workspace.services.search import search
+from workspace.services.search.search import WordsIn
 
 pytestmark = pytest.mark.both_databases
 
@@ -29,7 +29,7 @@ def test_words_in_returns_matched_words_as_bits_on_both_databases(
     DocumentFactory(content=text)
 
     assert Document.objects.values_list(WordsIn("content", words)).get() == (bits,)
-    assert matching.get_word_mask(text, *words) == bits
+    assert search.get_word_mask(text, *words) == bits
 
 
 def test_text_is_folded_once_for_all_words(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:

@@ -9,7 +9,7 @@ from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.errors import ArgumentError
 from workspace.models import Project
-from workspace.services.search import similar_titles, title_lookup
+from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 
@@ -92,7 +92,7 @@ def test_unknown_title_is_refused_with_the_rows_that_have_its_words(project: Pro
 
     assert isinstance(error, ArgumentError)
     assert isinstance(only, ArgumentError)
-    assert len(error.expected) == similar_titles.MAX_ROWS
+    assert len(error.expected) == row_finder.MAX_ROWS
     assert only.expected == [{"id": str(rows[2].pk), "title": "Set up a kitchen in room 2"}]
     assert only.message == (
         "other/title: no task in this project has this title; if it is one of these, send its id as other/id."

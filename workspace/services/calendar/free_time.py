@@ -1,20 +1,22 @@
-"""Conflicts of a task or an event with other events in the subject's calendars."""
+"""Conflicts of events, and free slots between them."""
 
-from collections.abc import Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import date, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
 
 from workspace.errors import InvalidArgs
-from workspace.models import CalendarEvent, CalendarEventQuerySet, Task, TaskEventKind
+from workspace.models import CalendarEvent, CalendarEventQuerySet, Task, TaskEventKind, working_week
+from workspace.models.working_week import Week
 from workspace.services.calendar import event_list
 from workspace.services.calendar.event_list import Occurrence, TimeRange
-from workspace.services.entities.names import quote_name
+from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
+from workspace.services.time.recurrence import MomentSpan
 
 LOOKAHEAD = timedelta(days=28)  # how far ahead recurring tasks and events are checked
-
 TOO_MANY_EVENTS = "Too many events to check for overlaps; use cal.slot.find with a short time range."
+_DAY = timedelta(days=1)
 
 
 def warn_about_task(task: Task, *, zone: ZoneInfo, subject: str, at: datetime) -> tuple[str, ...]:
@@ -75,3 +77,64 @@ def _format_warning(conflicts: Sequence[Occurrence], span: TimeRange) -> str:
         when = " to ".join(times.format_time(each, zone=span.zone) for each in (first.start, first.end))
     more = f" and {len(conflicts) - 1} more" if len(conflicts) > 1 else ""
     return f"Overlaps with {quote_name(title)} ({when}){more}; cal.slot.find returns free times."
+
+
+def find_free_slots(
+    hours: Iterable[MomentSpan], busy: Iterable[MomentSpan], *, min_length: timedelta
+) -> list[MomentSpan]:
+    """Return the parts of the hours that are not busy and at least `min_length` long, in order.
+
+    Each slot is as long as possible: it ends at busy time or at the end of the hours.
+    """
+    busy_spans = merge_spans(busy)
+    slots: list[MomentSpan] = []
+    index = 0
+    for begin, end in merge_spans(hours):
+        while index < len(busy_spans) and busy_spans[index][1] <= begin:
+            index += 1
+        slots += _subtract_spans(begin, end, busy_spans[index:])
+    return [slot for slot in slots if slot[1] - slot[0] >= min_length]
+
+
+def merge_spans(spans: Iterable[MomentSpan]) -> list[MomentSpan]:
+    """Return the spans in order, with overlapping and adjacent ones merged and empty ones removed."""
+    merged: list[MomentSpan] = []
+    for begin, end in sorted(span for span in spans if span[0] < span[1]):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def iter_working_spans(hours: Week, *, zone: ZoneInfo, after: datetime, before: datetime) -> Iterator[MomentSpan]:
+    """Yield the working hours between two moments in UTC. The hours are local times of the zone."""
+    for day in _iter_days(after.astimezone(zone).date(), before.astimezone(zone).date()):
+        for begin, end in working_week.parse_spans(hours, day.weekday()):
+            start, stop = (_to_moment(day, minutes, zone) for minutes in (begin, end))
+            yield max(start, after), min(stop, before)
+
+
+def build_preferred_week(hours: Week, preferred: Collection[int], *, include_days_off: bool) -> Week:
+    """Return a week with only the preferred hours (9 is 9:00 to 10:00), on working days and, if asked, on days off."""
+    spans = [f"{hour:02}:00-{hour + 1:02}:00" for hour in sorted(set(preferred))]
+    return {day: spans if include_days_off or hours.get(day) else [] for day in working_week.WEEKDAYS}
+
+
+def _subtract_spans(begin: datetime, end: datetime, busy_spans: Iterable[MomentSpan]) -> Iterator[MomentSpan]:
+    for start, stop in busy_spans:
+        if start >= end:
+            break
+        if begin < start:
+            yield begin, start
+        begin = max(begin, stop)
+    if begin < end:
+        yield begin, end
+
+
+def _iter_days(first: date, last: date) -> Iterator[date]:
+    return (first + _DAY * number for number in range((last - first).days + 1))
+
+
+def _to_moment(day: date, minutes: int, zone: ZoneInfo) -> datetime:
+    return times.localize(datetime.combine(day, time()) + timedelta(minutes=minutes), zone)

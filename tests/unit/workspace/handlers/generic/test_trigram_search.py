@@ -3,16 +3,14 @@ import pytest
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK
+from workspace.handlers.generic import search_all
 from workspace.models import Task
-from workspace.services.search import trigram_search
 
 pytestmark = pytest.mark.both_databases
 
 
 def get_shares(query: str, title: str) -> dict[str, float]:
-    return trigram_search.get_trigram_shares(
-        [(word, trigram_search.extract_trigrams(word)) for word in query.split()], title
-    )
+    return search_all.get_trigram_shares([(word, search_all.extract_trigrams(word)) for word in query.split()], title)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +44,7 @@ def test_different_words_are_not_similar(word: str, title: str) -> None:
 
 @pytest.mark.parametrize("word", ["", "%%%", "_", "🌱", "\\"])
 def test_word_of_punctuation_has_no_trigrams(word: str) -> None:
-    assert trigram_search.extract_trigrams(word) == set()
+    assert search_all.extract_trigrams(word) == set()
 
 
 def test_most_similar_title_is_first_and_ties_are_ordered_by_update(db: None) -> None:
@@ -55,7 +53,7 @@ def test_most_similar_title_is_first_and_ties_are_ordered_by_update(db: None) ->
         TaskFactory(project=project, title=title)
     Task.objects.filter(title="Homepages").update(updated_at=MADE_AT.replace(hour=10))
 
-    hits, total = trigram_search.find_similar_titles(
+    hits, total = search_all.find_similar_titles(
         ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=["homepaeg", "hompage"], limit=2
     )
 
@@ -65,14 +63,12 @@ def test_most_similar_title_is_first_and_ties_are_ordered_by_update(db: None) ->
 
 
 def test_only_the_newest_titles_are_compared_with_the_query(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trigram_search, "MAX_TITLES", 2)
+    monkeypatch.setattr(search_all, "MAX_TITLES", 2)
     project = ProjectFactory()
     for hour in (1, 2, 3):
         TaskFactory(project=project, title=f"homepage {hour}", updated_at=MADE_AT.replace(hour=hour))
 
-    hits, total = trigram_search.find_similar_titles(
-        [TASK], subject="owner", project_id=None, words=["hompage"], limit=9
-    )
+    hits, total = search_all.find_similar_titles([TASK], subject="owner", project_id=None, words=["hompage"], limit=9)
 
     assert ([hit.title for hit in hits], total) == (["homepage 3", "homepage 2"], 2)
 
@@ -86,7 +82,7 @@ def test_the_longest_titles_and_query_are_compared_in_time(db: None) -> None:
     words = [f"{number:02}wxyzwxyz" for number in range(16)]
 
     def find() -> None:
-        assert trigram_search.find_similar_titles(
+        assert search_all.find_similar_titles(
             ENTITY_TYPE_BY_NAME.values(), subject="owner", project_id=None, words=words, limit=50
         ) == ([], 0)
 

@@ -1,7 +1,7 @@
 import pytest
 
-from workspace import policies
 from workspace.models import MemberRole
+from workspace.services import access
 
 
 @pytest.mark.parametrize(
@@ -15,8 +15,8 @@ from workspace.models import MemberRole
     ],
 )
 def test_policy_depends_on_the_role(role: str | None, view: bool, change: bool, reason: str) -> None:
-    assert policies.check_view(role=role).allowed is view
-    assert policies.check_change(role=role) == policies.RoleDecision(change, reason)
+    assert access.check_view(role=role).allowed is view
+    assert access.check_change(role=role) == access.RoleDecision(change, reason)
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,10 @@ def test_policy_depends_on_the_role(role: str | None, view: bool, change: bool, 
     ],
 )
 def test_only_an_owner_can_delete_a_project(role: str | None, reason: str) -> None:
-    assert policies.check_delete_project(role=MemberRole.OWNER) == policies.RoleDecision(True, "owner_may_delete")
-    assert policies.check_delete_project(role=role) == policies.RoleDecision(False, reason)
+    assert access.check_delete_project(role=MemberRole.OWNER) == access.RoleDecision(True, "owner_may_delete")
+    assert access.check_delete_project(role=role) == access.RoleDecision(False, reason)
 
 
 def test_view_gives_its_reason() -> None:
-    assert policies.check_view(role=MemberRole.VIEWER).reason == "member"
-    assert policies.check_view(role=None).reason == "not_a_member"
+    assert access.check_view(role=MemberRole.VIEWER).reason == "member"
+    assert access.check_view(role=None).reason == "not_a_member"

@@ -4,7 +4,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.support.factories import DocumentFactory, TaskFactory
-from workspace.services.search import snippets
+from workspace.handlers.generic import search_all
 from workspace.services.search.ranking import SearchHit
 
 
@@ -25,13 +25,13 @@ from workspace.services.search.ranking import SearchHit
     ],
 )
 def test_snippet_shows_the_text_around_the_first_match(texts: list[str], words: list[str], shown: str) -> None:
-    assert snippets.build_snippet(texts, words) == shown
+    assert search_all.build_snippet(texts, words) == shown
 
 
 def test_snippet_of_any_text_is_short() -> None:
     assert (
-        len(snippets.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"]))
-        <= snippets.SNIPPET_LENGTH + 2
+        len(search_all.build_snippet(["x" * 100_000 + "canary" + "y" * 100_000], ["canary"]))
+        <= search_all.SNIPPET_LENGTH + 2
     )
 
 
@@ -41,7 +41,7 @@ def test_snippets_cost_one_query_per_kind(db: None, django_assert_num_queries: D
     hits = [make_hit("task", row) for row in tasks] + [make_hit("document", row) for row in documents]
 
     with django_assert_num_queries(2):
-        texts = snippets.build_snippets(hits)
+        texts = search_all.build_snippets(hits)
 
     assert texts == {row.pk: "about canaries" for row in tasks} | {row.pk: "a canary" for row in documents}
 

@@ -1,14 +1,51 @@
-"""Access to rows through the subject's membership, in one query."""
+"""Who may see or change which rows, and the profile of a user."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
-from workspace import policies
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
 from workspace.errors import ArgumentError, Forbidden, NotFound
-from workspace.models import Entity, EntityQuerySet, Project
+from workspace.models import EDITING_ROLES, Entity, EntityQuerySet, MemberRole, Profile, Project
+
+
+def get_profile(subject: str) -> Profile:
+    """Return the subject's profile, or an unsaved one with the defaults."""
+    return Profile.objects.filter(subject=subject).first() or Profile(subject=subject)
+
+
+def get_zone(subject: str) -> ZoneInfo:
+    """Return the time zone of the subject's calendar times."""
+    return get_profile(subject).zone
+
+
+@dataclass(frozen=True, slots=True)
+class RoleDecision:
+    """Whether an action is allowed, and the name of the case."""
+
+    allowed: bool
+    reason: str
+
+
+def check_view(*, role: str | None) -> RoleDecision:
+    """Allow every member to see the project and everything in it. For everyone else it does not exist."""
+    return RoleDecision(True, "member") if role in MemberRole.values else RoleDecision(False, "not_a_member")
+
+
+def check_change(*, role: str | None) -> RoleDecision:
+    """Allow owners and editors to change the project and everything in it. Viewers only read."""
+    if role in EDITING_ROLES:
+        return RoleDecision(True, f"{role}_may_change")
+    return RoleDecision(False, "viewer_may_not_change") if check_view(role=role).allowed else check_view(role=role)
+
+
+def check_delete_project(*, role: str | None) -> RoleDecision:
+    """Allow only owners to delete the project, because that removes it for all members."""
+    if role == MemberRole.OWNER:
+        return RoleDecision(True, "owner_may_delete")
+    return RoleDecision(False, "only_owner_may_delete") if check_view(role=role).allowed else check_view(role=role)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +111,7 @@ def lock_named_rows(named: Sequence[NamedRow], *, subject: str, project_id: UUID
 def lock_deletable_project(*, subject: str, id: str) -> Project:
     """Return the project with its context, locked until the transaction ends. Raises NotFound, Forbidden."""
     project = _get_one(_lock_rows(PROJECT), kind=PROJECT, subject=subject, id=id)
-    decision = policies.check_delete_project(role=project.subject_role)
+    decision = check_delete_project(role=project.subject_role)
     if not decision.allowed:
         message = "You can see this project, but only its owner can delete it; ask the owner."
         raise Forbidden(message, reason=decision.reason)
@@ -103,7 +140,7 @@ def get_project_id(kind: EntityType, *, subject: str, id: str, argument: str = "
 
 def require_change_permission(row: Entity, *, kind: EntityType) -> Entity:
     """Return the visible row if the subject's role may change it. Raises Forbidden."""
-    decision = policies.check_change(role=row.subject_role)
+    decision = check_change(role=row.subject_role)
     if not decision.allowed:
         message = f"You can see this {kind.name} but not change it; ask an owner or editor of the project."
         raise Forbidden(message, reason=decision.reason)

@@ -9,7 +9,7 @@ from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, 
 from workspace.entity_types import PROJECT, TASK
 from workspace.errors import Forbidden, NotFound
 from workspace.models import MemberRole, Project, Task
-from workspace.services.access import access
+from workspace.services import access
 
 pytestmark = pytest.mark.both_databases
 

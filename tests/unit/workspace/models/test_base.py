@@ -13,9 +13,9 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from workspace import policies
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TASK, EntityType
 from workspace.models import Document, MemberRole, Project, Task
+from workspace.services import access
 
 KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)
 
@@ -66,7 +66,7 @@ def test_visibility_filters_agree_with_the_policy(task: Task, kind: EntityType, 
     row = kind.get_rows().visible_to(role.value).get(pk=id)
 
     assert row.subject_role == role
-    assert kind.get_rows().changeable_by(role.value).filter(pk=id).exists() is policies.check_change(role=role).allowed
+    assert kind.get_rows().changeable_by(role.value).filter(pk=id).exists() is access.check_change(role=role).allowed
 
 
 def test_rows_of_a_deleted_project_are_invisible(task: Task) -> None:
