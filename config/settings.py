@@ -79,7 +79,7 @@ MIDDLEWARE = [
     "allauth.account.middleware.AccountMiddleware",
     "core.sign_in.second_factor.SecondFactorMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "console.access.refusals.RefusalMiddleware",
+    "console.access.failed_sign_ins.RefusalMiddleware",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -15,7 +15,7 @@ from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
 from chat.conversations import retention as chat_subject_rows
 from chat.models import Profile as ChatProfile
-from console.access import sign_in_log, users
+from console.access import failed_sign_ins, users
 from console.copy import add_op, try_op
 from console.home import checklist
 from console.reports import report_page, saved_views
@@ -145,10 +145,12 @@ def connect() -> None:
     cache.set_warmers(CATALOG_WARMERS)
     runner.set_jobs(PERIODIC_JOBS)
     site.set_pages(ADMIN_PAGES)
-    user_logged_in.connect(sign_in_log.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
-    user_logged_out.connect(sign_in_log.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
-    authenticator_added.connect(sign_in_log.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")
-    authenticator_removed.connect(sign_in_log.record_removed_factor, dispatch_uid="sign_in_log.record_removed_factor")
+    user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
+    user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
+    authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")
+    authenticator_removed.connect(
+        failed_sign_ins.record_removed_factor, dispatch_uid="sign_in_log.record_removed_factor"
+    )
     sign_ins.set_subject_finder(get_subject)
     subject_data.set_row_finders([chat_subject_rows.find_rows])
     connections.set_upstream_check(executors.explain_missing)

@@ -2,42 +2,35 @@
 
 from console.access import applications, clients, failed_sign_ins, switches, users
 from console.activity import activity
-from console.connections import connections, user_grants
-from console.copy import copy_rows, history, ops, other_copy
+from console.connections import connections
+from console.copy import history, ops, other_copy
 from console.evals import cases, model_runs
 from console.releases import history as release_history
 from console.releases import releases, review_requests, schedule
-from console.reports import saved_view_list
-from console.rollout import assignments, cohorts, flags, subjects
-from console.system import call_records, notifications, op_embeddings, rollups, stored_files
+from console.reports import saved_views
+from console.rollout import cohorts, exposures, flags
+from console.system import service_rows
 
 __all__ = [
     "activity",
     "applications",
-    "assignments",
-    "call_records",
     "cases",
     "clients",
     "cohorts",
     "connections",
-    "copy_rows",
+    "exposures",
     "failed_sign_ins",
     "flags",
     "history",
     "model_runs",
-    "notifications",
-    "op_embeddings",
     "ops",
     "other_copy",
     "release_history",
     "releases",
     "review_requests",
-    "rollups",
-    "saved_view_list",
+    "saved_views",
     "schedule",
-    "stored_files",
-    "subjects",
+    "service_rows",
     "switches",
-    "user_grants",
     "users",
 ]

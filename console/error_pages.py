@@ -2,7 +2,7 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from console.access.forbidden import describe_refusal
+from console.access.roles import describe_refusal
 from core.admin import page_parts
 from gateway.api import error_pages
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, IDToken, RefreshToken
 
 from analytics.models import AuditEntry
-from console.audited import AuditedAdmin
+from console.log_pages import AuditedAdmin
 from core.admin import base
 from gateway.models import SignedInApplication
 from gateway.oauth import sign_ins

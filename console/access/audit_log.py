@@ -8,7 +8,7 @@ from django.http import HttpRequest
 
 from analytics import audit_text
 from analytics.models import AuditEntry
-from console.log_lists import TIME_FILTER, LogAdmin
+from console.log_pages import TIME_FILTER, LogAdmin
 from core.templatetags.admin_format import breakable
 
 # The permission to view entries about a kind of rows, where it is not that to view the audit log.

@@ -15,7 +15,7 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
 from analytics.models import AuditEntry
-from console.audited import AuditedAdmin
+from console.log_pages import AuditedAdmin
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client, Scope, all_scopes
 

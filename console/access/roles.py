@@ -1,24 +1,18 @@
-"""Roles: built-in Django groups that define what people may do in the admin.
-
-Every `migrate` resets each role to the permissions listed here. To grant more, use other groups or user permissions:
-those are never changed, and permissions add up.
-"""
+"""What each role may do, and the page of a refused one."""
 
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any
 
+from django.apps import apps
 from django.apps import apps as installed
+from django.contrib import admin
+from django.db.models import Model
+from django.http import HttpRequest
+from django.urls import Resolver404, resolve
+from django.utils.text import capfirst, get_text_list
 
-
-class Role(StrEnum):
-    """A built-in group."""
-
-    ADMIN = "Admin"
-    EDITOR = "Editor"
-    PRODUCT_MANAGER = "Product manager"
-    AUDITOR = "Auditor"
-
+from console.reports.report_list import REPORTS
 
 VIEW: tuple[str, ...] = ("view",)
 ALL: tuple[str, ...] = ("view", "add", "change", "delete")
@@ -56,10 +50,24 @@ AREAS = {
     "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),
 }
-
 _VIEW_ONLY = dict.fromkeys(
     ("copy", "model_runs", "releases", "reviews", "switches", "history", "rollout", "activity"), VIEW
 )
+TRY_AS_ANY_SUBJECT = (
+    "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
+)
+RUN_FOR_REAL = "registry.run_op"  # changes rows at an upstream
+PAGE_TITLES = {report.url_name: report.title for report in REPORTS}
+
+
+class Role(StrEnum):
+    """A built-in group."""
+
+    ADMIN = "Admin"
+    EDITOR = "Editor"
+    PRODUCT_MANAGER = "Product manager"
+    AUDITOR = "Auditor"
+
 
 # What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
 # releases; switching requires permission to change switches.
@@ -70,10 +78,6 @@ GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
     Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
 }
 
-TRY_AS_ANY_SUBJECT = (
-    "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
-)
-RUN_FOR_REAL = "registry.run_op"  # changes rows at an upstream
 _SPECIAL_PERMISSIONS = {Role.ADMIN: (TRY_AS_ANY_SUBJECT, RUN_FOR_REAL)}
 
 
@@ -98,3 +102,48 @@ def sync_groups(*, using: str, apps: Any = installed, **_: Any) -> None:
     for role in Role:
         group, _created = group_model.objects.using(using).get_or_create(name=role.value)
         group.permissions.set([ids[name] for name in list_permissions(role) if name in ids])
+
+
+def describe_refusal(request: HttpRequest) -> str:
+    """Return what the user's roles are, what they do not allow, and which roles do."""
+    url_name = _resolve_url_name(request)
+    model = _find_model(url_name)
+    title = _get_page_title(url_name, model)
+    roles = sorted(group.name for group in request.user.groups.all())
+    subject = f"Your {'role' if len(roles) == 1 else 'roles'} {get_text_list(roles, 'and')}" if roles else "You"
+    if not roles:
+        return f"You have no role yet, so you may not open {title}. Ask an Admin for one."
+    if model is not None and admin.site.get_model_admin(model).has_view_permission(request):
+        return f"{subject} may view {title}, but not change this. Ask an Admin."
+    return f"{subject} may not open {title}. {_describe_allowed_roles(model)}"
+
+
+def _describe_allowed_roles(model: type[Model] | None) -> str:
+    if model is None:
+        return "Ask an Admin."
+    permission = f"{model._meta.app_label}.view_{model._meta.model_name}"
+    names = [role.value for role in Role if permission in set(list_permissions(role))]
+    return f"Roles that may: {get_text_list(names, 'and')}. Ask an Admin for one." if names else "Ask an Admin."
+
+
+def _get_page_title(url_name: str, model: type[Model] | None) -> str:
+    if model is not None:
+        return str(capfirst(model._meta.verbose_name_plural))
+    return PAGE_TITLES.get(url_name, "this page")
+
+
+def _resolve_url_name(request: HttpRequest) -> str:
+    try:
+        return resolve(request.path_info).url_name or ""
+    except Resolver404:
+        return ""
+
+
+def _find_model(url_name: str) -> type[Model] | None:
+    """Return the model whose page has this URL name, such as registry_op_change."""
+    app, _, rest = url_name.partition("_")
+    name = rest.partition("_")[0]
+    if not apps.is_installed(app) and app not in apps.app_configs:
+        return None
+    model = apps.all_models[app].get(name)
+    return model if model is not None and model in admin.site._registry else None

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from unfold.widgets import UnfoldBooleanWidget
 
 from analytics.models import AuditEntry
-from console.audited import AuditHistoryAdmin
+from console.log_pages import AuditHistoryAdmin
 from core.admin import base
 from registry.catalog import switches
 from registry.drafts import switch_service

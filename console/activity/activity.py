@@ -14,11 +14,10 @@ from analytics.events import problems
 from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
 from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
 from console.activity import turn_trace
-from console.activity.event_outcome import describe_outcome
-from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin
+from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin, describe_outcome
 from console.activity.turns import ToolSelectionAdmin, TurnAdmin
 from console.connections.figures import ThroughConnectionFilter
-from console.log_lists import LogAdmin
+from console.log_pages import LogAdmin
 from console.reports import saved_views
 from registry.models import Op, Release
 

@@ -1,4 +1,4 @@
-"""The admin page of operation events, from the table of event fields."""
+"""The list of operation events, one event, and how it ended in words."""
 
 from collections import defaultdict
 from typing import Any
@@ -6,15 +6,18 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
 from analytics.events import problems
 from analytics.events.event_fields import EVENT_FIELDS, EventSection
-from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, CountedAs
+from analytics.events.event_filters import COUNTED_AS_PARAMETER, EVENT_CONDITIONS, NOT_TRIED_IN_ADMIN, CountedAs
 from analytics.events.models import OperationEvent
-from console.log_lists import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from analytics.turns import trace
+from console.activity.turn_trace import format_duration
+from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
+from console.reports.verdicts import VerdictBox
 from core.templatetags.admin_format import breakable, indented
 
 # Columns of events by whose value other pages link to the list.
@@ -148,3 +151,26 @@ def _render_content(event: OperationEvent, part: str) -> str:
     if part not in event.content:
         return "–"
     return format_html('<pre class="ui-code">{}</pre>', indented(event.content[part]))
+
+
+def describe_outcome(event: OperationEvent) -> VerdictBox:
+    """Return what became of an event, in a sentence or two."""
+    problem = problems.describe_problem(event)
+    if not problem:
+        return VerdictBox(f"It succeeded in {format_duration(event.latency_ms)}.", "good")
+    text = f"It failed: {problem}." if not event.ok else f"It found {problem}."
+    tone = "warning" if event.ok else "bad"
+    if not event.turn:
+        return VerdictBox(text, tone)
+    turn = OperationEvent.objects.filter(
+        NOT_TRIED_IN_ADMIN, client=event.client, session=event.session, turn=event.turn
+    )
+    later = turn.filter(Q(time=event.time, id__gt=event.pk) | Q(time__gt=event.time)).order_by("time", "id")
+    text += f" Then {_describe_what_came_next(event, list(later[:1]))}."
+    is_repaired = turn.filter(repairs=event.pk).exists()
+    return VerdictBox(f"{text} A later call repaired it." if is_repaired else text, "warning" if is_repaired else tone)
+
+
+def _describe_what_came_next(event: OperationEvent, later: list[OperationEvent]) -> str:
+    words = trace.describe_next(event, later)
+    return f"the model {words}" if later else words

@@ -1,5 +1,6 @@
-"""The admin of connections: settings, how calls go, and what changed upstream."""
+"""The page of a connection: its fields, what the audit log keeps of them, and its grants."""
 
+import json
 from typing import Any
 
 from django.contrib import admin, messages
@@ -14,17 +15,55 @@ from django.utils.html import format_html
 
 from analytics.models import AuditEntry
 from console.access.switches import SwitchableMixin
-from console.audited import AuditedAdmin
-from console.connections import figures, shown_fields, upstream_changes
-from console.connections.audit_values import read_audit_values
+from console.connections import figures, import_pages
 from console.connections.connection_test import run_test
 from console.connections.import_pages import ImportPagesMixin
 from console.connections.secrets import ConnectionSecretInline, describe_secrets
+from console.log_pages import AuditedAdmin
+from core.admin import base
+from gateway.credentials import connection_secrets
 from gateway.executors.remote import circuit_breaker
+from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog import switches
+from registry.catalog.connections import ConnectionConfig
 from registry.imports import definitions, drift
 from registry.models import Connection, Switch
 
+AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
+Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
+
+# What is needed only if requests are sent.
+_REQUEST_FIELDS = (
+    *("base_url", "headers", "auth", "subject_as"),
+    *("username", "key_in", "key_name", "token_url", "authorize_url", "client_id", "scopes", "subject_header"),
+)
+_LIMITS = ("max_in_flight", "max_response_kb", "check_every")
+HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "idempotency_header", "document_url", "is_pinned")
+MCP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "transport", "command", "shares_sessions")
+
+# By the column that chooses: the columns that each choice needs.
+NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "kind": {
+        Connection.Kind.EMBEDDED: (),
+        Connection.Kind.EXAMPLE: (),
+        Connection.Kind.HTTP: HTTP_FIELDS,
+        Connection.Kind.MCP: MCP_FIELDS,
+    },
+    "transport": {Transport.HTTP: _REQUEST_FIELDS, Transport.SSE: _REQUEST_FIELDS, Transport.STDIO: ("command",)},
+    "auth": {
+        Auth.NONE: (),
+        Auth.BEARER: (),
+        Auth.BASIC: ("username",),
+        Auth.API_KEY: ("key_in", "key_name"),
+        Auth.CLIENT_CREDENTIALS: ("token_url", "client_id", "scopes"),
+        Auth.USER_OAUTH: ("token_url", "authorize_url", "client_id", "scopes"),
+    },
+    "subject_as": {
+        SubjectAs.NONE: (),
+        SubjectAs.HEADER: ("subject_header",),
+        SubjectAs.SIGNED_TOKEN: ("subject_header",),
+    },
+}
 ALWAYS_PINNED = (
     "A tool whose definition changes is neither shown nor run until somebody approves the change. "
     "New tools of the server are listed here, and never imported by themselves."
@@ -53,11 +92,38 @@ FIELDSETS: dict[str, list[Any]] = {
         ("Changes upstream", {"fields": ["check_every"], "description": ALWAYS_PINNED}),
     ],
 }
+
 # A new connection may become one of either kind.
 NEW_FIELDSETS: list[Any] = [
     ("Service", {"fields": ["transport", "command", "base_url", "headers"]}),
     *(_MCP_END_USERS if each is _END_USERS else each for each in FIELDSETS[Connection.Kind.HTTP][1:]),
 ]
+
+
+def read_audit_values(connection: Connection) -> dict[str, Any]:
+    """Return all settings if the connection has some, else name and kind. Of its secrets, only when each was set."""
+    names = AUDITED_FIELDS if connection.is_remote else ("name", "kind")
+    rows = ConnectionSecret.objects.filter(connection=connection).order_by("name")
+    secrets = {f"secret {row.name}": _describe_secret(row) for row in rows}
+    return {name: getattr(connection, name) for name in names} | secrets
+
+
+def _describe_secret(row: ConnectionSecret) -> str:
+    if row.value.startswith(connection_secrets.REFERENCE):
+        return row.value
+    return f"set {row.updated_at:%Y-%m-%d %H:%M:%S}"
+
+
+def build_attributes(column: str) -> dict[str, str]:
+    """Return the attributes of a select from which static/console/connection.js reads what to show."""
+    if column not in NEEDED_FIELDS:
+        return {}
+    secrets: dict[str, Any] = {}
+    if column == "auth":
+        secrets = {auth: connection_secrets.list_used(auth, SubjectAs.NONE) for auth in Auth}
+    if column == "subject_as":
+        secrets = {choice: connection_secrets.list_used(Auth.NONE, choice) for choice in SubjectAs}
+    return {"data-fields": json.dumps(NEEDED_FIELDS[column]), "data-secrets": json.dumps(secrets)}
 
 
 @admin.register(Connection)
@@ -93,7 +159,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     def formfield_for_choice_field(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         field = super().formfield_for_choice_field(db_field, request, **kwargs)
         if field is not None:
-            field.widget.attrs |= shown_fields.build_attributes(db_field.name)
+            field.widget.attrs |= build_attributes(db_field.name)
         return field
 
     def get_inlines(self, request: HttpRequest, obj: Connection | None) -> Any:
@@ -115,7 +181,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         return format_html('<span class="ui-tag">{} changed</span>', row.changed) if row.changed else ""
 
     def get_queryset(self, request: HttpRequest) -> Any:
-        return upstream_changes.annotate_counts(super().get_queryset(request))
+        return import_pages.annotate_counts(super().get_queryset(request))
 
     def get_audit_values(self, row: Connection) -> dict[str, Any]:
         return read_audit_values(row)
@@ -176,11 +242,13 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         connection = self._get_changeable(request, pk)
         if request.method == "POST":
             names, shown = request.POST.getlist("name"), request.POST.getlist("seen")
-            if again := upstream_changes.find_changed_again(connection, names, shown):
+            if again := import_pages.find_changed_again(connection, names, shown):
                 message = f"{', '.join(again)} changed again meanwhile. Nothing was approved: see what it says now."
                 self.message_user(request, message, messages.WARNING)
                 return redirect("admin:registry_connection_changes", pk)
-            report = upstream_changes.approve(connection, names, by=request.user.get_username(), at=timezone.now())
+            report = import_pages.approve_upstream_changes(
+                connection, names, by=request.user.get_username(), at=timezone.now()
+            )
             if report is None:
                 self.message_user(request, "Choose what to approve.", messages.WARNING)
                 return redirect("admin:registry_connection_changes", pk)
@@ -192,7 +260,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
             {
                 "title": f"Changes of {connection}",
                 "connection": connection,
-                "changes": upstream_changes.describe(connection),
+                "changes": import_pages.describe_upstream_changes(connection),
             },
         )
 
@@ -200,3 +268,21 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         if not self.has_import_permission(request):
             raise PermissionDenied
         return get_object_or_404(Connection, pk=pk)
+
+
+@admin.register(UserGrant)
+class UserGrantAdmin(base.ModelAdmin[UserGrant]):
+    empty = "No end user has signed in to an upstream. They do so when an op first needs it."
+    list_display = ["subject", "connection", "expires_at", "created_at"]
+    list_filter = ["connection"]
+    list_select_related = ["connection"]
+    search_fields = ["subject", "connection__name"]
+    fields = ["subject", "connection", "scopes", "expires_at", "created_at", "updated_at"]
+    has_history = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: UserGrant | None = None) -> bool:
+        """Only deletion is allowed: the end user then has to sign in again."""
+        return False

@@ -21,10 +21,9 @@ from unfold.widgets import (
 from analytics import audit
 from analytics.models import AuditEntry
 from console import diff_view
-from console.connections.audit_values import read_audit_values
-from console.copy import hand_made_ops
-from console.copy.argument_rows import ArgumentFormSet, BaseArgumentFormSet
-from console.copy.hand_made_ops import HandMadeOp
+from console.connections.connections import read_audit_values
+from console.copy import add_op_form
+from console.copy.add_op_form import ArgumentFormSet, BaseArgumentFormSet, HandMadeOp
 from core.admin import base
 from core.admin.form_fields import StrictJSONField
 from registry import request_mapping
@@ -135,7 +134,7 @@ class OpByHandForm(forms.Form):
         path: str = self.cleaned_data["op"]
         if Op.objects.filter(op=path).exists():
             raise forms.ValidationError("An op with this path already exists. Choose another path.")
-        tool_name = hand_made_ops.choose_tool_name(path)
+        tool_name = add_op_form.choose_tool_name(path)
         if other := Op.objects.filter(tool_name=tool_name).first():
             raise forms.ValidationError(f"The tool name {tool_name} belongs to {other}. Choose another path.")
         return path
@@ -220,7 +219,7 @@ def _add_op(request: HttpRequest, form: OpByHandForm, arguments: BaseArgumentFor
         method=data["method"],
         address=data["address"],
         is_write=form.is_write(),
-        arguments=rows if schema is None else hand_made_ops.list_schema_arguments(schema, data["method"]),
+        arguments=rows if schema is None else add_op_form.list_schema_arguments(schema, data["method"]),
         schema=schema,
     )
     names = {argument.name for argument in op.arguments}
@@ -232,7 +231,7 @@ def _add_op(request: HttpRequest, form: OpByHandForm, arguments: BaseArgumentFor
     try:
         with transaction.atomic():
             connection = data["connection"] or _add_connection(form, by=by, at=at)
-            return hand_made_ops.add(op, connection, by=by, at=at)
+            return add_op_form.add_hand_made_op(op, connection, by=by, at=at)
     except ValidationError as error:
         for column, texts in error.message_dict.items():
             form.add_error(INPUT_BY_COLUMN.get(column), texts)

@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from analytics import reports
 from analytics.events.event_filters import CountedAs
 from console.access.switches import SwitchableMixin
-from console.reports import row_links
+from console.reports import report_query
 from core.templatetags.admin_format import breakable, percent
 from registry.catalog import connections, switches
 from registry.catalog.connections import Connections, UpstreamTarget
@@ -133,7 +133,7 @@ class OpListMixin(SwitchableMixin):
     @admin.display(description="Calls in 7 days", ordering="week_calls")
     def calls(self, op: Any) -> str:
         return (
-            _format_link(row_links.to_last_days_of_op(op.op, CountedAs.CALLS), _format_number(op.week_calls))
+            _format_link(report_query.to_last_days_of_op(op.op, CountedAs.CALLS), _format_number(op.week_calls))
             if op.week_calls
             else "0"
         )
@@ -145,13 +145,13 @@ class OpListMixin(SwitchableMixin):
         rate = percent(op.week_failure_rate)
         if op.week_calls < reports.MIN_FAILING_CALLS or op.week_failure_rate < reports.MIN_FAILURE_RATE:
             return rate
-        return _format_link(row_links.to_last_days_of_op(op.op, CountedAs.FAILED), rate, "ui-text-danger")
+        return _format_link(report_query.to_last_days_of_op(op.op, CountedAs.FAILED), rate, "ui-text-danger")
 
     @admin.display(description="Repaired", ordering=F("week_repair_rate").asc(nulls_first=True))
     def repair_rate(self, op: Any) -> str:
         if op.week_repair_rate is None:
             return "–"
-        return _format_link(row_links.to_last_days_of_op(op.op, CountedAs.REPAIRED), percent(op.week_repair_rate))
+        return _format_link(report_query.to_last_days_of_op(op.op, CountedAs.REPAIRED), percent(op.week_repair_rate))
 
     @admin.display(description="Last editor")
     def editor(self, op: Any) -> str:

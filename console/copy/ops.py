@@ -1,4 +1,4 @@
-"""The admin of ops, with their rules, examples and aliases on the same page."""
+"""The page of an op, and the rows of copy inside it."""
 
 from typing import Any
 
@@ -125,3 +125,38 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
             audit.record_export(AuditEntry.Kind.COPY, "ops.csv", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)
+
+
+class OpPartAdmin(CopyAdmin):
+    """A row that belongs to an op."""
+
+    list_select_related = ["op"]
+    autocomplete_fields = ["op"]
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("registry.change_op")
+
+
+@admin.register(PolicyRule)
+class PolicyRuleAdmin(OpPartAdmin):
+    empty = "A rule says how to use an op. Add one here or on the op's page."
+    list_display = ["op", "kind", "text"]
+    list_display_links = ["text"]
+    list_filter = ["kind"]
+    search_fields = ["text", "op__op"]
+    go_to_order = 6
+
+
+@admin.register(Example)
+class ExampleAdmin(OpPartAdmin):
+    empty = "An example is a working call. Add one here or on the op's page."
+    list_display = ["op", "title", "note"]
+    list_display_links = ["title"]
+    search_fields = ["title", "note", "op__op"]
+
+
+@admin.register(OpAlias)
+class OpAliasAdmin(OpPartAdmin):
+    empty = "An alias is another name for an op. Add one here or on the op's page."
+    list_display = ["name", "op"]
+    search_fields = ["name", "op__op"]

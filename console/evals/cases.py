@@ -14,10 +14,10 @@ from django.urls import URLPattern, path
 from django.utils import timezone
 
 from analytics.models import AuditEntry
-from console.audited import AuditedAdmin
 from console.evals import op_edit, results
-from console.evals.op_choice import OpPathField
+from console.evals.op_edit import OpPathField
 from console.forms import CompareEvalsForm, ImportFilesForm
+from console.log_pages import AuditedAdmin
 from core.admin import base
 from core.admin.form_fields import StrictJSONField
 from registry.evals import case_store, comparison, evaluation

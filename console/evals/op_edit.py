@@ -1,9 +1,10 @@
-"""The page that adds one thing to an op of the draft, and shows the effect on eval cases before it is saved."""
+"""Edit an op from an eval case, and choose which op."""
 
 from typing import Any
 
 from django import forms
-from django.contrib import messages
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -16,18 +17,39 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, U
 from analytics.models import OperationEvent
 from console import diff_view
 from console.evals import results
-from console.evals.op_choice import OpPathField
 from core.admin import base
 from core.templatetags.admin_format import compact
 from registry.drafts import draft, edits
 from registry.drafts.edits import OpEdit
 from registry.evals import evaluation
-from registry.models import Op
+from registry.models import Op, OpAlias
 from registry.releases import help_diff
 from registry.snapshot import diff
 from registry.snapshot.copy_kinds import Kind
 
+MAX_KEY_LENGTH = 19  # digits of a key that databases can look up
 PREFILLED = ("op", "edit", "text", "argument", "evidence")
+
+
+class OpPathField(forms.ModelChoiceField):  # type: ignore[type-arg]  # its value is a path
+    """A choice of an op of the draft, found by typing a part of its path. The value is the path."""
+
+    def __init__(self, *, site: admin.AdminSite, **kwargs: Any) -> None:
+        # An alias refers to an op, so its field knows how to look for one.
+        widget = AutocompleteSelect(OpAlias._meta.get_field("op"), site)
+        super().__init__(Op.objects.all(), widget=widget, **kwargs)
+
+    def prepare_value(self, value: Any) -> Any:
+        """Return the primary key of the op with a path. Typed values are primary keys, or are dropped."""
+        if not isinstance(value, str) or (value.isascii() and value.isdigit() and len(value) < MAX_KEY_LENGTH):
+            return value
+        return Op.objects.filter(op=value.replace("\0", "")).values_list("pk", flat=True).first()
+
+    def clean(self, value: Any) -> str:
+        return str(super().clean(value).op)
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return str(self.prepare_value(initial) or "") != str(data or "")
 
 
 class OpEditForm(forms.Form):

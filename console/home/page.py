@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest
 
 from console.access.roles import Role
-from console.home import access, checklist, copy, failing, rollout
+from console.home import attention, checklist, rollout
 from registry.models import Switch
 from registry.snapshot.copy_kinds import COPY_KINDS
 
@@ -39,13 +39,13 @@ PARTS = {
     part.name: part
     for part in (
         HomePart("checklist", checklist.PERMISSIONS, checklist.build_checklist),
-        HomePart("unpublished", SEE_COPY, copy.build_unpublished),
-        HomePart("live", ["registry.view_release"], copy.build_live_release),
-        HomePart("failing", ["analytics.view_opdaily", "analytics.view_operationevent"], failing.build_failing_ops),
+        HomePart("unpublished", SEE_COPY, attention.build_unpublished),
+        HomePart("live", ["registry.view_release"], attention.build_live_release),
+        HomePart("failing", ["analytics.view_opdaily", "analytics.view_operationevent"], attention.build_failing_ops),
         HomePart(
             "misses",
             ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"],
-            failing.build_misses,
+            attention.build_misses,
         ),
         HomePart(
             "rollout", ["analytics.view_cohort", "analytics.view_opdaily", "analytics.view_turn"], rollout.build_rollout
@@ -54,7 +54,7 @@ PARTS = {
         HomePart(
             "access",
             ["analytics.view_auditentry", "auth.view_user", "gateway.view_apikey", "axes.view_accessattempt"],
-            access.build_access,
+            attention.build_access,
         ),
     )
 }

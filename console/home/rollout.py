@@ -16,10 +16,10 @@ from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import Surface
-from console.home.links import NamedLink
-from console.reports.verdicts.sentences import VerdictBox
+from console.home.attention import NamedLink
+from console.reports.verdicts import VerdictBox
 from console.rollout import cohort_facts
-from console.rollout.variants import name_variants
+from console.rollout.exposures import name_variants
 from registry.models import Agent, Group, Pin
 
 MAX_COHORTS = 20

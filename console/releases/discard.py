@@ -1,10 +1,13 @@
-"""Discard the change of one entry, from the page that shows it: the review."""
+"""Discard what the draft changes: one entry, or everything."""
+
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.urls import URLPattern, path
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
@@ -14,7 +17,10 @@ from core.admin import base
 from registry.drafts import draft
 from registry.models import Release
 from registry.releases import restore
+from registry.releases.restore import UnpublishedChanges
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+
+FROM_RELEASE, ALL = "from_release", "all"  # what the buttons discard
 
 
 class DiscardMixin(base.ModelAdmin[Release]):
@@ -42,3 +48,71 @@ class DiscardMixin(base.ModelAdmin[Release]):
             message = f"Discarded the change of {name}. The audit log has it and can revert this."
             self.message_user(request, message, messages.SUCCESS)
         return redirect("admin:registry_release_review")
+
+
+class DiscardAllMixin(base.ModelAdmin[Release]):
+    """Adds the page to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.discard_all_view)
+        return [path("review/discard-all/", view, name="registry_release_discard_all"), *super().get_urls()]
+
+    def discard_all_view(self, request: HttpRequest) -> HttpResponse:
+        """Show how the draft differs from the live release; on POST discard that, or a part of it.
+
+        `taken_back` is the version of a release that was live before.
+        """
+        if not diff_view.can_write_draft(request):
+            raise PermissionDenied
+        taken_back = Release.objects.filter(pk=request.GET.get("taken_back", "")).first()
+        error = ""
+        if request.method == "POST":
+            only_from = taken_back if request.POST.get("discard") == FROM_RELEASE else None
+            try:
+                discarded = restore.discard_all_changes(
+                    taken_back=only_from,
+                    seen=request.POST.get("seen", ""),
+                    by=str(request.user),
+                    at=timezone.now(),
+                )
+            except (draft.DraftChanged, draft.DraftRefused, draft.NothingToChange) as refused:
+                error = f"Nothing was discarded. {refused}"
+            else:
+                message = f"Discarded: {diff_view.format_change_counts(discarded)} as in the live release again."
+                self.message_user(request, f"{message} The audit log has what you discarded.", messages.SUCCESS)
+                return redirect("admin:registry_release_changelist" if taken_back else "admin:registry_release_review")
+        context = _build_context(restore.find_unpublished_changes(taken_back), taken_back) | {"error": error}
+        return TemplateResponse(
+            request, "console/releases/discard_all.html", self.admin_site.each_context(request) | context
+        )
+
+
+def get_question_url(request: HttpRequest, taken_back: Release | None, *, was_live: bool) -> str:
+    """Return the URL of the page if a release was taken back whose changes the draft has; else "".
+
+    If it was live until now, also for a draft with only changes of its own: the page says that they are still there.
+    """
+    if taken_back is None or not diff_view.can_write_draft(request):
+        return ""
+    unpublished = restore.find_unpublished_changes(taken_back)
+    if unpublished is None or not (unpublished.from_release or (was_live and unpublished.changes)):
+        return ""
+    return f"{reverse('admin:registry_release_discard_all')}?taken_back={taken_back.pk}"
+
+
+def _build_context(unpublished: UnpublishedChanges | None, taken_back: Release | None) -> dict[str, Any]:
+    context: dict[str, Any] = {"title": "Keep or discard unpublished changes", "taken_back": taken_back}
+    if unpublished is None:
+        return context
+    came_back = {(change.kind, change.name) for change in unpublished.from_release}
+    shown = unpublished.changes[: diff_view.MAX_LISTED]
+    return context | {
+        "live": unpublished.live,
+        "seen": unpublished.seen,
+        "count": len(unpublished.changes),
+        "change_counts": diff_view.format_change_counts(unpublished.changes),
+        "from_release": len(unpublished.from_release),
+        "from_release_counts": diff_view.format_change_counts(unpublished.from_release),
+        "shown": [(change, (change.kind, change.name) in came_back) for change in shown],
+        "hidden_count": len(unpublished.changes) - len(shown),
+    }

@@ -1,32 +1,120 @@
-"""The admin of releases."""
+"""The list of releases, one release, one op of it, and the comparison of two releases."""
 
 import re
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
 from analytics.models import AuditEntry
 from analytics.rollout.flags import FlagKey
 from console import diff_view
-from console.audited import AuditHistoryAdmin
-from console.releases.actions import RELEASE_ACTIONS
-from console.releases.compare_releases import CompareReleasesMixin
-from console.releases.discard import DiscardMixin
-from console.releases.discard_all import DiscardAllMixin
-from console.releases.released_op import ReleasedOpMixin
+from console.forms import CompareForm
+from console.log_pages import AuditHistoryAdmin
+from console.releases.actions import RELEASE_ACTIONS, ReleaseActionsMixin
+from console.releases.discard import DiscardAllMixin, DiscardMixin
 from console.releases.review_requests import ReviewRequestMixin
 from console.releases.schedule import ScheduleMixin
 from core.admin import base
+from core.text import json_text
+from registry.catalog import builder
+from registry.drafts import draft
+from registry.help import help_pages, token_budget
+from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Release
-from registry.releases import timeline
+from registry.releases import help_diff, stored_releases, timeline
+from registry.snapshot import diff, snapshot
+from registry.snapshot.diff import Kind
 
 _NUMBER = re.compile(r"[rR]([1-9][0-9]{0,8})")
+
+
+class CompareReleasesMixin(base.ModelAdmin[Release]):
+    """Adds the compare page to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("compare/", self.admin_site.admin_view(self.compare_view), name="registry_release_compare")
+        return [own, *super().get_urls()]
+
+    def compare_view(self, request: HttpRequest) -> HttpResponse:
+        """Show the differences between the releases `before` and `after` in the query; an empty one is the draft.
+
+        Without a query, compare the live release with the draft.
+        """
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        live = stored_releases.get_live_release()
+        form = CompareForm(request.GET if "after" in request.GET else {"before": live and live.pk, "after": ""})
+        context: dict[str, Any] = {"title": "Compare", "form": form}
+        if form.is_valid():
+            before, after = (_load_content(form.cleaned_data[name]) for name in ("before", "after"))
+            found_changes = diff.diff_snapshots(before, after)
+            page = Paginator(found_changes, diff_view.PAGE_SIZE).get_page(request.GET.get("p"))
+            context |= {"is_compared": True, "change_counts": diff_view.format_change_counts(found_changes)}
+            context |= diff_view.build_diff_context(page, help_diff.build_differences(list(page), before, after))
+        return TemplateResponse(
+            request, "console/releases/compare_releases.html", self.admin_site.each_context(request) | context
+        )
+
+
+def _load_content(release: Release | None) -> dict[str, Any]:
+    """Return the content of a release, or of the draft if there is no release."""
+    return stored_releases.load_content(release) if release else snapshot.snapshot_draft()
+
+
+class ReleasedOpMixin(ReleaseActionsMixin):
+    """Adds the page of one released op to the release admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        own = path("<str:version>/read/", self.admin_site.admin_view(self.read_view), name="registry_release_read")
+        return [own, *super().get_urls()]
+
+    def read_view(self, request: HttpRequest, version: str) -> HttpResponse:
+        """Show an op as models read it in a release, and how the draft differs."""
+        if not self.has_view_permission(request):
+            raise PermissionDenied
+        release, op = diff_view.get_release_or_404(version), request.GET.get("op", "")
+        content = stored_releases.load_content(release)
+        entry = diff.index_entries(content, Kind.OP).get(op)
+        if entry is None:
+            raise Http404(f"Release {release} has no op {op[:200]}.")
+        draft_entry = draft.read_entry(Kind.OP, op)
+        change = diff.diff_entries(Kind.OP, entry, draft_entry)
+        context = {
+            "title": f"Op {op} in release {release}",
+            "release": release,
+            "op": op,
+            "answers": list(_iterate_answers(entry)),
+            "difference": help_diff.build_differences([change], _wrap_entry(entry), _wrap_entry(draft_entry))[0]
+            if change
+            else None,
+            "may_restore": self.has_restore_permission(request),
+        }
+        return TemplateResponse(
+            request, "console/releases/released_op.html", self.admin_site.each_context(request) | context
+        )
+
+
+def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
+    """Yield (form, body, tokens) of the help about an op."""
+    catalog = builder.build_catalog("", _wrap_entry(entry))
+    forms: tuple[Literal["short", "full"], ...] = ("short", "full")
+    for form in forms if catalog.ops[entry["op"]].is_active else ():
+        body = help_pages.answer_query(catalog, HelpQuery(path=entry["op"], format=form)).body
+        yield form, json_text.load(body), token_budget.count_rendered_tokens(body)
+
+
+def _wrap_entry(entry: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a snapshot of one op. Help about an op does not depend on other ops."""
+    return {"format": 1, "groups": [], "ops": [entry] if entry else []}
 
 
 def _build_add_cohort_url(request: HttpRequest, release: Release) -> str:

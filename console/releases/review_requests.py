@@ -10,9 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from console import diff_view
-from console.releases import review_panel
-from console.releases.review import SEE_DRAFT, ReviewMixin
-from console.releases.review_panel import APPROVE, ASK, COMMENT, SEND_BACK, WITHDRAW, ReviewForm
+from console.releases import review_page
+from console.releases.review_page import APPROVE, ASK, COMMENT, SEE_DRAFT, SEND_BACK, WITHDRAW, ReviewForm, ReviewMixin
 from core import memory
 from core.admin import base
 from registry.models import ReviewRequest
@@ -50,10 +49,10 @@ class ReviewRequestMixin(ReviewMixin):
 def _check_permission(request: HttpRequest, step: str) -> None:
     if not request.user.has_perms(SEE_DRAFT):
         raise PermissionDenied
-    allowed = review_panel.may_decide(request) if step in (APPROVE, SEND_BACK) else review_panel.may_take_part(request)
+    allowed = review_page.may_decide(request) if step in (APPROVE, SEND_BACK) else review_page.may_take_part(request)
     if step == WITHDRAW:
         open_request = requests.get_open_request()
-        allowed = review_panel.is_asker(request, open_request) or review_panel.may_decide(request)
+        allowed = review_page.is_asker(request, open_request) or review_page.may_decide(request)
     if not allowed:
         raise PermissionDenied
 
@@ -95,6 +94,6 @@ class ReviewRequestAdmin(base.ReadOnlyMixin, base.ModelAdmin[ReviewRequest]):
     ) -> HttpResponse:
         """Show a review with what people wrote."""
         shown = self.get_object(request, object_id)
-        comments = shown.comments.order_by("id")[: review_panel.MAX_SHOWN_COMMENTS] if shown else []
+        comments = shown.comments.order_by("id")[: review_page.MAX_SHOWN_COMMENTS] if shown else []
         context = {"comments": comments, "shown_request": shown}
         return super().change_view(request, object_id, form_url, context | (extra_context or {}))

@@ -11,7 +11,7 @@ from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -73,12 +73,12 @@ def _build_row(scope: ReportFilter, by: str, value: str, each: Totals, head: Rep
     empty_filter = {} if value else {f"{by}__exact": ""}
     return [
         head,
-        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, empty_filter)),
-        ReportCell(each.failure_rate, row_links.to_events(scope, CountedAs.FAILED, empty_filter)),
-        ReportCell(each.repair_rate, row_links.to_events(scope, CountedAs.REPAIRED, empty_filter)),
-        ReportCell(each.turns, row_links.to_turns(scope, query=empty_filter)),
+        ReportCell(each.calls, report_query.to_events(scope, CountedAs.CALLS, empty_filter)),
+        ReportCell(each.failure_rate, report_query.to_events(scope, CountedAs.FAILED, empty_filter)),
+        ReportCell(each.repair_rate, report_query.to_events(scope, CountedAs.REPAIRED, empty_filter)),
+        ReportCell(each.turns, report_query.to_turns(scope, query=empty_filter)),
         ReportCell(each.success_rate),
-        ReportCell(each.unknown_per_thousand, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
-        ReportCell(each.loop_rate, row_links.to_turns(scope, TurnWith.LOOP, empty_filter)),
+        ReportCell(each.unknown_per_thousand, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, empty_filter)),
+        ReportCell(each.loop_rate, report_query.to_turns(scope, TurnWith.LOOP, empty_filter)),
         ReportCell(each.mean_latency_ms),
     ]

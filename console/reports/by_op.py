@@ -9,11 +9,11 @@ from analytics import reports
 from analytics.events.event_filters import CountedAs
 from analytics.reports import OpFigures
 from analytics.reports.report_filter import ReportFilter
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts.boxes import build_ops_verdict
+from console.reports.verdicts import build_ops_verdict
 from registry.models import Op
 
 LEAD = (
@@ -75,11 +75,11 @@ def map_op_urls(names: Iterable[str]) -> dict[str, str]:
 def _build_row(scope: ReportFilter, op: str, each: OpFigures, problem: str | None, link: str) -> list[ReportCell]:
     return [
         ReportCell(op or UNKNOWN_NAMES_LABEL, link),
-        ReportCell(each.calls, row_links.to_events_of_op(scope, CountedAs.CALLS, op)),
-        ReportCell(each.failed, row_links.to_events_of_op(scope, CountedAs.FAILED, op)),
+        ReportCell(each.calls, report_query.to_events_of_op(scope, CountedAs.CALLS, op)),
+        ReportCell(each.failed, report_query.to_events_of_op(scope, CountedAs.FAILED, op)),
         ReportCell(each.failure_rate),
         ReportCell(problem),
-        ReportCell(each.repaired, row_links.to_events_of_op(scope, CountedAs.REPAIRED, op)),
+        ReportCell(each.repaired, report_query.to_events_of_op(scope, CountedAs.REPAIRED, op)),
         ReportCell(each.repair_rate),
         ReportCell(each.mean_latency_ms),
     ]

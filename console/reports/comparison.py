@@ -17,14 +17,13 @@ from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.flags import LIVE, FlagKey
-from console.reports import by_model, row_links, tables
+from console.reports import by_model, report_query, tables, verdicts
 from console.reports.by_op import map_op_urls
-from console.reports.charts.side_charts import build_side_charts
+from console.reports.charts import build_side_charts
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery, build_choices, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts import comparison_text
-from console.reports.verdicts.boxes import build_sides_verdict
+from console.reports.verdicts import build_sides_verdict
 from core.admin import charts
 from registry.models import Activation, Release
 
@@ -159,7 +158,7 @@ def _build_columns(labels: Sequence[str], first: str = "Metric") -> list[ReportC
 
 
 def _build_share_cell(share: Proportion) -> ReportCell:
-    return ReportCell(share.rate, html=escape(comparison_text.format_share(share)))
+    return ReportCell(share.rate, html=escape(verdicts.format_share(share)))
 
 
 def _build_exact_cells(first: Proportion, second: Proportion, interval: ConfidenceInterval | None) -> list[ReportCell]:
@@ -177,7 +176,7 @@ def _build_rate_rows(comparisons: Sequence[MetricComparison]) -> list[list[Repor
             if each.interval is None or each.difference is None
             else _build_difference_cell(each.difference, each.interval),
             _draw_interval(each.interval, max_distance),
-            ReportCell(comparison_text.describe_comparison(each)),
+            ReportCell(verdicts.describe_comparison(each)),
             *_build_exact_cells(each.first, each.second, each.interval),
         ]
         for each in comparisons
@@ -204,12 +203,10 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
             ReportCell(each.op, urls.get(each.op, "")),
             *(_build_share_cell(side) for side in (each.first, each.second)),
             _build_difference_cell(
-                each.difference, each.interval, row_links.to_events_of_op(scope, CountedAs.FAILED, each.op)
+                each.difference, each.interval, report_query.to_events_of_op(scope, CountedAs.FAILED, each.op)
             ),
             _draw_interval(each.interval, max_distance),
-            ReportCell(
-                f"{'Better' if each.difference < 0 else 'Worse'}: {comparison_text.describe_range(each.interval)}"
-            ),
+            ReportCell(f"{'Better' if each.difference < 0 else 'Worse'}: {verdicts.describe_range(each.interval)}"),
             *_build_exact_cells(each.first, each.second, each.interval),
         ]
         for each in moved_ops
@@ -217,11 +214,11 @@ def _build_moved_rows(scope: ReportFilter, moved_ops: Sequence[OpChange]) -> lis
 
 
 def _build_difference_cell(difference: float, interval: ConfidenceInterval, link: str = "") -> ReportCell:
-    return ReportCell(difference, link, html=escape(comparison_text.format_points(difference, interval)))
+    return ReportCell(difference, link, html=escape(verdicts.format_points(difference, interval)))
 
 
 def _draw_interval(interval: ConfidenceInterval | None, most: float) -> ReportCell:
     if interval is None:
         return ReportCell(None)
-    ends = " to ".join(comparison_text.format_signed(end, interval) for end in interval)
+    ends = " to ".join(verdicts.format_signed(end, interval) for end in interval)
     return ReportCell(ends, html=charts.draw_interval(interval.low, interval.high, most))

@@ -18,7 +18,7 @@ from analytics.reports import dead_ends, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery, label_value, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -60,7 +60,7 @@ def build_report(request: HttpRequest) -> ReportContent:
 
 def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
     per_thousand = total.unknown_per_thousand
-    unknown = row_links.to_events(scope, CountedAs.UNKNOWN_NAMES)
+    unknown = report_query.to_events(scope, CountedAs.UNKNOWN_NAMES)
     return [
         ReportFigure(
             *("Unknown names", "–" if per_thousand is None else tables.format_mean(per_thousand)),
@@ -68,11 +68,11 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
         ),
         ReportFigure(
             *("Turns with an unknown name", tables.format_count(total.lost)),
-            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.UNKNOWN_NAME)),
+            *(f"of {tables.format_count(total.turns)}", report_query.to_turns(scope, TurnWith.UNKNOWN_NAME)),
         ),
         ReportFigure(
             *("Turns with a loop", tables.format_count(total.looping)),
-            *(f"of {tables.format_count(total.turns)}", row_links.to_turns(scope, TurnWith.LOOP)),
+            *(f"of {tables.format_count(total.turns)}", report_query.to_turns(scope, TurnWith.LOOP)),
         ),
     ]
 
@@ -83,7 +83,7 @@ def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable
     rows = [
         [
             ReportCell(each.name),
-            ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
+            ReportCell(each.times, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
             aliases.get(each.name, ReportCell(None)),
         ]
         for each in unknown_names

@@ -5,7 +5,7 @@ from django.http import HttpRequest
 from analytics.reports import funnel
 from analytics.reports.funnel import FunnelStep
 from analytics.reports.report_filter import ReportFilter
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -43,7 +43,7 @@ def _build_row(scope: ReportFilter, step: FunnelStep, turns: int) -> list[Report
     share, all_share = (each / turns if turns else None for each in (step.turns, step.cumulative_turns))
     return [
         ReportCell(step.name.capitalize()),
-        ReportCell(step.turns, row_links.to_turns(scope, step.contains)),
+        ReportCell(step.turns, report_query.to_turns(scope, step.contains)),
         ReportCell(share),
         ReportCell("", html=charts.draw_bar(share or 0)),
         ReportCell(step.cumulative_turns),

@@ -15,7 +15,7 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import dead_ends, misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
 from analytics.reports.report_filter import ReportFilter
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery, label_values
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
@@ -158,7 +158,7 @@ def _build_misses_figure(scope: ReportFilter, total: totals.Totals) -> ReportFig
         "Searches that found nothing",
         tables.format_count(total.misses),
         f"of {tables.format_count(total.searches)} searches",
-        row_links.to_events(scope, CountedAs.MISSES),
+        report_query.to_events(scope, CountedAs.MISSES),
     )
 
 
@@ -229,7 +229,7 @@ def _build_name_row(scope: ReportFilter, each: dead_ends.UnknownName, actions: _
     link = actions.link_edit("Alias", OpEdit.ALIAS, op=op, evidence=evidence, text=each.name)
     return [
         ReportCell(each.name),
-        ReportCell(each.times, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
+        ReportCell(each.times, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, {"op__exact": each.name})),
         actions.build_release_cell(each.releases),
         *actions.build_links_cells([link]),
     ]

@@ -12,13 +12,12 @@ from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.turn_filters import TurnWith
-from console.reports import row_links, tables
-from console.reports.charts.chart_markers import list_markers
+from console.reports import report_query, tables
+from console.reports.charts import list_markers
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts.boxes import build_period_verdict, build_sides_verdict
-from console.reports.verdicts.sentences import VerdictBox
+from console.reports.verdicts import VerdictBox, build_period_verdict, build_sides_verdict
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."
@@ -74,37 +73,37 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
     count = tables.format_count
     return [
         build_figure(
-            *("Calls", lambda each: each.calls, count, "", row_links.to_events(scope, CountedAs.CALLS)),
+            *("Calls", lambda each: each.calls, count, "", report_query.to_events(scope, CountedAs.CALLS)),
             "Calls per day",
         ),
         build_figure(
             *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
-            *(f"{count(total.failed)} of {count(total.calls)} calls", row_links.to_events(scope, CountedAs.FAILED)),
+            *(f"{count(total.failed)} of {count(total.calls)} calls", report_query.to_events(scope, CountedAs.FAILED)),
             "% of calls",
         ),
         build_figure(
             *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
             *(
                 f"{count(total.repaired)} of {count(total.failed)} failed calls",
-                row_links.to_events(scope, CountedAs.REPAIRED),
+                report_query.to_events(scope, CountedAs.REPAIRED),
             ),
             "% of failed calls",
         ),
         build_figure(
-            *("Turns", lambda each: each.turns, count, "", row_links.to_turns(scope)),
+            *("Turns", lambda each: each.turns, count, "", report_query.to_turns(scope)),
             "Turns per day",
         ),
         build_figure(
             *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
             *(
                 f"per 1,000 calls, {count(total.unknown_names)} in all",
-                row_links.to_events(scope, CountedAs.UNKNOWN_NAMES),
+                report_query.to_events(scope, CountedAs.UNKNOWN_NAMES),
             ),
             "Per 1,000 calls",
         ),
         build_figure(
             *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
-            *(f"{count(total.looping)} of {count(total.turns)} turns", row_links.to_turns(scope, TurnWith.LOOP)),
+            *(f"{count(total.looping)} of {count(total.turns)} turns", report_query.to_turns(scope, TurnWith.LOOP)),
             "% of turns",
         ),
     ]
@@ -149,13 +148,13 @@ def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTabl
 def _build_row(scope: ReportFilter, day: date, each: Totals) -> list[ReportCell]:
     return [
         ReportCell(day.isoformat()),
-        ReportCell(each.calls, row_links.to_events(scope, CountedAs.CALLS, day=day)),
-        ReportCell(each.failed, row_links.to_events(scope, CountedAs.FAILED, day=day)),
+        ReportCell(each.calls, report_query.to_events(scope, CountedAs.CALLS, day=day)),
+        ReportCell(each.failed, report_query.to_events(scope, CountedAs.FAILED, day=day)),
         ReportCell(each.failure_rate),
-        ReportCell(each.repaired, row_links.to_events(scope, CountedAs.REPAIRED, day=day)),
+        ReportCell(each.repaired, report_query.to_events(scope, CountedAs.REPAIRED, day=day)),
         ReportCell(each.repair_rate),
-        ReportCell(each.turns, row_links.to_turns(scope, day=day)),
-        ReportCell(each.unknown_names, row_links.to_events(scope, CountedAs.UNKNOWN_NAMES, day=day)),
+        ReportCell(each.turns, report_query.to_turns(scope, day=day)),
+        ReportCell(each.unknown_names, report_query.to_events(scope, CountedAs.UNKNOWN_NAMES, day=day)),
         ReportCell(each.unknown_per_thousand),
-        ReportCell(each.looping, row_links.to_turns(scope, TurnWith.LOOP, day=day)),
+        ReportCell(each.looping, report_query.to_turns(scope, TurnWith.LOOP, day=day)),
     ]

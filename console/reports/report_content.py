@@ -6,7 +6,7 @@ from typing import Any
 
 from console.reports.report_query import ReportQuery
 from console.reports.tables import ReportTable
-from console.reports.verdicts.sentences import VerdictBox
+from console.reports.verdicts import VerdictBox
 from core.admin.charts import LineChart
 
 

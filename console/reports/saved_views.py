@@ -1,21 +1,24 @@
-"""Saved views of a page: its filters under a name, for oneself or for everyone. Listed at the top of the page."""
+"""Saved views of reports and lists: the filters of a page under a name, for oneself or for all."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.contrib import messages
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from analytics.models import SavedView
+from analytics.models import AuditEntry, SavedView
+from console.log_pages import AuditedAdmin, KnownValuesFilter
 from console.reports import stored_views
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS
+from console.reports.stored_views import list_audit_values
 
 # The pages whose filters can be saved, and the permissions that each requires.
 PAGES: Mapping[str, Sequence[str]] = {
@@ -25,6 +28,11 @@ PAGES: Mapping[str, Sequence[str]] = {
 }
 OTHER_PARAMETERS = ("csv", "p", "e", "all", "_popup", "_facets", "_changelist_filters")  # besides filters and sorting
 TYPED_NAME = "saved_view_name"  # in the session: what was typed when a view could not be saved
+PAGE_TITLES = {
+    **{report.url_name: report.title for report in REPORTS},
+    "analytics_operationevent_changelist": "Events",
+    "analytics_turn_changelist": "Turns",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +135,41 @@ def _keep_filters(query: Any) -> str:
     return urlencode(
         [(name, value) for name, values in query.lists() if name not in OTHER_PARAMETERS for value in values]
     )
+
+
+class PageFilter(KnownValuesFilter):
+    title, parameter_name, values = "page", "page", tuple(PAGES)
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(page, PAGE_TITLES[page]) for page in self.values]
+
+
+@admin.register(SavedView)
+class SavedViewAdmin(AuditedAdmin):
+    """Lists a person's own views and those that others share; all of them for who may delete them."""
+
+    empty = "Filter a report or the list of events, and save the filters there under a name."
+    audit_kind = AuditEntry.Kind.VIEW
+    list_display = ["name", "page_title", "owner", "is_shared", "saved_at"]
+    list_filter = [PageFilter, "is_shared"]
+    list_select_related = ["owner"]
+    search_fields = ["name"]
+
+    @admin.display(description="page", ordering="page")
+    def page_title(self, view: SavedView) -> str:
+        return PAGE_TITLES.get(view.page, view.page)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[SavedView]:
+        views: QuerySet[SavedView] = super().get_queryset(request)
+        if request.user.has_perm("analytics.delete_savedview"):
+            return views
+        return views.filter(Q(owner=request.user.pk) | Q(is_shared=True))
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_audit_values(self, row: SavedView) -> dict[str, Any] | None:
+        return list_audit_values(row)

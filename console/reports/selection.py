@@ -7,7 +7,7 @@ from analytics.models import ToolSelection
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
-from console.reports import row_links, tables
+from console.reports import report_query, tables
 from console.reports.by_op import map_op_urls
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery
@@ -59,7 +59,7 @@ def build_report(request: HttpRequest) -> ReportContent:
 
 def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[ReportFigure]:
     turns, turn_count = selections.turns or 1, tables.format_count(selections.turns)
-    all_rows = row_links.to_tool_selections(scope)
+    all_rows = report_query.to_tool_selections(scope)
     tokens = "–" if selections.tokens is None else tables.format_count(selections.tokens)
     return [
         ReportFigure("Reported turns", turn_count, "", all_rows),
@@ -72,14 +72,14 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
             *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
             *(
                 f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
-                row_links.to_tool_selections(scope, {"missing": "yes"}),
+                report_query.to_tool_selections(scope, {"missing": "yes"}),
             ),
         ),
         ReportFigure(
             *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
             *(
                 f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
-                row_links.to_tool_selections(scope, {"escalating": "yes"}),
+                report_query.to_tool_selections(scope, {"escalating": "yes"}),
             ),
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
@@ -101,7 +101,7 @@ def _build_kinds_table(scope: ReportFilter) -> ReportTable:
     rows = [
         [
             ReportCell(each.kind),
-            ReportCell(each.totals.turns, row_links.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
+            ReportCell(each.totals.turns, report_query.to_tool_selections(scope, {"selection_kind__exact": each.kind})),
             ReportCell(each.loaded_per_turn),
             ReportCell(each.totals.miss_rate),
             ReportCell(each.totals.escalation_rate),
@@ -118,7 +118,7 @@ def _build_missed_table(scope: ReportFilter, selections: SelectionTotals) -> Rep
     rows = [
         [
             ReportCell(each.name, urls.get(each.name, "")),
-            ReportCell(each.turns, row_links.to_tool_selections(scope, {MISSED_TOOL_PARAMETER: each.name})),
+            ReportCell(each.turns, report_query.to_tool_selections(scope, {MISSED_TOOL_PARAMETER: each.name})),
             ReportCell(each.turns / selections.turns),
         ]
         for each in missed_tools
@@ -130,7 +130,7 @@ def _build_outcomes_table(scope: ReportFilter, selections: SelectionTotals) -> R
     rows = [
         [
             ReportCell(ToolSelection.Outcome(name).label),
-            ReportCell(turns, row_links.to_tool_selections(scope, {"outcome__exact": name})),
+            ReportCell(turns, report_query.to_tool_selections(scope, {"outcome__exact": name})),
             ReportCell(turns / selections.turns if selections.turns else None),
         ]
         for name, turns in selections.outcomes.items()

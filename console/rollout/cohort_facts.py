@@ -1,12 +1,23 @@
-"""What is known about a cohort, above its form: how it does, who was exposed, and how it changed."""
+"""What a cohort's page says about it: members, ramp, calls and verdict."""
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from django.contrib import messages
+from django.contrib.admin.utils import unquote
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Min
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import URLPattern, path
+from django.utils import timezone
+from django.utils.decorators import method_decorator
+from django.views.decorators.http import require_POST
 
 from analytics import audit_text, guardrails
 from analytics.models import Assignment, AuditEntry, Cohort
@@ -15,18 +26,22 @@ from analytics.reports.comparison import MIN_SAMPLE
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict
-from console.reports import tables
-from console.reports.charts.chart_markers import list_markers
+from analytics.rollout import impact
+from analytics.rollout.flags import FlagKey
+from console.log_pages import AuditedAdmin
+from console.reports import tables, verdicts
+from console.reports.charts import list_markers
 from console.reports.report_list import REPORT_PERMISSIONS
-from console.reports.verdicts import boxes
-from console.reports.verdicts.comparison_text import describe_comparison
-from console.reports.verdicts.sentences import VerdictBox, describe_verdict, get_tone
+from console.reports.verdicts import VerdictBox, describe_comparison, describe_verdict, get_tone
+from console.rollout import impact_text
 from core.admin.charts import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent
 
 DAYS = 28
 SHOWN_METRICS = ("Failure rate", "Turns with a successful call")
 MAX_CHANGES = 6
+STEPS = (5, 25, 50, 100)  # percent, as the buttons of the form
+STOP = "stop"
 
 
 class MetricResult(NamedTuple):
@@ -91,17 +106,17 @@ def _compare_with_rest(cohort: Cohort, sums: dict[str, Totals]) -> list[MetricRe
 
 def judge_cohort(cohort: Cohort, scope: ReportFilter, sums: dict[str, Totals]) -> Verdict:
     """Return the verdict on a cohort against everyone else, from the sums of a period by cohort."""
-    return boxes.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
+    return verdicts.judge_sides(scope, "cohort", [NO_COHORT, cohort.name], sums)
 
 
 def describe_decision(cohort: Cohort, verdict: Verdict) -> VerdictBox:
     """Return the verdict against everyone else, with the advice that a cohort in this state can follow."""
-    advice = boxes.COHORT_ADVICE
+    advice = verdicts.COHORT_ADVICE
     if not cohort.is_on:
         advice = dict.fromkeys(Advice, "It is off.")
     elif cohort.percentage >= 100:
         advice = advice | {Advice.WIDEN: "It is at 100% already: keep it."}
-    text = describe_verdict(verdict, cohort.name, boxes.EVERYONE_ELSE, advice)
+    text = describe_verdict(verdict, cohort.name, verdicts.EVERYONE_ELSE, advice)
     return VerdictBox(text, get_tone(verdict))
 
 
@@ -136,3 +151,83 @@ def _list_changes(cohort: Cohort) -> list[CohortChange]:
         CohortChange(entry.time, entry.by, audit_text.describe_changes(entry) or entry.get_action_display())
         for entry in entries
     ]
+
+
+class RampStep(NamedTuple):
+    """A step with its button's label, what it changes for users, and the value that its form sends."""
+
+    label: str
+    effect: str
+    value: str
+    is_advised: bool
+
+
+def format_percentage(percentage: Decimal) -> str:
+    """Return a percentage without trailing zeros: "12.5%"."""
+    return f"{float(percentage):g}%"
+
+
+def list_steps(cohort: Cohort, advice: Advice) -> list[RampStep]:
+    """Return the steps that the verdict allows. Nothing widens a cohort after any rate got worse."""
+    if not cohort.is_on or cohort.flag_id not in set(FlagKey):
+        return []
+    steps = []
+    wider = next((step for step in STEPS if step > cohort.percentage), None)
+    if wider is not None and advice not in (Advice.STOP, Advice.HOLD):
+        effect = _describe_effect(cohort, percentage=Decimal(wider))
+        steps.append(RampStep(f"Widen to {wider}%", effect, str(wider), advice == Advice.WIDEN))
+    effect = _describe_effect(cohort, is_on=False)
+    return [*steps, RampStep(f"Stop {cohort.name}", effect, STOP, advice == Advice.STOP)]
+
+
+def _describe_effect(cohort: Cohort, **changes: Any) -> str:
+    after = Cohort.objects.select_related("flag").get(pk=cohort.pk)
+    for name, value in changes.items():
+        setattr(after, name, value)
+    rollout = impact.apply_cohort(after, after.rules.all())
+    return impact_text.describe_impact(impact_text.compute_impact(FlagKey(cohort.flag_id), rollout, at=timezone.now()))[
+        0
+    ]
+
+
+class RampMixin(AuditedAdmin):
+    """Adds the view that takes a step to the cohort admin."""
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.step_view)
+        return [path("<path:object_id>/step/", view, name="analytics_cohort_step"), *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def step_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Set the percentage to `step`, or switch the cohort off, if it is still as the page showed it (`seen`)."""
+        changes = _parse_step(request.POST)
+        with transaction.atomic():
+            cohort = Cohort.objects.select_for_update().filter(pk=unquote(object_id)).first()
+            if cohort is None:
+                raise Http404("This cohort does not exist.")
+            if not self.has_change_permission(request, cohort):
+                raise PermissionDenied
+            now = format_percentage(cohort.percentage)
+            if not cohort.is_on or request.POST.get("seen") != now:
+                state = f"at {now}" if cohort.is_on else "off"
+                message = f"Nothing was changed: {cohort.name} has been changed meanwhile and is {state} now."
+                self.message_user(request, message, messages.WARNING)
+            else:
+                before = self.get_audit_values(cohort)
+                for name, value in changes.items():
+                    setattr(cohort, name, value)
+                cohort.save(update_fields=list(changes))
+                self.record_change(request, cohort, before, self.get_audit_values(cohort))
+                done = "off" if STOP in request.POST.getlist("step") else f"at {format_percentage(cohort.percentage)}"
+                message = f"{cohort.name} is {done} now; before, it was at {now}. Servers follow within two seconds."
+                self.message_user(request, message, messages.SUCCESS)
+        return redirect("admin:analytics_cohort_change", cohort.pk)
+
+
+def _parse_step(query: Mapping[str, str]) -> dict[str, Any]:
+    step = query.get("step", "")
+    if step == STOP:
+        return {"is_on": False}
+    if step in map(str, STEPS):
+        return {"percentage": Decimal(step)}
+    raise Http404("There is no such step.")

@@ -22,11 +22,11 @@ from analytics.rollout import impact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FlagKey
 from analytics.rollout.models import MAX_VALUE_LENGTH
-from console.audited import AuditedAdmin
-from console.rollout import cohort_facts, impact_text, ramp
-from console.rollout.impact_preview import ImpactPreviewMixin
-from console.rollout.ramp import RampMixin
-from console.rollout.variants import annotate_releases, build_variant_choices, name_annotated_variant
+from console.log_pages import AuditedAdmin
+from console.rollout import cohort_facts, impact_text
+from console.rollout.cohort_facts import RampMixin
+from console.rollout.exposures import annotate_releases, build_variant_choices, name_annotated_variant
+from console.rollout.impact_text import ImpactPreviewMixin
 from core.admin import base
 
 AUDITED_COHORT_FIELDS = ("name", "position", "is_on", "is_guarded", "variant", "listed", "note")
@@ -123,8 +123,8 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
         if cohort := kwargs.get("obj"):
             context["facts"] = cohort_facts.build_facts(request, cohort, timezone.now())
             if (decision := context["facts"].get("decision")) and self.has_change_permission(request, cohort):
-                context["steps"] = ramp.list_steps(cohort, decision.advice)
-                context["seen"] = ramp.format_percentage(cohort.percentage)
+                context["steps"] = cohort_facts.list_steps(cohort, decision.advice)
+                context["seen"] = cohort_facts.format_percentage(cohort.percentage)
             query, comparison_query = (
                 urlencode({"cohort": cohort.name}),
                 urlencode({"first": NO_COHORT, "second": cohort.name}),

@@ -16,8 +16,8 @@ from analytics.models import AuditEntry, Flag
 from analytics.rollout import impact, order
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import FLAGS, FlagKey
-from console.audited import AuditedAdmin
-from console.rollout.impact_preview import ImpactPreviewMixin
+from console.log_pages import AuditedAdmin
+from console.rollout.impact_text import ImpactPreviewMixin
 
 COHORT_INPUT = "cohort"  # one input for each cohort, in the order of evaluation
 

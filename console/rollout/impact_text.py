@@ -1,15 +1,22 @@
-"""Describe the effect of a rollout change: how many users it moves, and which ops the model gains or loses."""
+"""The effect of a cohort in words, also while its form is edited."""
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
+from django.forms import Script
+from django.http import HttpRequest
+from django.template.loader import render_to_string
+from django.utils import timezone
 
 from analytics.rollout import impact, last_seen, rollout_cache
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.flags import LIVE, FlagKey, Surface
 from analytics.rollout.impact import RolloutImpact, VariantChange
-from console.rollout.variants import name_variants
+from console.rollout import impact_text
+from console.rollout.exposures import name_variants
+from core.admin.page_parts import LivePreviewAdmin
 from gateway.access import release_routing
 from gateway.access.request_context import UserContext
 from gateway.toolset import surfaces
@@ -20,6 +27,7 @@ from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp
 MAX_CONTEXTS = 3  # contexts described per move
 MASTER_SWITCH_OFF = "The master switch AGENTIC_CHAT_TOOL_GATEWAY is off: until it is on, everyone stays on legacy."
 LARGE_SHARE = 0.5  # share of the seen users from which a change may be a mistake
+INCOMPLETE_FORM = "Fill in the form to see its effect."
 
 
 def compute_impact(flag: FlagKey, after: Rollout, *, at: datetime) -> RolloutImpact:
@@ -119,3 +127,31 @@ def _describe_users(number: int) -> str:
 
 def _format_count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+class ImpactPreviewMixin(LivePreviewAdmin):
+    """Adds a panel with the effect of the unsaved form on recently seen users."""
+
+    preview_path = "impact"
+    change_form_template = "console/rollout/impact_form.html"
+    compressed_fields = False  # labels above inputs, because the effect is beside the form
+
+    class Media:
+        css = {"all": ["console/report.css"]}
+        js = [Script("console/impact.js", defer=True)]
+
+    def build_rollout_from_form(self, request: HttpRequest, row: Any) -> tuple[FlagKey, Rollout] | None:
+        """Return the flag and the rollout as the submitted form would make it; None if the form has errors."""
+        raise NotImplementedError
+
+    def render_preview(self, request: HttpRequest, row: Any) -> str:
+        flag_and_rollout = self.build_rollout_from_form(request, row)
+        lines = (
+            [INCOMPLETE_FORM]
+            if flag_and_rollout is None
+            else impact_text.describe_impact(self._compute_impact(*flag_and_rollout))
+        )
+        return render_to_string("console/rollout/impact.html", {"lines": lines})
+
+    def _compute_impact(self, flag: FlagKey, after: Rollout) -> RolloutImpact:
+        return impact_text.compute_impact(flag, after, at=timezone.now())

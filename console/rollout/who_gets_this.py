@@ -17,7 +17,7 @@ from analytics.rollout import bucketing, evaluation, last_seen, rollout_cache
 from analytics.rollout.evaluation import CohortDecision, EvaluationDetails, Reason
 from analytics.rollout.evaluation_context import EvaluationContext, Trait
 from analytics.rollout.flags import FLAGS, LIVE, FlagKey
-from console.rollout.variants import name_variants, title_flag
+from console.rollout.exposures import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
 from gateway.access import release_routing

@@ -17,8 +17,9 @@ from django.utils import timezone
 from analytics.events import event_log
 from analytics.models import AuditEntry
 from config.management.commands.docs import _build_errors_page
-from console.connections import connection_test, figures, shown_fields, upstream_changes
+from console.connections import connection_test, figures, import_pages
 from console.connections import connections as connection_pages
+from console.connections import connections as shown_fields
 from gateway.credentials import connection_secrets
 from gateway.executors.remote import errors as transport_errors
 from gateway.executors.remote.errors import API_ERRORS
@@ -348,7 +349,7 @@ def test_approved_change_keeps_whether_a_delete_asks_first(
 
     serve(http_upstream, {**PETS, "/pets": PETS["/pets"] | {"delete": {"summary": "Give all pets away"}}})
     drift.check_connection(pets.pk)
-    (change,) = upstream_changes.describe(pets)
+    (change,) = import_pages.describe_upstream_changes(pets)
     assert [passage.label for passage in change.passages] == ["summary"]
     definitions.approve_changes(pets, ["DELETE /pets"], at=timezone.now())
 

@@ -22,7 +22,7 @@ from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from analytics.turns.turn_filters import TurnWith
-from console.reports import row_links
+from console.reports import report_query
 from console.reports.report_list import REPORTS
 from console.reports.tables import ReportCell, ReportTable
 from gateway.demo import activity
@@ -158,13 +158,13 @@ def test_totals_are_the_number_of_rows_of_their_lists(
     assert all(getattr(all_totals, name) for name in ALL_COUNTED)
     assert totals.sum_period(ReportFilter(NOW, release="r-1")).repaired == 1
     reads = OpDaily.objects.values_list("short_reads", "full_reads", "arg_reads", "list_reads")
-    assert count_rows(row_links.to_events(ReportFilter(NOW), CountedAs.HELP_READS)) == sum(map(sum, reads)) > 0
+    assert count_rows(report_query.to_events(ReportFilter(NOW), CountedAs.HELP_READS)) == sum(map(sum, reads)) > 0
 
 
 def _count_lists(count_rows: CountRows, report_filter: ReportFilter, day: date | None = None) -> dict[str, int]:
     """Return the number of rows of the list behind each total."""
-    links = {name: row_links.to_events(report_filter, each, day=day) for name, each in COUNTED_EVENTS.items()}
-    links |= {name: row_links.to_turns(report_filter, each, day=day) for name, each in COUNTED_TURNS.items()}
+    links = {name: report_query.to_events(report_filter, each, day=day) for name, each in COUNTED_EVENTS.items()}
+    links |= {name: report_query.to_turns(report_filter, each, day=day) for name, each in COUNTED_TURNS.items()}
     return {name: count_rows(link) for name, link in links.items()}
 
 
@@ -177,7 +177,9 @@ def test_figures_of_every_op_are_the_number_of_rows_of_their_lists(
     assert figures_by_op[""].calls
     for op, figures in figures_by_op.items():
         with subtests.test(op=op):
-            links = [row_links.to_last_days_of_op(op, COUNTED_EVENTS[name]) for name in ("calls", "failed", "repaired")]
+            links = [
+                report_query.to_last_days_of_op(op, COUNTED_EVENTS[name]) for name in ("calls", "failed", "repaired")
+            ]
             assert [count_rows(link) for link in links] == [figures.calls, figures.failed, figures.repaired]
 
 

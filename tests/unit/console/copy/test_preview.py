@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 
 from analytics.models import OpDaily
-from console.copy.preview_parts import format_cost
+from console.copy.preview import format_cost
 from core.admin import page_parts
 from registry.models import Group, Op, PromptSection
 from registry.releases import publishing

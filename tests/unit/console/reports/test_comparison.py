@@ -6,12 +6,11 @@ from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
 from analytics.reports.confidence_intervals import ConfidenceInterval
 from analytics.reports.totals import Totals
-from console.reports import by_op
-from console.reports.verdicts import comparison_text
+from console.reports import by_op, verdicts
 
 
 def describe(first: Totals, second: Totals) -> str:
-    return comparison_text.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
+    return verdicts.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[
 def test_points_are_rounded_to_the_precision_of_their_interval(
     value: float, interval: ConfidenceInterval, text: str
 ) -> None:
-    assert comparison_text.format_signed(value, interval) == text
+    assert verdicts.format_signed(value, interval) == text
 
 
 # --- other reports ----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from django.urls import reverse
 from analytics.models import AuditEntry, Cohort, OpDaily, Subject
 from analytics.reports.verdicts import Advice
 from analytics.rollout.flags import FlagKey
-from console.rollout import ramp
+from console.rollout import cohort_facts
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -132,4 +132,4 @@ def test_steps_follow_from_the_verdict(cohort: Cohort, percentage: float, advice
     Cohort.objects.update(percentage=percentage)
     cohort.refresh_from_db()
 
-    assert [each.label for each in ramp.list_steps(cohort, advice)] == labels
+    assert [each.label for each in cohort_facts.list_steps(cohort, advice)] == labels

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 
 from analytics import audit
 from analytics.models import AuditEntry
-from console.reports.charts.chart_markers import list_markers
+from console.reports.charts import list_markers
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.copy_rows import make_op

@@ -1,1 +1,0 @@
-"""Charts of reports: two sides day by day, and what happened on each day."""

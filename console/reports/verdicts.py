@@ -1,0 +1,222 @@
+"""Verdicts on a comparison, as boxes and in sentences."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from analytics.models import Cohort
+from analytics.reports import comparison, totals
+from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, Proportion
+from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.op_figures import OpFigures
+from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, ReportFilter
+from analytics.reports.totals import Totals
+from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
+from console.reports import tables
+from console.reports.report_query import label_values
+from registry.models import Activation, Release
+
+# Hits of each metric, as in "4.4 points fewer failures".
+HITS = {
+    "Failure rate": "failed calls",
+    "Repair rate": "repaired failures",
+    "Turns with a successful call": "turns with a successful call",
+    "Turns with an unknown name": "turns with an unknown name",
+    "Turns with a loop": "turns with a loop",
+    "Searches that found nothing": "searches that found nothing",
+}
+TONES = {Advice.WIDEN: "good", Advice.STOP: "bad", Advice.HOLD: "warning"}  # of others: neutral
+EVERYONE_ELSE = "users in no cohort"
+COHORT_ADVICE = {
+    Advice.WIDEN: "Widen it.",
+    Advice.STOP: "Stop or narrow it.",
+    Advice.HOLD: "Do not widen it yet.",
+    Advice.NO_DIFFERENCE: "Wait for more data, or decide by something else.",
+}
+RELEASE_ADVICE = {
+    Advice.WIDEN: "Give it to more users.",
+    Advice.STOP: "Give it to fewer users.",
+    Advice.HOLD: "Do not give it to more users yet.",
+    Advice.NO_DIFFERENCE: "Wait for more data, or decide by something else.",
+}
+LIVE_RELEASE_ADVICE = RELEASE_ADVICE | {
+    Advice.WIDEN: "Keep it live.",
+    Advice.STOP: "Consider rolling it back.",
+    Advice.HOLD: "Look into that before you keep it.",
+}
+MOST_FAILED_FIRST = "-2"  # the report by op, sorted
+PERIOD_ADVICE = {Advice.STOP: "Find the ops that fail.", Advice.HOLD: "Find out what changed."}
+
+
+def format_share(share: Proportion) -> str:
+    return "–" if share.rate is None else f"{tables.format_rate(share.rate)} of {tables.format_count(share.total)}"
+
+
+def describe_comparison(each: MetricComparison) -> str:
+    """Return the difference between the sides in words, or how much data is missing."""
+    if each.interval is None:
+        smaller_sample = min(each.first.total, each.second.total)
+        wait_text = f"; about {each.days_to_wait} more days" if each.days_to_wait else ""
+        return f"Not enough data: {smaller_sample} of {MIN_SAMPLE} {each.metric.denominator}{wait_text}."
+    if each.verdict == ComparisonVerdict.NONE:
+        low, high = (format_signed(end, each.interval) for end in each.interval)
+        return f"No significant difference: between {low} and {high} points."
+    return f"{'Better' if each.verdict == ComparisonVerdict.BETTER else 'Worse'}: {describe_range(each.interval)}"
+
+
+def describe_range(interval: ConfidenceInterval) -> str:
+    """Describe the distance from zero of an interval that does not contain zero."""
+    return f"{format_distances(interval)} points {'lower' if interval.high < 0 else 'higher'}."
+
+
+def format_distances(interval: ConfidenceInterval) -> str:
+    """Return the distances from zero of both ends of an interval that does not contain zero, the nearer one first."""
+    near, far = sorted(abs(end) for end in interval)
+    nearer = format_magnitude(near, interval)
+    return f"{nearer if float(nearer) else 'less than 0.1'} to {format_magnitude(far, interval)}"
+
+
+def format_points(difference: float, interval: ConfidenceInterval) -> str:
+    return f"{format_signed(difference, interval)} points"
+
+
+def format_signed(value: float, interval: ConfidenceInterval) -> str:
+    magnitude = format_magnitude(abs(value), interval)
+    return magnitude if not float(magnitude) else f"{'−' if value < 0 else '+'}{magnitude}"
+
+
+def format_magnitude(value: float, interval: ConfidenceInterval) -> str:
+    """Return percentage points, with a decimal if the interval is narrower than 10 points or ends close to zero."""
+    is_narrow = interval.high - interval.low < 0.1 or min(abs(end) for end in interval) < 0.01
+    return f"{value * 100:.{1 if is_narrow else 0}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictBox:
+    """The verdict at the top of a page, with links to act on it."""
+
+    text: str
+    tone: str = "neutral"
+    links: Sequence[tuple[str, str]] = ()  # label, URL
+
+
+def describe_verdict(verdict: Verdict, name: str, other: str, advice_texts: Mapping[Advice, str]) -> str:
+    """Return what the figures say about `name` against `other`, and what to do about it."""
+    sentence = f"{name}: {_describe_reason(verdict, other)}"
+    advice = advice_texts.get(verdict.advice, "")
+    return f"{sentence} {advice}".strip()
+
+
+def get_tone(verdict: Verdict) -> str:
+    """Return the colour of the box, by what the verdict says."""
+    return TONES.get(verdict.advice, "neutral")
+
+
+def describe_difference(each: MetricComparison, than: str = "") -> str:
+    """Return a difference beyond chance with its interval: "4.4 points fewer failed calls than copy-a (2.9 to 5.9)"."""
+    if each.interval is None or each.difference is None:
+        raise ValueError("There is no difference without an interval.")
+    direction = "fewer" if each.difference < 0 else "more"
+    points = format_magnitude(abs(each.difference), each.interval)
+    return f"{points} points {direction} {HITS[each.metric.name]}{than} ({format_distances(each.interval)})"
+
+
+def _describe_reason(verdict: Verdict, other: str) -> str:
+    reason = verdict.reason
+    if reason.interval is None:
+        return _describe_wait(reason, other)
+    if verdict.advice == Advice.NO_DIFFERENCE:
+        low, high = (format_signed(end, reason.interval) for end in reason.interval)
+        sentence = (
+            f"no difference in {HITS[reason.metric.name]} from {other} beyond chance (between {low} and {high} points)"
+        )
+        return f"{sentence}{_list_others(', but ', verdict.better)}."
+    sentence = describe_difference(reason, f" than {other}")
+    if verdict.advice == Advice.WIDEN:
+        return f"{sentence}, and no rate got worse."
+    return f"{sentence}{_list_others(', and ', verdict.worse)}{_list_others(', but ', verdict.better)}."
+
+
+def _describe_wait(reason: MetricComparison, other: str) -> str:
+    """Return how much data is missing on the side that has less of it."""
+    smaller = min(reason.first.total, reason.second.total)
+    counts = f"{tables.format_count(smaller)} of {MIN_SAMPLE} {reason.metric.denominator}"
+    if reason.first.total < reason.second.total:
+        counts += f" from {other}"
+    if reason.days_to_wait is None:
+        return f"not enough data yet: {counts}."
+    unit = "day" if reason.days_to_wait == 1 else "days"
+    return f"not enough data yet: {counts}, so about {reason.days_to_wait:,} more {unit} at this rate."
+
+
+def _list_others(prefix: str, comparisons: Sequence[MetricComparison]) -> str:
+    return prefix + " and ".join(map(describe_difference, comparisons)) if comparisons else ""
+
+
+def judge_sides(scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]) -> Verdict:
+    """Return the verdict on the second of two cohorts or releases. The rate of new data is that since both have any."""
+    days = min(totals.count_active_days(scope.narrow(by, name)) for name in pair)
+    first, second = (sides.get(name, Totals()) for name in pair)
+    return judge(comparison.compare_metrics(first, second, days=days))
+
+
+def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides: Mapping[str, Totals]) -> VerdictBox:
+    """Return the verdict on the second side; on the first one, if the second side is users in no cohort."""
+    other, name = pair if pair[1] != NO_COHORT else (pair[1], pair[0])
+    verdict = judge_sides(scope, by, [other, name], sides)
+    advice: Mapping[Advice, str] = COHORT_ADVICE
+    if by == "cohort":
+        labels, links = [name, other], _link_cohort(name)
+    else:
+        labels, advice, links = _describe_releases(name, other)
+    label, other_label = (EVERYONE_ELSE if each == NO_COHORT else each for each in labels)
+    return VerdictBox(describe_verdict(verdict, label, other_label, advice), get_tone(verdict), links)
+
+
+def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
+    """Return how the period differs from that before. Users and tasks differ too, so it never says to widen."""
+    label, label_before = f"Last {scope.days} days", f"the {scope.days} days before"
+    verdict = judge(comparison.compare_metrics(before, total, days=scope.days))
+    if before.calls or before.turns:
+        text = describe_verdict(verdict, label, label_before, PERIOD_ADVICE)
+    else:
+        text = f"{label}: {_describe_calls(total.failed, total.calls)}. There are no calls before to compare with."
+    filters = {name: value for name in ("days", *FILTER_FIELDS) if (value := getattr(scope, name))}
+    ops_url = f"{reverse('admin:report_ops')}?{urlencode({**filters, 'sort': MOST_FAILED_FIRST})}"
+    return VerdictBox(text, get_tone(verdict), [("See which ops fail", ops_url)] if total.failed else [])
+
+
+def build_ops_verdict(
+    figures_by_op: Mapping[str, OpFigures], problems: Mapping[str, str | None], urls: Mapping[str, str]
+) -> VerdictBox:
+    """Return the op to start with, if one fails more often than all others together."""
+    calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
+    if calls < MIN_SAMPLE:
+        return VerdictBox(f"Not enough data yet: {calls} of {MIN_SAMPLE} calls.")
+    worst = find_worst_op(figures_by_op)
+    if worst is None:
+        return VerdictBox(f"{_describe_calls(failed, calls)}. No op fails clearly more often than the others.")
+    problem = f", most often {problems[worst.op]}" if problems.get(worst.op) else ""
+    own, others = (_describe_calls(each.hits, each.total) for each in (worst.own, worst.others))
+    text = f"Start with {worst.op}: {own}{problem}. Of the other ops, {others}."
+    return VerdictBox(text, "warning", [(f"Open {worst.op}", urls[worst.op])] if worst.op in urls else [])
+
+
+def _describe_calls(failed: int, calls: int) -> str:
+    return f"{tables.format_rate(failed / calls if calls else 0)} of {tables.format_count(calls)} calls failed"
+
+
+def _link_cohort(name: str) -> list[tuple[str, str]]:
+    keys = Cohort.objects.filter(name=name).values_list("pk", flat=True)
+    return [(f"Open {name}", reverse("admin:analytics_cohort_change", args=[pk])) for pk in keys]
+
+
+def _describe_releases(name: str, other: str) -> tuple[list[str], Mapping[Advice, str], list[tuple[str, str]]]:
+    """Return the labels of two releases, what to advise about the first one, and a link to its page."""
+    labels = list(label_values("release", [name, other]).values())
+    is_live = Activation.objects.filter(is_live=True, release_id=name).exists()
+    is_stored = Release.objects.filter(pk=name).exists()
+    links = [(f"Open {labels[0]}", reverse("admin:registry_release_change", args=[name]))] if is_stored else []
+    return labels, LIVE_RELEASE_ADVICE if is_live else RELEASE_ADVICE, links

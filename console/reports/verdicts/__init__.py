@@ -1,1 +1,0 @@
-"""Verdicts of reports and comparisons in words."""
