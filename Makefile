@@ -17,7 +17,7 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test test-all chaos conformance check fix bench bench-search soak lock clean clean-data
+.PHONY: help run test test-all chaos conformance check fix docs bench bench-search soak lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -43,6 +43,10 @@ check: .venv/.dev ## Check lint, types, imports and generated files, as CI does;
 
 fix: .venv/.dev ## Fix lint, format the code and regenerate the docs
 	@$(IN_VENV) -m ruff check --fix; status=$$?; $(IN_VENV) -m ruff format && $(IN_VENV) manage.py docs && exit $$status
+
+docs: .venv/.dev ## Build the site of docs/ with search in var/site
+	@NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs build --strict && echo "Open var/site/index.html, or serve it:" \
+		"$(IN_VENV) -m http.server --directory var/site"
 
 bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print a table and write var/bench.json; ARGS choose which
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)

@@ -75,7 +75,7 @@ def _read_direct_dependencies(project: str, path: str) -> set[str]:
 def find_registry_hosts() -> list[str]:
     """Return a sentence for each line that names a package registry or, in requirements/, any URL."""
     problems = []
-    for path in _list_committed_files():
+    for path in list_committed_files():
         lines = (ROOT / path).read_text(errors="replace").splitlines()
         for number, line in enumerate(lines, start=1):
             if REGISTRY_HOST.search(line) or (path.startswith("requirements/") and "://" in line):
@@ -94,7 +94,7 @@ def find_repeated_class_names() -> list[str]:
     return [f"{' and '.join(paths)} both define {name}. Rename one." for name, paths in modules.items() if paths[1:]]
 
 
-def _list_committed_files() -> list[str]:
+def list_committed_files() -> list[str]:
     """Return every file that .gitignore does not name. Walks the tree, so that it works without git."""
     ignored = [".git", *(line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if line)]
     paths = []

@@ -11,7 +11,7 @@ from django.db import models
 
 from analytics.events.event_fields import EVENT_FIELDS
 from analytics.models import OperationEvent
-from config.docs import checks, context_cost, workspace_diagrams
+from config.docs import checks, contents, context_cost, workspace_diagrams
 from console.access import roles, users
 from console.access.roles import Role
 from core.text.json_text import NotStrictJSON
@@ -58,6 +58,10 @@ def _build_pages(root: Path) -> dict[Path, str]:
         root / "docs/context-cost.md": context_cost.render_page(
             loader.read_shipped_catalog(),
             GENERATED_NOTICE.format(source="config/docs/context_cost.py and the shipped catalog"),
+        ),
+        root / "docs/index.md": contents.render_index(GENERATED_NOTICE.format(source="console/system/guides.py")),
+        root / "docs/adr/README.md": contents.render_decisions(
+            root / "docs/adr", GENERATED_NOTICE.format(source="the titles of this folder's pages")
         ),
         root / "docs/reference/errors.md": _build_errors_page(root),
         root / "docs/reference/events.md": _build_events_page(),
