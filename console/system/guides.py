@@ -49,6 +49,8 @@ GUIDES = {
         "reference/errors": "each code, and what to do about it",
         "reference/events": "the fields of an event",
         "reference/roles": "who may do what",
+        "reference/settings": "each environment variable, its type and its default",
+        "reference/jobs": "what runs in the background, and how often",
     },
 }
 

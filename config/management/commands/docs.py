@@ -11,7 +11,7 @@ from django.db import models
 
 from analytics.events.event_fields import EVENT_FIELDS
 from analytics.models import OperationEvent
-from config.docs import checks, contents, context_cost, workspace_diagrams
+from config.docs import checks, contents, context_cost, jobs_page, settings_page, workspace_diagrams
 from console.access import roles, users
 from console.access.roles import Role
 from core.text.json_text import NotStrictJSON
@@ -35,7 +35,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         root = Path(settings.BASE_DIR)
-        pages = _build_pages(root)
+        try:
+            pages = _build_pages(root)
+        except settings_page.SettingsDiffer as error:
+            raise CommandError(str(error)) from None
         stale = [path for path, text in pages.items() if not path.exists() or path.read_text() != text]
         names = ", ".join(str(path.relative_to(root)) for path in stale)
         if options["check"] and stale:
@@ -47,9 +50,8 @@ class Command(BaseCommand):
 
 
 def _build_pages(root: Path) -> dict[Path, str]:
-    readme, workspace = root / "README.md", root / "docs/workspace.md"
-    return {
-        readme: _replace_sections(readme.read_text(), settings=_build_settings_table(root)),
+    workspace = root / "docs/workspace.md"
+    pages = {
         workspace: _replace_sections(
             workspace.read_text(),
             entities=workspace_diagrams.render_entities(),
@@ -59,15 +61,20 @@ def _build_pages(root: Path) -> dict[Path, str]:
             loader.read_shipped_catalog(),
             GENERATED_NOTICE.format(source="config/docs/context_cost.py and the shipped catalog"),
         ),
-        root / "docs/index.md": contents.render_index(GENERATED_NOTICE.format(source="console/system/guides.py")),
         root / "docs/adr/README.md": contents.render_decisions(
             root / "docs/adr", GENERATED_NOTICE.format(source="the titles of this folder's pages")
         ),
         root / "docs/reference/errors.md": _build_errors_page(root),
         root / "docs/reference/events.md": _build_events_page(),
         root / "docs/reference/roles.md": _build_roles_page(),
+        root / "docs/reference/settings.md": settings_page.render_page(
+            root, GENERATED_NOTICE.format(source="config/settings.py and .env.example")
+        ),
+        root / "docs/reference/jobs.md": jobs_page.render_page(GENERATED_NOTICE.format(source="config/wiring.py")),
         root / "docs/reference/checks.md": checks.render_page(GENERATED_NOTICE.format(source="registry/checks/")),
     }
+    notice = GENERATED_NOTICE.format(source="console/system/guides.py")
+    return pages | {root / "docs/index.md": contents.render_index(root / "docs", pages, notice)}
 
 
 def _replace_sections(page: str, **sections: str) -> str:
@@ -77,21 +84,6 @@ def _replace_sections(page: str, **sections: str) -> str:
         _, _, after = rest.partition(f"<!-- /{name} -->")
         page = f"{before}<!-- {name} -->\n{text}\n<!-- /{name} -->{after}"
     return page
-
-
-def _build_settings_table(root: Path) -> str:
-    rows = ["| variable | default | what it sets |", "|---|---|---|"]
-    comment_lines: list[str] = []
-    for line in (root / ".env.example").read_text().splitlines():
-        if line.startswith("#"):
-            comment_lines.append(line.removeprefix("#").strip())
-        elif "=" in line:
-            name, _, default = line.partition("=")
-            rows.append(f"| `{name}` | {f'`{default}`' if default else ''} | {' '.join(comment_lines)} |")
-            comment_lines = []
-        else:
-            comment_lines = []
-    return "\n".join(rows)
 
 
 def _build_errors_page(root: Path) -> str:

@@ -319,6 +319,17 @@ def test_env_example_is_valid() -> None:
     assert read_settings(variables)["PRODUCTION"] is False
 
 
+def test_env_example_shows_the_defaults() -> None:
+    lines = (ROOT / ".env.example").read_text().splitlines()
+    defaults = read_settings({})
+
+    for line in lines:
+        if line and not line.startswith("#") and not line.endswith("="):
+            changed = read_settings(dict([line.split("=", 1)]))
+            differing = {name for name in defaults if name.isupper() and changed[name] != defaults[name]}
+            assert (line, differing) == (line, set())
+
+
 def test_no_module_reads_variables_around_the_functions_that_check_them() -> None:
     reads = {
         f"{path.name}: {ast.unparse(node)}"

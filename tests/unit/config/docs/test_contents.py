@@ -6,10 +6,13 @@ from config.docs import contents
 from console.system import guides
 
 
-def test_index_links_to_every_guide() -> None:
-    index = contents.render_index("")
+def test_index_links_to_every_guide_with_its_title() -> None:
+    written = {guides.FOLDER / "reference/jobs.md": "# A new title\n"}
+
+    index = contents.render_index(guides.FOLDER, written, "")
 
     assert [name for name in guides.list_names() if f"]({name}.md): " not in index] == []
+    assert "- [A new title](reference/jobs.md): " in index
 
 
 def test_decisions_are_listed_by_number(tmp_path: Path) -> None:
