@@ -17,7 +17,7 @@ ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test test-all chaos conformance check fix docs bench bench-search soak lock clean clean-data
+.PHONY: help run test test-all chaos conformance check fix docs changelog bench bench-search soak lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -47,6 +47,9 @@ fix: .venv/.dev ## Fix lint, format the code and regenerate the docs
 docs: .venv/.dev ## Build the site of docs/ with search in var/site
 	@NO_MKDOCS_2_WARNING=1 $(IN_VENV) -m mkdocs build --strict && echo "Open var/site/index.html, or serve it:" \
 		"$(IN_VENV) -m http.server --directory var/site"
+
+changelog: .venv/.dev ## Show the changes that the next release will list, from the fragments in changelog.d/
+	@exec $(IN_VENV) -m towncrier build --draft --version next
 
 bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print a table and write var/bench.json; ARGS choose which
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)

@@ -21,6 +21,7 @@ STEPS = {
     "generated docs": ["manage.py", "docs", "--check"],
     "docs site": ["-m", "mkdocs", "build", "--strict", "--site-dir", FOLDER],
     "links": ["-m", "tools.links"],
+    "changelog": ["-m", "towncrier", "build", "--draft", "--version", "next"],
     "requirements": ["-m", "tools.drift", "requirements"],
     "registry hosts": ["-m", "tools.drift", "hosts"],
     "class names": ["-m", "tools.drift", "classes"],

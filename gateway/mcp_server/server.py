@@ -34,6 +34,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from rest_framework.exceptions import Throttled
 
 from core.text import english, json_text
+from core.version import VERSION
 from gateway.contracts.errors import GatewayError
 from gateway.mcp_server import agreement, resources, tool_calls, tool_list
 from gateway.mcp_server.caller_source import CallerSource, McpCall
@@ -49,7 +50,6 @@ TASK = "task"
 TTL_MS = 60_000
 NAME = "tool-gateway"
 TITLE = "Tool Gateway"
-VERSION = "0.1.0"  # that of pyproject.toml
 T = TypeVar("T")
 Context = ServerRequestContext[Any, Any]
 

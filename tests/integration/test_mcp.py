@@ -14,9 +14,10 @@ from analytics.events import event_log
 from analytics.models import Assignment, Cohort, OperationEvent
 from analytics.rollout import exposures, rollout_cache
 from analytics.rollout.flags import FlagKey, Surface
+from core.version import VERSION
 from gateway.access import key_verification
 from gateway.contracts import tool_definitions
-from gateway.mcp_server import server, tool_list
+from gateway.mcp_server import tool_list
 from gateway.models import Scope
 from registry.catalog.model import Catalog
 from registry.files import loader
@@ -340,7 +341,7 @@ def test_instructions_say_when_to_use_the_server(mcp: McpClient) -> None:
     legacy = McpClient(mcp.api, LEGACY).ask("initialize", hello)
     modern = mcp.ask("server/discover")
 
-    assert legacy["serverInfo"] == {"name": "tool-gateway", "title": "Tool Gateway", "version": server.VERSION}
+    assert legacy["serverInfo"] == {"name": "tool-gateway", "title": "Tool Gateway", "version": VERSION}
     assert legacy["instructions"] == modern["instructions"]
     assert legacy["instructions"].startswith("Use when a request concerns ")
     assert "tool_help" in legacy["instructions"]

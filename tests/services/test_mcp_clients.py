@@ -31,9 +31,9 @@ from mcp_types import (
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.models import OperationEvent
+from core.version import VERSION
 from gateway.contracts import tool_definitions
 from gateway.demo import rollout
-from gateway.mcp_server.server import VERSION
 from tests.support.mcp_client import LEGACY, MODERN
 from tests.support.mcp_programs import CLIENTS, INSPECTOR, needs_clients, run
 from tests.support.servers import stores

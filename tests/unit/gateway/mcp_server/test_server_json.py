@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings
 from django.urls import resolve
 
+from core.version import VERSION
 from gateway.mcp_server import server
 
 DESCRIPTION_LENGTH = 100  # that the registry takes
@@ -23,10 +24,15 @@ def described() -> dict[str, Any]:
     return document
 
 
-def test_version_is_that_of_the_project_and_of_the_server(described: dict[str, Any]) -> None:
-    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())["project"]
+def test_version_is_that_of_the_project_and_its_newest_changes(described: dict[str, Any]) -> None:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
+    changes = (settings.BASE_DIR / "CHANGELOG.md").read_text()
+    newest = re.search(r"^## (\S+), \d{4}-\d{2}-\d{2}$", changes, re.MULTILINE)
 
-    assert described["version"] == project["version"] == server.VERSION
+    assert project["project"]["dynamic"] == ["version"]
+    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "core.version.VERSION"}
+    assert newest is not None
+    assert described["version"] == newest[1] == VERSION
     assert described["title"] == server.TITLE
 
 
