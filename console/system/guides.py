@@ -34,6 +34,8 @@ GUIDES = {
         "context-cost": "tokens of each surface",
     },
     "For engineers": {
+        "five-minutes": "list, read and run ops as a model does",
+        "how-it-works": "the way of a call, releases, and what there is",
         "api-clients": "calls, answers and retries, with examples in Python and TypeScript",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",

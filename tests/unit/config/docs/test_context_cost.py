@@ -1,6 +1,10 @@
 """The tokens that discovery saves: the goals for a catalog of a thousand ops, and the figures on the docs page."""
 
+import re
+from pathlib import Path
+
 import pytest
+from django.conf import settings
 
 from config.docs import context_cost
 from registry.catalog import builder
@@ -36,3 +40,13 @@ def test_path_from_root_to_a_call_fits_the_token_budget() -> None:
     tokens = dict(context_cost._measure_levels(SHIPPED))["root → group → `onto.task.update` → its call and answer"]
 
     assert int(tokens.replace(",", "")) <= 1_500
+
+
+def test_readme_repeats_the_figures_of_the_page() -> None:
+    root = Path(settings.BASE_DIR)
+    page, readme = ((root / name).read_text() for name in ("docs/context-cost.md", "README.md"))
+
+    for turn, label in (("initial", "First request"), ("typical", "Largest request of a typical turn")):
+        figures = re.search(rf"^\| 200 \| {turn} \| ([\d,]+) \| ([\d,]+) \|", page, re.MULTILINE)
+        assert figures is not None
+        assert f"| {label} with 200 ops | **{figures[1]} tokens** | {figures[2]} tokens" in readme
