@@ -29,7 +29,7 @@ These findings would break serving, so the draft cannot be published with them.
 ## What warns
 
 A model may misread the copy. To publish a draft with warnings that the live release does not have, give a reason. It
-is stored with the release. The admin asks for it on a page that lists the warnings; code passes it as `accepted`.
+is stored with the release. The console asks for it on a page that lists the warnings; code passes it as `accepted`.
 
 {_TABLE_HEAD}{warning}
 

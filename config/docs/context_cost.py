@@ -32,13 +32,13 @@ every message of the turn so far. Other models count tokens differently, but the
 
 | turn | what happens |
 |---|---|
-| initial | the user's sentence, nothing called yet |
+| initial | the user's sentence, before any call |
 | typical | help of the root, of a group and of `{target}`, then the call |
 | worst | the root, the {explored} largest groups, the {explored} largest ops in full, a refused call, then the call |
 
-The other side sends every op's definition (name, description, JSON Schema) in each request and calls at once; in the
-worst turn its call is refused once too. The op's answer is the same on both sides. Catalogs larger than the shipped one
-repeat it under other groups.
+The other side sends every op's definition (name, description, JSON Schema) in each request and calls immediately. In
+the worst turn, its call is also refused once. The op's answer is the same on both sides. Larger catalogs repeat the
+shipped catalog under other groups.
 
 ## The largest request of a turn
 
@@ -49,7 +49,8 @@ repeat it under other groups.
 ## All requests of a turn together
 
 Discovery takes more requests, and each request repeats the earlier messages. This is what you pay for a model without a
-prompt cache. In a small catalog, an agent that reads much of it costs more than one that gets all of it at once.
+prompt cache. In a small catalog, an agent that reads much of the help costs more than an agent that gets all
+definitions.
 
 | ops | turn | requests | discovery | requests | every definition | saved |
 |---|---|---|---|---|---|---|
@@ -57,9 +58,9 @@ prompt cache. In a small catalog, an agent that reads much of it costs more than
 
 ## The levels of help
 
-The gateway's own tools take {handed} tokens in total, whatever the size of the catalog.
+The gateway's own tools take {handed} tokens in total, for a catalog of any size.
 
-| what is read | tokens |
+| part of the help | tokens |
 |---|---|
 {levels}
 """

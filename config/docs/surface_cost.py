@@ -26,8 +26,9 @@ SECTION_TEMPLATE = """\
 
 ## The surfaces
 
-What a model gets before its first call, in the shipped catalog, for a user who looks at a project. Hybrid is shown
-with the shipped pins, and legacy with every tool of the context; [surfaces.md](surfaces.md) says when to choose which.
+This table shows the tools and the prompt before the first call, for the shipped catalog and a user who looks at a
+project. Hybrid has the shipped pins, and legacy has every tool of the context. [surfaces.md](surfaces.md) says when to
+choose which.
 
 | surface | tools | tokens of the tools | tokens of the prompt |
 |---|---|---|---|
@@ -35,14 +36,14 @@ with the shipped pins, and legacy with every tool of the context; [surfaces.md](
 
 ## Discovery tools
 
-| what is read | tokens |
+| part of the help | tokens |
 |---|---|
 {levels}
 
-Against sending {tools} tools and {agents} agents with all their documentation in each request, with {domains} domains.
-Everything except `tool_exec` and the call itself is counted. A typical turn lists one domain and reads {details} tools
-and one parameter of middle size; a wide turn lists every domain, and the widest one the agents too: most of
-those two is the name and summary of every tool and agent.
+The next table compares discovery tools for {domains} domains with sending {tools} tools and {agents} agents, with all
+their documentation, in each request. It counts everything except `tool_exec` and the call itself. A typical turn lists
+one domain and reads {details} tools and one parameter of middle size. A wide turn lists every domain, and the widest
+turn also lists the agents. Most tokens of these two are the names and summaries of all tools and agents.
 
 | turn | discovery | everything | saved |
 |---|---|---|---|

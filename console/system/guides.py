@@ -1,4 +1,4 @@
-"""The guides of docs/ as pages of the admin, and their table of contents."""
+"""The guides of docs/ as pages of the console, and their table of contents."""
 
 import functools
 import posixpath
@@ -23,20 +23,20 @@ FOLDER = Path(settings.BASE_DIR) / "docs"
 GUIDES = {
     "For people who write copy": {
         "admin-guide": "edit what models read, review, publish, roll back",
-        "evals": "requests of users that test a draft before it is live",
+        "evals": "requests of users that test a draft before it goes live",
         "files": "edit copy in files, and import them",
         "reference/checks": "what blocks publishing, and what warns",
     },
     "For product managers": {
-        "rollout-guide": "cohorts, flags, reports, and when a difference is real",
+        "rollout-guide": "cohorts, flags and reports",
         "surfaces": "three tools, all tools, domains, or agents",
-        "evaluate": "how often each one finds the right op, and for how many tokens",
+        "evaluate": "success, calls, tokens and dollars of each surface",
         "context-cost": "tokens of each surface",
     },
     "For engineers": {
         "five-minutes": "list, read and run ops as a model does",
         "how-it-works": "the way of a call, releases, and what there is",
-        "api-clients": "calls, answers and retries, with examples in Python and TypeScript",
+        "api-clients": "typed clients in Python and TypeScript from the OpenAPI document",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",
         "chat": "a chat service on the gateway, and its API",
@@ -44,7 +44,7 @@ GUIDES = {
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
         "reliability": "crashes, timeouts, retries",
-        "security": "who is trusted with what, what is promised, and how to report a weakness",
+        "security": "who is trusted with what, what the gateway promises, and how to report a weakness",
         "testing": "the suites, and how to run them",
     },
     "Reference": {

@@ -81,7 +81,7 @@ def test_a_guide_is_read_in_the_admin(admin_client: Client) -> None:
     releases = admin_client.get("/admin/registry/release/").content.decode()
 
     assert f'href="{BASE}rollout-guide/"' in contents
-    assert page.content.decode().count("Admin guide</p>") == 1
+    assert page.content.decode().count("Console guide</p>") == 1
     assert '<h2 id="review-and-publish">Review and publish</h2>' in page.content.decode()
     assert f'href="{BASE}admin-guide/#undo-a-release"' in releases
 

@@ -93,7 +93,7 @@ def _build_errors_page(root: Path) -> str:
     return (
         f"# Errors\n\n{GENERATED_NOTICE.format(source='gateway/')}\n\n"
         "Every API error is an envelope with one of five codes. `details.reason` names the case. … stands for\n"
-        "values from the call. An upstream may add its own reasons.\n\n"
+        "values from the call. An upstream can add its own reasons.\n\n"
         "| reason | code | status | message |\n|---|---|---|---|\n" + table + "\n"
     )
 
@@ -138,8 +138,8 @@ def _build_events_page() -> str:
     ]
     return (
         f"# Operation events\n\n{GENERATED_NOTICE.format(source='analytics/events/event_fields.py')}\n\n"
-        "One row for each help, search and exec with a valid key, written once it is answered. Args and results are\n"
-        "stored only if GATEWAY_CONTENT_DAYS is set.\n\n"
+        "Each help, search and exec with a valid key has one row, which is written after the answer. Args and results\n"
+        "are stored only if GATEWAY_CONTENT_DAYS is set.\n\n"
         "| field | type | in the API | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
     )
 
@@ -154,11 +154,10 @@ def _build_roles_page() -> str:
     table = f"| | | {' | '.join(Role)} |\n|---|---|{'---|' * len(Role)}\n" + "\n".join(rows)
     return (
         f"# Roles\n\n{GENERATED_NOTICE.format(source='console/access/roles.py')}\n\n"
-        "Who may do what in the admin. A role is a Django group. To assign one, open the user under Users, tick\n"
-        f"*{users.LABELS['is_staff']}* and tick the role. Several roles add up. `manage.py createsuperuser` creates\n"
-        f"the first admin, who may do everything.\n\n{table}\n\n"
-        "Only admins may try an op as any user; others try as a demo user. The history of changes records whom they\n"
-        "tried as.\n\n"
+        "This table says who can do what in the console. A role is a Django group. To assign one, open the user under\n"
+        f"*Users*, tick *{users.LABELS['is_staff']}* and tick the role. Several roles add up.\n"
+        f"`manage.py createsuperuser` creates the first admin, who can do everything.\n\n{table}\n\n"
+        "Only admins can try an op as any user; others try it as a demo user. The audit log records the user.\n\n"
         "Nobody edits rows that services write (releases, events, figures, history, calls). Publishing, making a\n"
         "release live and withdrawing one need *all* on releases; switching something off needs *all* on switches. An\n"
         "editor edits the draft, restores releases into it and reverts changes. No page shows a key, a password, or\n"
