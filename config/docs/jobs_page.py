@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from config import wiring
-from core import poller
+from core.background import poller
 from gateway.jobs import runner
 
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
