@@ -15,7 +15,7 @@ class AnalyticsConfig(AppConfig):
 
 def _create_flag_rows(using: str, **_: Any) -> None:
     """Create the rows of flags that were added to the code."""
-    from analytics.models import Flag
-    from analytics.rollout.flags import FlagKey
+    from analytics.flags import FlagKey
+    from analytics.rollout.models import Flag
 
     Flag.objects.using(using).bulk_create([Flag(key=key) for key in FlagKey], ignore_conflicts=True)

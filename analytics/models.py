@@ -1,22 +1,16 @@
-"""The audit log, saved views, and every model of this app in one place, where Django looks for them."""
-
-from django.conf import settings
-from django.db import models
-from django.db.models import Q
+"""Every model of this app in one place, where Django looks for them. Others import them from where they are defined."""
 
 from analytics.events.models import OperationEvent
-from analytics.notifications.models import Notification
+from analytics.reports.models import SavedView
 from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
 from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns.models import ToolSelection, Turn
 
 __all__ = [
     "Assignment",
-    "AuditEntry",
     "Cohort",
     "CohortRule",
     "Flag",
-    "Notification",
     "OpDaily",
     "OperationEvent",
     "Rollup",
@@ -25,111 +19,3 @@ __all__ = [
     "ToolSelection",
     "Turn",
 ]
-
-
-AUDIT_ACTIONS = [
-    *("added", "changed", "removed", "tried", "published", "made_live", "imported", "exported", "rotated", "revoked"),
-    *("signed_in", "signed_out", "asked", "commented", "approved", "sent_back", "withdrawn", "failed"),
-]
-
-
-class AuditEntry(models.Model):
-    """What an admin, a command or an import did: who and when; of a change, before and after. Never updated."""
-
-    class Kind(models.TextChoices):
-        OP = "op", "op"
-        GROUP = "group", "group"
-        SECTION = "section", "prompt section"
-        AGENT = "agent", "agent"
-        PIN = "pin", "pin"
-        CONNECTION = "connection", "connection"
-        SWITCH = "switch", "switch"
-        RELEASE = "release", "release"
-        FLAG = "flag", "flag"
-        COHORT = "cohort", "cohort"
-        SUBJECT = "subject", "subject"
-        EVAL_CASE = "eval_case", "eval case"
-        COPY = "copy", "copy"  # as a whole: files that were exported or imported
-        REPORT = "report", "report"
-        VIEW = "view", "saved view"
-        CLIENT = "client", "client"
-        API_KEY = "api_key", "API key"
-        APPLICATION = "oauth_app", "OAuth application"
-        USER = "user", "user"
-        ROLE = "role", "role"
-        SIGN_IN = "sign_in", "sign-in"
-        REVIEW = "review", "review of draft"
-        SCHEDULE = "schedule", "scheduled publish of draft"
-
-    class Action(models.TextChoices):
-        ADDED = "added", "added"
-        CHANGED = "changed", "changed"
-        REMOVED = "removed", "removed"
-        TRIED = "tried", "tried"  # an op, for a subject whose rows the answer shows; the note has the op
-        PUBLISHED = "published", "published"  # a release that was never live before
-        MADE_LIVE = "made_live", "made live again"  # a rollback, or its undoing
-        IMPORTED = "imported", "imported"
-        EXPORTED = "exported", "exported"
-        ROTATED = "rotated", "rotated"
-        REVOKED = "revoked", "revoked"
-        SIGNED_IN = "signed_in", "signed in"
-        SIGNED_OUT = "signed_out", "signed out"
-        ASKED = "asked", "asked for"
-        COMMENTED = "commented", "commented"
-        APPROVED = "approved", "approved"
-        SENT_BACK = "sent_back", "sent back"  # the reviewer wants changes
-        WITHDRAWN = "withdrawn", "withdrawn"
-        FAILED = "failed", "failed"
-
-    time = models.DateTimeField()
-    by = models.CharField(max_length=150)
-    # No foreign key: the log never blocks a delete.
-    by_id = models.BigIntegerField(
-        null=True, editable=False, help_text="Id of the account. A name can be changed, or given to somebody else."
-    )
-    kind = models.CharField(max_length=10, choices=Kind)
-    name = models.CharField(max_length=200, help_text="The path or name after the change.")
-    action = models.CharField(max_length=10, choices=Action)
-    changes = models.JSONField(
-        default=dict, help_text="{field: [before, after]}, null if empty. For a removed row, all fields."
-    )
-    note = models.CharField(max_length=500, blank=True)
-
-    class Meta:
-        verbose_name, verbose_name_plural = "audit log entry", "audit log entries"
-        ordering = ["-time", "-id"]
-        indexes = [
-            models.Index(fields=["-time", "-id"], name="audit_newest"),  # the whole history, newest first
-            models.Index(fields=["kind", "name", "-id"], name="audit_of_one"),  # one op's history
-        ]
-        constraints = [
-            # Every change has an author and a known action.
-            models.CheckConstraint(condition=~Q(by=""), name="audit_by_somebody"),
-            models.CheckConstraint(condition=Q(action__in=AUDIT_ACTIONS), name="audit_action_known"),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.get_kind_display()} {self.name} {self.get_action_display()} by {self.by}"
-
-
-class SavedView(models.Model):
-    """The filters of a report or of a list, under a name that a person gave them."""
-
-    name = models.CharField(max_length=60)
-    page = models.CharField(max_length=60, help_text="URL name of the page in the admin.")
-    query = models.CharField(max_length=2_000, blank=True, help_text="Its query string, without the question mark.")
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_views")
-    is_shared = models.BooleanField(
-        "shared", default=False, help_text="Whether everyone who may open the page sees it there."
-    )
-    saved_at = models.DateTimeField()
-
-    class Meta:
-        ordering = ["name", "id"]
-        constraints = [
-            models.UniqueConstraint(fields=["page", "owner", "name"], name="saved_view_once"),
-            models.CheckConstraint(condition=~Q(name="") & ~Q(page=""), name="saved_view_named"),
-        ]
-
-    def __str__(self) -> str:
-        return self.name

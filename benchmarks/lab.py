@@ -25,8 +25,8 @@ from tools import databases
 SUBJECT = "benchmark-user"
 
 PUT_ALL_ON_GATEWAY = """
-from analytics.models import Cohort
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Cohort
+from analytics.flags import FlagKey
 Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
 """
 

@@ -9,7 +9,7 @@ from django.db import connection
 from django.utils import timezone
 
 from analytics import reports
-from analytics.reports import comparison, dead_ends, funnel, report_filter, selection, totals
+from analytics.reports import comparison, misses, report_filter, selection, totals, turn_figures
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from benchmarks import synthetic
@@ -77,14 +77,14 @@ def _query_selection(active_filter: ReportFilter) -> None:
 
 def _query_dead_ends(active_filter: ReportFilter) -> None:
     totals.sum_period(active_filter)
-    dead_ends.count_unknown_names(active_filter)
-    dead_ends.list_worst_loops(active_filter)
+    misses.count_unknown_names(active_filter)
+    misses.list_worst_loops(active_filter)
 
 
 # The report pages and the queries of each, apart from those for its filter choices.
 PAGES: dict[str, Callable[[ReportFilter], object]] = {
     "overview": totals.sum_by_day,
-    "funnel": funnel.count_steps,
+    "funnel": turn_figures.count_steps,
     "by op": _query_by_op,
     "by model": lambda of: totals.sum_by_value(of, "model"),
     "side by side": lambda of: _query_side_by_side(of, "cohort", "copy-a", "copy-b"),

@@ -36,6 +36,8 @@ INSTALLED_APPS = [
     "registry",
     "workspace",
     "analytics",
+    "notifications",
+    "audit",
     "unfold.apps.BasicAppConfig",  # the admin's theme; before django.contrib.admin, so that its templates win
     "core.admin.site.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
@@ -377,7 +379,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_POOL = "threads"
 CELERY_WORKER_CONCURRENCY = env.read_number("GATEWAY_BATCH_THREADS", default=8, least=1)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-CELERY_IMPORTS = ["gateway.batches.tasks", "analytics.notifications.tasks"]
+CELERY_IMPORTS = ["gateway.batches.tasks", "notifications.tasks"]
 
 API_DESCRIPTION = """Three tools instead of dozens: a model lists, reads help and runs ops by path.
 

@@ -8,9 +8,7 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
-from analytics import guardrails
-from analytics.notifications import delivery
-from analytics.rollout import rollout_cache
+from analytics.rollout import assignment, guardrails
 from analytics.rollups import rollup_job
 from chat.conversations import retention as chat_retention
 from chat.conversations import retention as chat_subject_rows
@@ -36,6 +34,7 @@ from gateway.executors.embedded import Handler
 from gateway.jobs import retention, runner, subject_data
 from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
+from notifications import delivery
 from registry import search
 from registry.catalog import cache, connections, switches
 from registry.imports import drift, import_job, mcp_import, run_import
@@ -55,7 +54,7 @@ POLLED_FUNCTIONS = (
     connections.refresh_connections,
     search.refresh_embeddings,
     switches.refresh_switches,
-    rollout_cache.refresh,
+    assignment.refresh_rollout,
     release_routing.preload_cohort_releases,
     key_verification.refresh_verified_keys,
     sweep.renew_and_sweep,

@@ -15,9 +15,10 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry, Cohort
 from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
+from analytics.rollout.models import Cohort
+from audit import audit_log
+from audit.models import AuditEntry
 from core.admin import base, page_parts
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
@@ -40,7 +41,7 @@ class AuditHistoryAdmin(base.ModelAdmin[Any]):
         if not self.has_view_or_change_permission(request, row):
             raise PermissionDenied
         kind, name = self.get_audit_key(row)
-        changelist = reverse("admin:analytics_auditentry_changelist")
+        changelist = reverse("admin:audit_auditentry_changelist")
         return redirect(f"{changelist}?{urlencode({'kind': kind, 'name': name})}")
 
 
@@ -80,10 +81,10 @@ class AuditedAdmin(AuditHistoryAdmin):
         super().delete_queryset(request, queryset)
 
     def record_change(
-        self, request: HttpRequest, row: Any, before: audit.AuditValues | None, after: audit.AuditValues | None
+        self, request: HttpRequest, row: Any, before: audit_log.AuditValues | None, after: audit_log.AuditValues | None
     ) -> None:
         """Record what a user changed. `before` is None for an added row, `after` for a removed one."""
-        audit.record_change(
+        audit_log.record_change(
             self.audit_kind, self.get_audit_name(row), before, after, by=str(request.user), at=timezone.now()
         )
 

@@ -15,7 +15,7 @@ from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
 
 from analytics.events import event_log
-from analytics.rollout import exposures, last_seen, rollout_cache
+from analytics.rollout import assignment, exposures
 from core import logs
 from core.background import write_behind
 from gateway.access import api_keys, key_verification
@@ -175,7 +175,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     cache.clear_cache()
     switches.clear_switches()
     connections.clear_connections()
-    rollout_cache.clear()
+    assignment.clear_rollout()
     key_verification.clear_cache()
     circuit_breaker.clear()
     sending.clear_budgets()
@@ -186,7 +186,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     # Discard what is not written: at the end of the process the test database no longer exists.
     event_log.discard_queued()
     exposures.clear()
-    last_seen.clear()
+    exposures.clear_subjects()
 
 
 @pytest.fixture

@@ -1,16 +1,48 @@
-"""Compare two cohorts or two releases: each rate, the difference, and whether it is statistically significant."""
+"""Compare the failures of two groups of calls, with Newcombe's confidence intervals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from math import ceil
+from math import ceil, sqrt
+from typing import NamedTuple
 
 from analytics.reports import totals
-from analytics.reports.confidence_intervals import ConfidenceInterval, compute_newcombe_interval
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 
+Z = 1.959964  # standard deviations that contain 95% of a normal distribution
 MIN_SAMPLE = 50  # minimum sample size on each side; with fewer, the interval is too wide to be useful
+
+
+class ConfidenceInterval(NamedTuple):
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
+def compute_wilson_interval(hits: int, total: int, *, z: float = Z) -> ConfidenceInterval:
+    """Return the interval of a rate of `hits` out of `total`, which must be at least 1."""
+    rate, square = hits / total, z * z
+    middle = (rate + square / (2 * total)) / (1 + square / total)
+    half = z / (1 + square / total) * sqrt(rate * (1 - rate) / total + square / (4 * total * total))
+    # If there are no hits, or only hits, that end is exact; the formula would add a float rounding error.
+    return ConfidenceInterval(
+        0.0 if hits == 0 else max(0.0, middle - half), 1.0 if hits == total else min(1.0, middle + half)
+    )
+
+
+def compute_newcombe_interval(
+    hits: int, total: int, other_hits: int, other_total: int, *, z: float = Z
+) -> ConfidenceInterval:
+    """Return the interval of the difference of two rates, the second minus the first."""
+    first, second = hits / total, other_hits / other_total
+    a, b = compute_wilson_interval(hits, total, z=z), compute_wilson_interval(other_hits, other_total, z=z)
+    difference = second - first
+    return ConfidenceInterval(
+        difference - sqrt((second - b.low) ** 2 + (a.high - first) ** 2),
+        difference + sqrt((b.high - second) ** 2 + (first - a.low) ** 2),
+    )
 
 
 class ComparisonVerdict(StrEnum):
@@ -33,9 +65,11 @@ class Metric:
 
 
 FAILURE_RATE = Metric("Failure rate", "calls", lambda each: (each.failed, each.calls), True)
+
 SUCCESS_RATE = Metric(
     "Turns with a successful call", "turns with a call", lambda each: (each.succeeding, each.calling), False
 )
+
 METRICS = (
     FAILURE_RATE,
     Metric("Repair rate", "failed calls", lambda each: (each.repaired, each.failed), False),

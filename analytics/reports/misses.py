@@ -1,24 +1,21 @@
-"""What models looked for and did not find, and what they got wrong: searches, choices of ops, and args.
-
-Field errors come from daily figures. The others need the order of events in a turn, so only the newest turns are read.
-"""
+"""Misses: names and args that models got wrong, and searches after which nothing was run."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import Max, Q
+from django.db.models import Count, Max, Q
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN, is_call, is_search
-from analytics.events.models import UNKNOWN_OP, OperationEvent
+from analytics.events.event_filters import NOT_TRIED_IN_ADMIN, UNKNOWN_NAME, is_call, is_search
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
 from analytics.reports.report_filter import ReportFilter
+from analytics.turns.models import TURN_CONDITIONS, Turn, TurnWith
 
 MAX_TURNS = 1_000  # the newest turns that are read
 MAX_LISTED = 30
 MIN_FIELD_ERRORS = 2  # of the same kind; a single one does not repeat
 BATCH_SIZE = 400  # turns per query
-
 TurnKey = tuple[str, str, str]
 
 
@@ -212,3 +209,34 @@ def _get_words(content: dict[str, Any] | None) -> str:
 
 def _sort_by_times(misses: dict[Any, Miss]) -> list[tuple[Any, Miss]]:
     return sorted(misses.items(), key=lambda each: (-each[1].times, each[0]))
+
+
+class UnknownName(NamedTuple):
+    """An unknown name as it was sent, and how often."""
+
+    name: str
+    times: int
+    releases: Counter[str]  # that served it
+
+
+def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list[UnknownName]:
+    """Return the unknown names that were called or read most often.
+
+    Reads events, of which an index covers these few. Daily figures do not store names that callers make up.
+    """
+    events = (
+        report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")
+    )
+    groups = events.values("op").annotate(times=Count("id")).order_by("-times", "op")
+    times = {row["op"]: row["times"] for row in groups[:limit]}
+    releases: dict[str, Counter[str]] = {name: Counter() for name in times}
+    for name, release in events.filter(op__in=times).values_list("op", "release"):
+        releases[name][release] += 1
+    return [UnknownName(name, times[name], releases[name]) for name in times]
+
+
+def list_worst_loops(report_filter: ReportFilter, *, limit: int = 20) -> list[Turn]:
+    """Return the turns with the most repeated calls, worst first."""
+    return list(
+        report_filter.select_turns().filter(TURN_CONDITIONS[TurnWith.LOOP]).order_by("-repeats", "-time")[:limit]
+    )

@@ -20,8 +20,8 @@ from django.db.models import (
     Value,
 )
 
+from analytics.flags import DYNAMIC, STATIC
 from analytics.reports.report_filter import ReportFilter
-from analytics.rollout.flags import DYNAMIC, STATIC
 from analytics.turns.models import ToolSelection
 
 HAS_MISS = ~Q(missed=[])

@@ -9,7 +9,7 @@ from django.db.models.functions import Cast
 
 from analytics.reports.op_figures import FAILED_CALLS
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
-from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
+from analytics.turns.models import TURN_CONDITIONS, TurnWith
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,62 @@
-"""Flag evaluation: the first cohort that matches the subject decides the variant, else the flag's default applies."""
+"""Evaluate flags: the first cohort that matches the subject decides, else the default applies."""
 
+import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 
-from analytics.rollout import bucketing
-from analytics.rollout.evaluation_context import EvaluationContext, Trait
-from analytics.rollout.flags import FLAGS, FlagKey
+from analytics.flags import FLAGS, FlagKey
+
+BUCKETS = 10_000  # buckets of all subjects; percentages have two decimals
+Trait = str | int | float | bool
+_FAMILY_PATTERN = re.compile(r"[a-z]+")
+_FAMILY_ALIASES = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "ministral": "mistral", "codestral": "mistral"}
+
+
+def bucket_of(salt: str, subject: str) -> int:
+    """Return a subject's bucket, 0 to 9,999.
+
+    The bucket is the first eight bytes of SHA-256("salt/subject" in UTF-8) as an unsigned big-endian number, times
+    10,000, divided by 2**64 and rounded down. Each cohort has its own salt, so that its buckets are independent of
+    those of other cohorts.
+    """
+    number = int.from_bytes(hashlib.sha256(f"{salt}/{subject}".encode()).digest()[:8], "big")
+    return number * BUCKETS >> 64
+
+
+def is_within(salt: str, subject: str, buckets: int) -> bool:
+    """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all who are in."""
+    return bucket_of(salt, subject) < buckets
+
+
+_FAMILY_ALIASES |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationContext:
+    """A subject, and where its call comes from. Empty means unknown."""
+
+    subject: str = ""
+    client: str = ""
+    environment: str = ""
+    context: str = ""  # what the user is looking at: `type` of Gateway-Context
+    project: str = ""
+    model: str = ""
+    traits: Mapping[str, Trait] = field(default_factory=dict)
+
+    @property
+    def model_family(self) -> str:
+        """The model's family, such as claude."""
+        return get_model_family(self.model)
+
+
+@lru_cache(maxsize=1_000)
+def get_model_family(model: str) -> str:
+    """Return a model's family: claude for "anthropic/claude-sonnet-4-5", gpt for "gpt-4o-mini"."""
+    match = _FAMILY_PATTERN.search(model.rpartition("/")[2].lower())
+    return _FAMILY_ALIASES.get(match[0], match[0]) if match else ""
 
 
 class Attribute(StrEnum):
@@ -92,7 +142,7 @@ class CohortDefinition:
     name: str
     variant: str
     salt: str
-    buckets: int = bucketing.BUCKETS  # of 10,000
+    buckets: int = BUCKETS  # of 10,000
     rules: tuple[TargetingRule, ...] = ()
     listed: frozenset[str] = frozenset()
 
@@ -102,11 +152,9 @@ class CohortDefinition:
             return Reason.TARGETING_MATCH
         if not self.buckets or not all(rule.matches(context) for rule in self.rules):
             return None
-        if self.buckets >= bucketing.BUCKETS:
+        if self.buckets >= BUCKETS:
             return Reason.TARGETING_MATCH
-        return (
-            Reason.SPLIT if context.subject and bucketing.is_within(self.salt, context.subject, self.buckets) else None
-        )
+        return Reason.SPLIT if context.subject and is_within(self.salt, context.subject, self.buckets) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +200,7 @@ def explain_cohorts(rollout: Rollout, flag: FlagKey, context: EvaluationContext)
     for cohort in rollout.cohorts.get(flag, ()):
         reason = cohort.match(context)
         unmatched_rules = tuple(rule for rule in cohort.rules if not rule.matches(context))
-        bucket = bucketing.bucket_of(cohort.salt, context.subject) if context.subject else None
+        bucket = bucket_of(cohort.salt, context.subject) if context.subject else None
         decisions.append(CohortDecision(cohort, reason, context.subject in cohort.listed, unmatched_rules, bucket))
         if reason:
             break

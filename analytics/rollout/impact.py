@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from analytics.rollout import last_seen, rollout_cache
-from analytics.rollout.evaluation import Rollout
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import LIVE, FlagKey
+from analytics.flags import LIVE, FlagKey
+from analytics.rollout import assignment, exposures
+from analytics.rollout.evaluation import EvaluationContext, Rollout
 from analytics.rollout.models import Cohort, CohortRule, Flag
 
 
@@ -50,7 +49,7 @@ class ReleaseReach:
 
 def measure_reach(at: datetime) -> ReleaseReach:
     """Return whom a new live release reaches. Ignores the master switch, which may differ per server."""
-    rollout, subjects = rollout_cache.load(), last_seen.list_recent(at)
+    rollout, subjects = assignment.load_rollout(), exposures.list_recent(at)
     following = sum(rollout.evaluate(FlagKey.RELEASE, subject).variant == LIVE for subject in subjects)
     pinned = (each for each in _load_active_cohorts() if each.flag_id == FlagKey.RELEASE and each.variant != LIVE)
     return ReleaseReach(len(subjects), following, tuple(pinned))
@@ -83,16 +82,14 @@ def apply_cohort(cohort: Cohort, rules: Iterable[CohortRule]) -> Rollout:
     others = CohortRule.objects.exclude(cohort=cohort.pk) if cohort.pk else CohortRule.objects.all()
     other_rules = [(each.cohort_id or 0, *_rule_to_row(each)) for each in others]
     own_rules = [(cohort.pk or 0, *_rule_to_row(rule)) for rule in rules]
-    return rollout_cache.build_rollout([_cohort_to_row(each) for each in ordered], other_rules + own_rules)
+    return assignment.build_rollout([_cohort_to_row(each) for each in ordered], other_rules + own_rules)
 
 
 def remove_cohorts(removed: Iterable[Cohort]) -> Rollout:
     """Return the rollout without some cohorts."""
     keys = {cohort.pk for cohort in removed}
     rows = [_cohort_to_row(each) for each in _load_active_cohorts() if each.pk not in keys]
-    return rollout_cache.build_rollout(
-        rows, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()]
-    )
+    return assignment.build_rollout(rows, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()])
 
 
 def apply_flag(flag: Flag, cohort_ids: Sequence[int] = ()) -> Rollout:
@@ -101,7 +98,7 @@ def apply_flag(flag: Flag, cohort_ids: Sequence[int] = ()) -> Rollout:
     places = {cohort_id: place for place, cohort_id in enumerate(cohort_ids)}
     cohorts.sort(key=lambda each: places.get(each.pk, len(places)))
     active = [_cohort_to_row(each) for each in cohorts if (flag.is_on if each.flag_id == flag.key else each.flag.is_on)]
-    return rollout_cache.build_rollout(
+    return assignment.build_rollout(
         active, [(each.cohort_id, *_rule_to_row(each)) for each in CohortRule.objects.all()]
     )
 

@@ -1,21 +1,21 @@
-"""Models of the rollout: flags, cohorts and their rules, exposures, and subjects last seen."""
+"""Flags, cohorts with their rules and order, subjects, and the assignments of subjects."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models, transaction
-from django.db.models import Max, Q
+from django.db.models import F, Max, Q
 from django.utils.text import get_text_list
 
+from analytics.flags import FLAGS, FlagKey
 from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
-from analytics.rollout.flags import FLAGS, FlagKey
 
 MAX_LISTED = 1_000  # listed subjects per cohort; all processes hold them in memory
 MAX_VALUES = 200  # values per rule
 MAX_VALUE_LENGTH = 200  # per value, and per subject
-
 cohort_name_validator = RegexValidator(
     r"\A[a-z0-9]+(?:-[a-z0-9]+)*\Z", "Use lower-case letters, digits and dashes, such as dev-team."
 )
@@ -221,3 +221,24 @@ def _is_number(values: list[str]) -> bool:
     except ValueError:
         return False
     return is_finite and len(values) == 1
+
+
+def check_complete(flag: Flag, cohort_ids: Sequence[int]) -> None:
+    """Raise ValidationError if these are not all cohorts of the flag, each once."""
+    if sorted(cohort_ids) != sorted(Cohort.objects.filter(flag=flag).values_list("pk", flat=True)):
+        raise ValidationError("A cohort was added or deleted meanwhile. Reload the page and order them again.")
+
+
+def set_order(flag: Flag, cohort_ids: Sequence[int]) -> None:
+    """Evaluate the cohorts of a flag in this order. Raises ValidationError if these are not all of its cohorts."""
+    with transaction.atomic():
+        Flag.objects.select_for_update().get(pk=flag.pk)  # nobody can add a cohort meanwhile
+        check_complete(flag, cohort_ids)
+        cohorts = Cohort.objects.filter(flag=flag)
+        if list(cohorts.order_by("position").values_list("pk", flat=True)) == list(cohort_ids):
+            return
+        # Positions are unique at all times, so make room below the new ones first.
+        last = cohorts.aggregate(last=Max("position"))["last"]
+        cohorts.update(position=F("position") + last + 1)
+        for position, cohort_id in enumerate(cohort_ids):
+            cohorts.filter(pk=cohort_id).update(position=position)

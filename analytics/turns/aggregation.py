@@ -1,26 +1,102 @@
-"""Aggregate turns from events. A turn with new events is recounted from all of its events."""
+"""Aggregate turns into rates and medians, by group."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Count
 
-from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
+from analytics.events.event_filters import NOT_TRIED_IN_ADMIN, is_call, is_help_read, is_search, is_unknown_name
 from analytics.events.models import OperationEvent
-from analytics.turns import metrics
-from analytics.turns.metrics import TurnEvent
 from analytics.turns.models import Turn
 
+LOOP_LENGTH = 3  # identical calls in a turn that make a loop; a single repeat is not one
 MAX_TURN_LENGTH = timedelta(hours=6)  # maximum length of a turn; of a longer one, only the last hours count
 MAX_TURN_EVENTS = 1_000  # events of a turn in one run; more means that a client sends one id for all turns
 QUERY_BATCH_SIZE = 400  # turns per query
-
 _KEY_FIELDS = ("client", "session", "turn")
 _VALUE_FIELDS = tuple(field.name for field in Turn._meta.fields if field.name not in ("id", *_KEY_FIELDS))
-
 TurnKey = tuple[str, str, str]
 Row = TypeVar("Row")
+
+
+class TurnEvent(NamedTuple):
+    """The fields of an event that turn metrics need."""
+
+    id: int
+    time: datetime
+    type: str
+    source: str
+    op: str
+    tool_name: str
+    dry_run: bool
+    replayed: bool
+    ok: bool
+    reason: str
+    result_count: int | None
+    digest: str
+    repairs: int | None
+    release: str
+    surface: str
+    cohort: str
+    model: str
+    client: str
+    subject: str
+    session: str
+    turn: str
+
+
+def find_repairs(events: Sequence[TurnEvent], *, settled_until: datetime) -> dict[int, TurnEvent]:
+    """Return {id of a call: the failed call that it repairs} for the events of one turn, in order of time.
+
+    A successful call repairs the latest earlier failed call of the same op that is not repaired yet. Repairs by settled
+    calls stay as they were counted, even if an earlier event is written late.
+    """
+    repairs: dict[int, TurnEvent] = {}
+    failed: defaultdict[str, list[TurnEvent]] = defaultdict(list)  # by op, calls that are not repaired yet
+    for event in filter(is_call, events):
+        unrepaired = failed[event.op]
+        if not event.ok:
+            unrepaired.append(event)
+        elif event.time >= settled_until:
+            if unrepaired:
+                repairs[event.id] = unrepaired.pop()
+        elif repaired_call := next((each for each in unrepaired if each.id == event.repairs), None):
+            unrepaired.remove(repaired_call)
+            repairs[event.id] = repaired_call
+    return repairs
+
+
+def compute_turn(events: Sequence[TurnEvent], repairs: Mapping[int, TurnEvent]) -> Turn:
+    """Return an unsaved turn with its figures. `events` are in order of time; `repairs` is from `find_repairs`."""
+    first, last = events[0], events[-1]
+    calls = list(filter(is_call, events))
+    searches = list(filter(is_search, events))
+    return Turn(
+        client=last.client,
+        session=last.session,
+        turn=last.turn,
+        subject=last.subject,
+        time=first.time,
+        release=last.release,
+        surface=last.surface,
+        cohort=last.cohort,
+        model=last.model,
+        searches=len(searches),
+        misses=sum(event.result_count == 0 for event in searches),
+        helps=sum(map(is_help_read, events)),
+        calls=len(calls),
+        failed=sum(not event.ok for event in calls),
+        repaired=len(repairs),
+        unknown_names=sum(map(is_unknown_name, events)),
+        repeats=_count_repeats(events),
+    )
+
+
+def _count_repeats(events: Sequence[TurnEvent]) -> int:
+    times = Counter(event.digest for event in events if event.digest)
+    return sum(max(0, number - LOOP_LENGTH + 1) for number in times.values())
 
 
 class Repair(NamedTuple):
@@ -45,10 +121,10 @@ def aggregate_turns(since: datetime, until: datetime) -> TurnAggregates:
     """
     aggregates = TurnAggregates([], [], {})
     for events in _iter_turn_events(_find_turn_keys(since, until), since, until):
-        repaired = metrics.find_repairs(events, settled_until=since)
+        repaired = find_repairs(events, settled_until=since)
         last_events = [event for event in events if event.time >= events[-1].time - MAX_TURN_LENGTH]
         last_repairs = {by: failed for by, failed in repaired.items() if failed.time >= last_events[0].time}
-        aggregates.turns.append(metrics.compute_turn(last_events, last_repairs))
+        aggregates.turns.append(compute_turn(last_events, last_repairs))
         for event in (event for event in events if event.time >= since):
             failed = repaired.get(event.id)
             if failed:

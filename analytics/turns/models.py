@@ -1,7 +1,11 @@
-"""Models of turns: figures from their calls, and the tool selections that chat services report."""
+"""Turns and tool selections as the chat service reports them, and filters for their lists."""
+
+from collections.abc import Mapping
 
 from django.db import models
 from django.db.models import F, Q
+
+TURN_WITH_PARAMETER = "with"  # query parameter of the list of turns
 
 
 class Turn(models.Model):
@@ -96,3 +100,24 @@ class ToolSelection(models.Model):
 
     def __str__(self) -> str:
         return self.turn
+
+
+class TurnWith(models.TextChoices):
+    """What a turn can contain. The list of turns can be filtered by these."""
+
+    SEARCH = "search", "A search"
+    HELP_READ = "help_read", "A help read"
+    CALL = "call", "A call"
+    SUCCESS = "success", "A successful call"
+    UNKNOWN_NAME = "unknown_name", "An unknown name"
+    LOOP = "loop", "A loop"
+
+
+TURN_CONDITIONS: Mapping[TurnWith, Q] = {
+    TurnWith.SEARCH: Q(searches__gt=0),
+    TurnWith.HELP_READ: Q(helps__gt=0),
+    TurnWith.CALL: Q(calls__gt=0),
+    TurnWith.SUCCESS: Q(calls__gt=F("failed")),
+    TurnWith.UNKNOWN_NAME: Q(unknown_names__gt=0),
+    TurnWith.LOOP: Q(repeats__gt=0),
+}

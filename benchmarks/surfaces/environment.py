@@ -10,9 +10,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.test.utils import override_settings
 
-from analytics.models import Cohort, CohortRule
+from analytics.flags import FlagKey
 from analytics.rollout.evaluation import Attribute, Operator
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Cohort, CohortRule
 from benchmarks import servers
 from benchmarks.surfaces.plan import SURFACES, EvaluationPlan
 from benchmarks.surfaces.relative_dates import RelativeDates

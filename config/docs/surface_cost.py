@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from core.text import token_budget as tokens
 from gateway.access.request_context import UserContext
 from gateway.toolset import rendering, surfaces

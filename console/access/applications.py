@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, IDToken, RefreshToken
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from core.admin import base
 from gateway.models import SignedInApplication

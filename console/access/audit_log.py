@@ -6,8 +6,8 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from analytics import audit_text
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from console.log_pages import TIME_FILTER, LogAdmin
 from core.templatetags.admin_format import breakable
 
@@ -55,8 +55,8 @@ class AuditEntryAdmin(LogAdmin):
 
     @admin.display(description="what", ordering="name")
     def what(self, entry: AuditEntry) -> str:
-        return breakable(audit_text.describe_entry(entry))
+        return breakable(audit_log.describe_entry(entry))
 
     @admin.display(description="before and after")
     def what_changed(self, entry: AuditEntry) -> str:
-        return audit_text.describe_changes(entry)
+        return audit_log.describe_changes(entry)

@@ -14,7 +14,7 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client, Scope, all_scopes

@@ -18,8 +18,8 @@ from django.template.defaultfilters import pluralize
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from core.admin import base
 from core.server.environ import read_client_address
 from core.sign_in import throttle
@@ -141,7 +141,7 @@ def _record(action: AuditEntry.Action, request: HttpRequest | None, user: User) 
     address = read_client_address(request.META)
     way = "by single sign-on" if hasattr(request, "session") and used_single_sign_on(request.session) else ""
     note = " ".join(filter(None, [way, f"from {address}" if address else ""]))
-    audit.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
+    audit_log.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
 
 
 def record_added_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
@@ -156,4 +156,4 @@ def record_removed_factor(user: User, authenticator: Authenticator, **_: Any) ->
 
 def _record_factor(user: User, note: str) -> None:
     kind, action, name = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED, user.get_username()
-    audit.record_action(kind, name, action, by=name, at=timezone.now(), note=note)
+    audit_log.record_action(kind, name, action, by=name, at=timezone.now(), note=note)

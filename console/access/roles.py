@@ -29,7 +29,7 @@ AREAS = {
     "switches": (
         *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
     ),
-    "history": ("analytics.auditentry",),
+    "history": ("audit.auditentry",),
     "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
     "activity": (
         *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
@@ -45,7 +45,7 @@ AREAS = {
         *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
     ),
     "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
-    "notifications": ("analytics.notification",),
+    "notifications": ("notifications.notification",),
     "clients": ("gateway.client", "gateway.apikey", "gateway.signedinapplication", "oauth2_provider.application"),
     "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
     "people": ("auth.user", "auth.group", "axes.accessattempt"),

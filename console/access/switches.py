@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldBooleanWidget
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.log_pages import AuditHistoryAdmin
 from core.admin import base
 from registry.catalog import switches

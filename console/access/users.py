@@ -24,8 +24,8 @@ from django.utils import timezone
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from console.access.roles import Role
 from console.log_pages import AuditedAdmin
 from core.admin import base
@@ -103,7 +103,7 @@ class SignInMixin(base.ModelAdmin[User]):
 
 def _record(request: HttpRequest, user: User, note: str) -> None:
     kind, action = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
-    audit.record_action(kind, user.username, action, by=str(request.user), at=timezone.now(), note=note)
+    audit_log.record_action(kind, user.username, action, by=str(request.user), at=timezone.now(), note=note)
 
 
 admin.site.unregister([User, Group])  # Django registers them when its admin is imported
@@ -202,7 +202,7 @@ def _record_new_password(request: HttpRequest, *, user_id: str) -> Iterator[None
     after = users.first()
     if before and after and before.password != after.password:
         note, kind, action = "Set a new password", AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
-        audit.record_action(kind, after.username, action, by=str(request.user), at=timezone.now(), note=note)
+        audit_log.record_action(kind, after.username, action, by=str(request.user), at=timezone.now(), note=note)
 
 
 def _list_permissions(permissions: Any) -> list[str]:

@@ -11,8 +11,9 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from analytics.events import problems
-from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
-from analytics.models import Cohort, OperationEvent, ToolSelection, Turn
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
+from analytics.rollout.models import Cohort
+from analytics.turns.models import ToolSelection, Turn
 from console.activity import turn_trace
 from console.activity.events import PROBLEM_PARAMETER, OperationEventAdmin, describe_outcome
 from console.activity.turns import ToolSelectionAdmin, TurnAdmin

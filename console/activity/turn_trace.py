@@ -8,8 +8,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
-from analytics.models import OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
 from analytics.turns import trace
+from analytics.turns.models import ToolSelection, Turn
 from analytics.turns.trace import TraceStep, TurnTrace
 from core.admin import charts
 from core.text import json_text, token_budget

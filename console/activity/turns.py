@@ -7,8 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from analytics.reports.selection import HAS_ESCALATION, HAS_MISS, MISSED_TOOL_PARAMETER, match_missed_tool
-from analytics.turns.models import ToolSelection
-from analytics.turns.turn_filters import TURN_CONDITIONS, TURN_WITH_PARAMETER, TurnWith
+from analytics.turns.models import TURN_CONDITIONS, TURN_WITH_PARAMETER, ToolSelection, TurnWith
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, LogAdmin
 from core.templatetags.admin_format import breakable
 

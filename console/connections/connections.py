@@ -13,7 +13,7 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.access.switches import SwitchableMixin
 from console.connections import figures, import_pages
 from console.connections.connection_test import run_test

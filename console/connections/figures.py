@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from registry.models import REMOTE_KINDS, Connection
 
 PERIOD = timedelta(hours=24)

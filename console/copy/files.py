@@ -12,8 +12,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from console import diff_view
 from console.forms import ImportFilesForm
 from core.admin import base
@@ -53,7 +53,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
             message = "The draft has an entry that no file can hold. Review and publish names it."
             self.message_user(request, message, messages.ERROR)
             return redirect("admin:registry_op_files")
-        audit.record_export(AuditEntry.Kind.COPY, "draft.zip", by=str(request.user), at=timezone.now())
+        audit_log.record_export(AuditEntry.Kind.COPY, "draft.zip", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
         return HttpResponse(archive, content_type="application/zip", headers=headers)
 
@@ -86,7 +86,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
         except (draft.DraftChanged, draft.NothingToChange) as error:
             return [f"Nothing was imported. {error}"]
         counts = diff_view.format_change_counts(imported)
-        audit.record_action(
+        audit_log.record_action(
             AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=by, at=at, note=f"Into the draft: {counts}"
         )
         self.message_user(request, f"Imported into the draft: {counts}.", messages.SUCCESS)

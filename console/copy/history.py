@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import urlencode
 
-from analytics import audit_text
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from console import diff_view
 from console.access.audit_log import AuditEntryAdmin
 from console.log_pages import AuditHistoryAdmin
@@ -65,10 +65,10 @@ class RevertPageMixin(base.ModelAdmin[AuditEntry]):
             except REVERT_ERRORS as error:
                 refusal = str(error)
             else:
-                what = audit_text.describe_entry(entry)
+                what = audit_log.describe_entry(entry)
                 done = format_html("Reverted in the draft: {}. {}", what, diff_view.build_review_link(request))
                 self.message_user(request, done, messages.SUCCESS)
-                changelist = reverse("admin:analytics_auditentry_changelist")
+                changelist = reverse("admin:audit_auditentry_changelist")
                 return redirect(f"{changelist}?{urlencode({'kind': entry.kind, 'name': entry.name})}")
         context: dict[str, Any] = {"title": "Revert", "entry": entry, "refusal": refusal}
         context |= {} if refusal else _build_effect(entry)

@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminRadioSelectWidget, UnfoldAdminTextInputWidget
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from console.access.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from console.copy import answer_fields
 from console.copy.answer_fields import AnswerFieldsForm
@@ -169,9 +169,9 @@ def _run_call(
     if call["subject"] not in {"", *DEMO_SUBJECTS}:
         # Recorded first: nobody sees a user's rows without a trace.
         kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
-        audit.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)
+        audit_log.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)
     if for_real:
-        audit.record_action(
+        audit_log.record_action(
             AuditEntry.Kind.OP, op.op, AuditEntry.Action.TRIED, by=by, at=trace.at, note="Sent for real"
         )
     try:

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.evals import op_edit, results
 from console.evals.op_edit import OpPathField
 from console.forms import CompareEvalsForm, ImportFilesForm

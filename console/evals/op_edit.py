@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from console import diff_view
 from console.evals import results
 from core.admin import base

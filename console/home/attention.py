@@ -11,11 +11,12 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import audit_text, reports
+from analytics import reports
 from analytics.events.event_filters import CountedAs
-from analytics.models import AuditEntry
 from analytics.reports import FailingOpFigures, totals
 from analytics.reports.report_filter import ReportFilter
+from audit import audit_log
+from audit.models import AuditEntry
 from console import diff_view
 from console.reports import report_query
 from gateway.models import ApiKey
@@ -44,7 +45,7 @@ def build_access(_: HttpRequest) -> dict[str, Any]:
             .filter(Q(expires_at=None) | Q(expires_at__gt=at), used_at__lt=at - LONG_UNUSED)[:MAX_KEYS]
         ),
         "unused_days": LONG_UNUSED.days,
-        "entries": [(entry, audit_text.describe_entry(entry)) for entry in entries],
+        "entries": [(entry, audit_log.describe_entry(entry)) for entry in entries],
     }
 
 

@@ -9,7 +9,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
-from analytics.models import Cohort, OperationEvent
+from analytics.events.models import OperationEvent
+from analytics.rollout.models import Cohort
 from gateway.models import ApiKey
 from registry.models import Activation, Connection
 

@@ -53,7 +53,7 @@ PARTS = {
         HomePart("switches", ["registry.view_switch"], _build_switches),
         HomePart(
             "access",
-            ["analytics.view_auditentry", "auth.view_user", "gateway.view_apikey", "axes.view_accessattempt"],
+            ["audit.view_auditentry", "auth.view_user", "gateway.view_apikey", "axes.view_accessattempt"],
             attention.build_access,
         ),
     )

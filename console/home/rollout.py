@@ -10,12 +10,12 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import guardrails
-from analytics.models import Cohort
+from analytics.flags import Surface
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.rollout.flags import Surface
+from analytics.rollout import guardrails
+from analytics.rollout.models import Cohort
 from console.home.attention import NamedLink
 from console.reports.verdicts import VerdictBox
 from console.rollout import cohort_facts

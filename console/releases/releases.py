@@ -14,8 +14,8 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
-from analytics.models import AuditEntry
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from audit.models import AuditEntry
 from console import diff_view
 from console.forms import CompareForm
 from console.log_pages import AuditHistoryAdmin

@@ -14,7 +14,6 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from analytics import reports
-from analytics.models import Notification
 from analytics.rollout import impact
 from console import diff_view
 from console.evals import results
@@ -23,6 +22,7 @@ from console.releases import schedule
 from core import memory
 from core.admin import base
 from core.admin.form_fields import PlainTextField
+from notifications.models import Notification
 from registry.drafts import draft
 from registry.models import Release, ReviewRequest
 from registry.models.review import MAX_COMMENT_LENGTH, Person
@@ -102,7 +102,7 @@ def build_panel_context(
 
 def _count_unsent(request: HttpRequest) -> int:
     """Return how many messages could not be sent, for users who may look into it."""
-    if not request.user.has_perm("analytics.view_notification"):
+    if not request.user.has_perm("notifications.view_notification"):
         return 0
     return Notification.objects.exclude(state=Notification.State.SENT).exclude(last_error="").count()
 

@@ -6,11 +6,11 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from analytics.events.event_filters import CountedAs
-from analytics.models import Cohort
 from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from analytics.turns.turn_filters import TurnWith
+from analytics.rollout.models import Cohort
+from analytics.turns.models import TurnWith
 from console.reports import report_query, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery, label_values

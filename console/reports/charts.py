@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from django.http import HttpRequest
 
-from analytics import audit_text
-from analytics.models import AuditEntry
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
+from audit import audit_log
+from audit.models import AuditEntry
 from console.reports import tables
 from console.reports.report_query import label_values
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor, choose_color
@@ -40,7 +40,7 @@ def list_markers(request: HttpRequest, days: Sequence[date], *, cohort: str = ""
     audit log.
     """
     happenings = list(_iter_releases(days))
-    if request.user.has_perm("analytics.view_auditentry"):
+    if request.user.has_perm("audit.view_auditentry"):
         happenings += _iter_cohort_changes(days, cohort)
     markers: defaultdict[int, list[ChartMarker]] = defaultdict(list)
     for at, marker in happenings:
@@ -63,7 +63,7 @@ def _iter_cohort_changes(days: Sequence[date], cohort: str) -> Iterator[_Happeni
     if cohort:
         entries = entries.filter(name=cohort)
     for entry in reversed(entries.order_by("-time", "-id")[:MAX_COHORT_CHANGES]):
-        changes = audit_text.describe_changes(entry)
+        changes = audit_log.describe_changes(entry)
         text = f"{entry.name}: {changes}" if changes else f"{entry.name} {entry.get_action_display()}"
         yield _Happening(entry.time, ChartMarker(entry.name, text))
 

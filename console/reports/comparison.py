@@ -10,13 +10,12 @@ from django.utils.html import escape
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from analytics.events.event_filters import CountedAs
-from analytics.models import Cohort
+from analytics.flags import LIVE, FlagKey
 from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE, MetricComparison, OpChange, Proportion
-from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.comparison import MIN_SAMPLE, ConfidenceInterval, MetricComparison, OpChange, Proportion
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.rollout.flags import LIVE, FlagKey
+from analytics.rollout.models import Cohort
 from console.reports import by_model, report_query, tables, verdicts
 from console.reports.by_op import map_op_urls
 from console.reports.charts import build_side_charts

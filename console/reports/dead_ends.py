@@ -13,11 +13,10 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
 
 from analytics.events.event_filters import CountedAs
-from analytics.models import Turn
-from analytics.reports import dead_ends, totals
+from analytics.reports import misses, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from analytics.turns.turn_filters import TurnWith
+from analytics.turns.models import Turn, TurnWith
 from console.reports import report_query, tables
 from console.reports.report_content import ReportContent, ReportFigure
 from console.reports.report_query import ReportQuery, label_value, label_values
@@ -78,7 +77,7 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
 
 
 def _build_names_table(request: HttpRequest, scope: ReportFilter) -> ReportTable:
-    unknown_names = dead_ends.count_unknown_names(scope)
+    unknown_names = misses.count_unknown_names(scope)
     aliases = _build_alias_cells(request, [each.name for each in unknown_names])
     rows = [
         [
@@ -120,7 +119,7 @@ def _is_valid_alias(name: str) -> bool:
 
 
 def _build_loops_table(scope: ReportFilter) -> ReportTable:
-    turns = list(dead_ends.list_worst_loops(scope))
+    turns = list(misses.list_worst_loops(scope))
     releases = label_values("release", (turn.release for turn in turns))
     rows = [_build_loop_row(turn, releases[turn.release]) for turn in turns]
     return ReportTable("loops", "Turns with the longest loops", LOOP_COLUMNS, rows)

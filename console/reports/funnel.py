@@ -2,9 +2,9 @@
 
 from django.http import HttpRequest
 
-from analytics.reports import funnel
-from analytics.reports.funnel import FunnelStep
+from analytics.reports import turn_figures
 from analytics.reports.report_filter import ReportFilter
+from analytics.reports.turn_figures import FunnelStep
 from console.reports import report_query, tables
 from console.reports.report_content import ReportContent
 from console.reports.report_query import ReportQuery
@@ -32,7 +32,7 @@ COLUMNS = [
 def build_report(request: HttpRequest) -> ReportContent:
     """Show how many turns took each step."""
     query = ReportQuery(request)
-    steps = funnel.count_steps(query.scope)
+    steps = turn_figures.count_steps(query.scope)
     rows = [_build_row(query.scope, step, steps[0].turns) for step in steps]
     return ReportContent(
         query=query, lead=LEAD, tables=[ReportTable("funnel", "Turns", COLUMNS, rows)], is_empty=not steps[0].turns

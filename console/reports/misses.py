@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from analytics.events.event_filters import CountedAs
-from analytics.reports import dead_ends, misses, totals
+from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
 from analytics.reports.report_filter import ReportFilter
 from console.reports import report_query, tables
@@ -51,7 +51,7 @@ def build_report(request: HttpRequest) -> ReportContent:
     """Show searches without a useful result, wrong choices, repeated field errors and unknown names."""
     query = ReportQuery(request)
     found = misses.find_turn_misses(query.scope)
-    errors, names = misses.count_field_errors(query.scope), dead_ends.count_unknown_names(query.scope)
+    errors, names = misses.count_field_errors(query.scope), misses.count_unknown_names(query.scope)
     total = totals.sum_period(query.scope)
     actions = _ActionLinks(request, query.scope, _list_named_ops(found, errors))
     actions.releases = label_values("release", _list_releases(found, errors, names))
@@ -223,7 +223,7 @@ def _build_error_row(each: FieldErrors, actions: _ActionLinks) -> list[ReportCel
     ]
 
 
-def _build_name_row(scope: ReportFilter, each: dead_ends.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
+def _build_name_row(scope: ReportFilter, each: misses.UnknownName, actions: _ActionLinks) -> list[ReportCell]:
     evidence = f"Called or looked up {_format_times(each.times)}, but unknown"
     op = actions.guess_op(each.name)
     link = actions.link_edit("Alias", OpEdit.ALIAS, op=op, evidence=evidence, text=each.name)
@@ -236,7 +236,7 @@ def _build_name_row(scope: ReportFilter, each: dead_ends.UnknownName, actions: _
 
 
 def _list_releases(
-    found: misses.TurnMisses, errors: Iterable[FieldErrors], names: Iterable[dead_ends.UnknownName]
+    found: misses.TurnMisses, errors: Iterable[FieldErrors], names: Iterable[misses.UnknownName]
 ) -> set[str]:
     counters = [each.miss.releases for each in found.searches] + [each.miss.releases for each in found.choices]
     counters += [each.releases for each in errors] + [each.releases for each in names]

@@ -11,7 +11,7 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from analytics.turns.turn_filters import TurnWith
+from analytics.turns.models import TurnWith
 from console.reports import report_query, tables
 from console.reports.charts import list_markers
 from console.reports.report_content import ReportContent, ReportFigure

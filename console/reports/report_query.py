@@ -15,7 +15,7 @@ from analytics.events.event_filters import COUNTED_AS_PARAMETER, CountedAs, buil
 from analytics.reports import DAYS
 from analytics.reports import report_filter as scopes
 from analytics.reports.report_filter import COHORT_PARAMETER, FILTER_FIELDS, NO_COHORT, PERIODS, ReportFilter
-from analytics.turns.turn_filters import TURN_WITH_PARAMETER, TurnWith
+from analytics.turns.models import TURN_WITH_PARAMETER, TurnWith
 from core.admin.page_parts import FilterChip
 from registry.releases.stored_releases import map_short_names
 

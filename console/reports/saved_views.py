@@ -14,7 +14,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from analytics.models import AuditEntry, SavedView
+from analytics.reports.models import SavedView
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin, KnownValuesFilter
 from console.reports import stored_views
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS

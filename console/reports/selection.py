@@ -3,10 +3,10 @@
 from django.http import HttpRequest
 from django.utils import timezone
 
-from analytics.models import ToolSelection
 from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
+from analytics.turns.models import ToolSelection
 from console.reports import report_query, tables
 from console.reports.by_op import map_op_urls
 from console.reports.report_content import ReportContent, ReportFigure

@@ -6,8 +6,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from analytics import audit
-from analytics.models import AuditEntry, SavedView
+from analytics.reports.models import SavedView
+from audit import audit_log
+from audit.models import AuditEntry
 
 MAX_VIEWS = 50  # of a person on a page
 MAX_NAME_LENGTH = 60
@@ -40,14 +41,14 @@ def save_view(*, name: str, page: str, query: str, owner: Any, is_shared: bool, 
             page=page, owner=owner, name=name, defaults={"query": query, "is_shared": is_shared, "saved_at": at}
         )
         values = list_audit_values(before) if before else None
-        audit.record_change(AuditEntry.Kind.VIEW, name, values, list_audit_values(view), by=str(owner), at=at)
+        audit_log.record_change(AuditEntry.Kind.VIEW, name, values, list_audit_values(view), by=str(owner), at=at)
     return view
 
 
 @transaction.atomic
 def delete_view(view: SavedView, *, by: str, at: datetime) -> None:
     """Delete a view."""
-    audit.record_change(AuditEntry.Kind.VIEW, view.name, list_audit_values(view), None, by=by, at=at)
+    audit_log.record_change(AuditEntry.Kind.VIEW, view.name, list_audit_values(view), None, by=by, at=at)
     view.delete()
 
 

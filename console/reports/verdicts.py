@@ -6,14 +6,13 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from analytics.models import Cohort
 from analytics.reports import comparison, totals
-from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, MetricComparison, Proportion
-from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.comparison import MIN_SAMPLE, ComparisonVerdict, ConfidenceInterval, MetricComparison, Proportion
 from analytics.reports.op_figures import OpFigures
 from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
+from analytics.rollout.models import Cohort
 from console.reports import tables
 from console.reports.report_query import label_values
 from registry.models import Activation, Release

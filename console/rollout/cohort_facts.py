@@ -19,15 +19,16 @@ from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.views.decorators.http import require_POST
 
-from analytics import audit_text, guardrails
-from analytics.models import Assignment, AuditEntry, Cohort
+from analytics.flags import FlagKey
 from analytics.reports import comparison, totals
 from analytics.reports.comparison import MIN_SAMPLE
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict
-from analytics.rollout import impact
-from analytics.rollout.flags import FlagKey
+from analytics.rollout import guardrails, impact
+from analytics.rollout.models import Assignment, Cohort
+from audit import audit_log
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from console.reports import tables, verdicts
 from console.reports.charts import list_markers
@@ -76,7 +77,7 @@ def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str,
         facts["guardrail"] = describe_guardrail(cohort, at)
     if request.user.has_perm("analytics.view_assignment"):
         facts["exposures"] = _build_exposures_chart(request, cohort, at)
-    if request.user.has_perm("analytics.view_auditentry"):
+    if request.user.has_perm("audit.view_auditentry"):
         facts["changes"] = _list_changes(cohort)
     return facts
 
@@ -148,7 +149,7 @@ def _build_exposures_chart(request: HttpRequest, cohort: Cohort, at: datetime) -
 def _list_changes(cohort: Cohort) -> list[CohortChange]:
     entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=cohort.name).order_by("-id")[:MAX_CHANGES]
     return [
-        CohortChange(entry.time, entry.by, audit_text.describe_changes(entry) or entry.get_action_display())
+        CohortChange(entry.time, entry.by, audit_log.describe_changes(entry) or entry.get_action_display())
         for entry in entries
     ]
 

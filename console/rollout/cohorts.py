@@ -16,12 +16,12 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldAdminSelectWidget
 
-from analytics.models import Assignment, AuditEntry, Cohort, CohortRule
+from analytics.flags import FlagKey
 from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout import impact
 from analytics.rollout.evaluation import Rollout
-from analytics.rollout.flags import FlagKey
-from analytics.rollout.models import MAX_VALUE_LENGTH
+from analytics.rollout.models import MAX_VALUE_LENGTH, Assignment, Cohort, CohortRule
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from console.rollout import cohort_facts, impact_text
 from console.rollout.cohort_facts import RampMixin

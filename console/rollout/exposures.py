@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 
-from analytics.models import Assignment, Cohort, Subject
-from analytics.rollout.flags import FLAGS, FlagKey
+from analytics.flags import FLAGS, FlagKey
+from analytics.rollout.models import Assignment, Cohort, Subject
 from console.log_pages import TIME_FILTER, KnownValuesFilter
 from core.admin import base
 from registry.models import Release

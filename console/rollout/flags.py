@@ -12,10 +12,11 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from analytics.models import AuditEntry, Flag
-from analytics.rollout import impact, order
+from analytics.flags import FLAGS, FlagKey
+from analytics.rollout import impact, models
 from analytics.rollout.evaluation import Rollout
-from analytics.rollout.flags import FLAGS, FlagKey
+from analytics.rollout.models import Flag
+from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from console.rollout.impact_text import ImpactPreviewMixin
 
@@ -32,7 +33,7 @@ class FlagForm(forms.ModelForm[Flag]):
         except ValueError:
             raise ValidationError("The order of the cohorts is not valid. Reload the page.") from None
         if self.cohort_ids:
-            order.check_complete(self.instance, self.cohort_ids)
+            models.check_complete(self.instance, self.cohort_ids)
         return cleaned
 
 
@@ -86,7 +87,7 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
     def save_model(self, request: HttpRequest, obj: Flag, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if form.cohort_ids:
-            order.set_order(obj, form.cohort_ids)
+            models.set_order(obj, form.cohort_ids)
 
     def get_audit_values(self, row: Flag) -> dict[str, Any]:
         return {"is_on": row.is_on, "cohorts": [cohort.name for cohort in row.cohorts.order_by("position")]}

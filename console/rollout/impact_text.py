@@ -10,9 +10,9 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from analytics.rollout import impact, last_seen, rollout_cache
+from analytics.flags import LIVE, FlagKey, Surface
+from analytics.rollout import assignment, exposures, impact
 from analytics.rollout.evaluation import Rollout
-from analytics.rollout.flags import LIVE, FlagKey, Surface
 from analytics.rollout.impact import RolloutImpact, VariantChange
 from console.rollout import impact_text
 from console.rollout.exposures import name_variants
@@ -32,7 +32,7 @@ INCOMPLETE_FORM = "Fill in the form to see its effect."
 
 def compute_impact(flag: FlagKey, after: Rollout, *, at: datetime) -> RolloutImpact:
     """Return the effect on last week's users of changing the current rollout to `after`."""
-    return impact.measure_impact(flag, rollout_cache.load(), after, last_seen.list_recent(at))
+    return impact.measure_impact(flag, assignment.load_rollout(), after, exposures.list_recent(at))
 
 
 def describe_impact(effect: RolloutImpact) -> list[str]:
@@ -120,7 +120,7 @@ def _describe_users(number: int) -> str:
     """Describe the users that a change was evaluated for: all seen last week, or the latest up to the limit."""
     return (
         f"the latest {number:,} users"
-        if number == last_seen.MAX_SUBJECTS
+        if number == exposures.MAX_SUBJECTS
         else f"last week's {_format_count(number, 'user')}"
     )
 

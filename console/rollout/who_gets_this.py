@@ -12,11 +12,10 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from analytics.models import Assignment, Cohort
-from analytics.rollout import bucketing, evaluation, last_seen, rollout_cache
-from analytics.rollout.evaluation import CohortDecision, EvaluationDetails, Reason
-from analytics.rollout.evaluation_context import EvaluationContext, Trait
-from analytics.rollout.flags import FLAGS, LIVE, FlagKey
+from analytics.flags import FLAGS, LIVE, FlagKey
+from analytics.rollout import assignment, evaluation, exposures
+from analytics.rollout.evaluation import CohortDecision, EvaluationContext, EvaluationDetails, Reason, Trait
+from analytics.rollout.models import Assignment, Cohort
 from console.rollout.exposures import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
@@ -81,7 +80,7 @@ def page(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     form_data = request.GET.copy()
     is_subject_lookup = set(form_data) == {"subject"} and request.user.has_perm("analytics.view_subject")
-    last_context = last_seen.find_context(request.GET["subject"]) if is_subject_lookup else None
+    last_context = exposures.find_context(request.GET["subject"]) if is_subject_lookup else None
     if last_context is not None:
         form_data.update(_to_form_data(last_context))
     form = FlagExplainerForm(form_data or None)
@@ -94,7 +93,7 @@ def page(request: HttpRequest) -> HttpResponse:
 
 
 def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
-    rollout, links = rollout_cache.get_current(), _map_cohort_urls()
+    rollout, links = assignment.get_current_rollout(), _map_cohort_urls()
     for flag in FlagKey:
         outcome = release_routing.evaluate_flag(flag, facts)
         decisions = [
@@ -123,7 +122,7 @@ def _explain_step(step: CohortDecision) -> str:
     share, part = step.cohort.buckets / 100, step.bucket
     if not step.cohort.buckets:
         return "no match (not listed)"
-    if step.cohort.buckets >= bucketing.BUCKETS:
+    if step.cohort.buckets >= evaluation.BUCKETS:
         return "match (all rules hold)"
     if part is None:
         return "no match (anonymous subjects never match a percentage)"

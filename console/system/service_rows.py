@@ -5,12 +5,12 @@ from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from analytics.models import Notification
-from analytics.notifications import delivery, outbox
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import LogAdmin
 from core.admin import base
 from gateway.models import Batch, BatchEntry, IdempotencyRecord, PeriodicJob, StoredFile, UsedConfirmation
+from notifications import delivery, outbox
+from notifications.models import Notification
 from registry.models import OpEmbedding
 
 

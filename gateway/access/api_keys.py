@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from gateway.access import key_verification
 from gateway.access.key_verification import PREFIX
 from gateway.models import ApiKey, Client, all_scopes
@@ -57,11 +57,11 @@ def issue(
     )
     at = key.created_at
     if rotated_from is None:
-        audit.record_change(Kind.API_KEY, get_audit_name(key), None, get_audit_values(key), by=by, at=at)
+        audit_log.record_change(Kind.API_KEY, get_audit_name(key), None, get_audit_values(key), by=by, at=at)
     else:
         changes = {"prefix": [rotated_from.prefix, key.prefix]}
         name = get_audit_name(rotated_from)
-        audit.record_action(Kind.API_KEY, name, AuditEntry.Action.ROTATED, by=by, at=at, changes=changes)
+        audit_log.record_action(Kind.API_KEY, name, AuditEntry.Action.ROTATED, by=by, at=at, changes=changes)
     return key, plaintext
 
 
@@ -93,7 +93,9 @@ def revoke(key: ApiKey, *, by: str, at: datetime) -> None:
         key.revoked_at = at
         key.save(update_fields=["revoked_at", "updated_at"])
         changes = {"revoked_at": [None, at.isoformat()]}
-        audit.record_action(Kind.API_KEY, get_audit_name(key), AuditEntry.Action.REVOKED, by=by, at=at, changes=changes)
+        audit_log.record_action(
+            Kind.API_KEY, get_audit_name(key), AuditEntry.Action.REVOKED, by=by, at=at, changes=changes
+        )
     key_verification.forget_key(key.prefix)
 
 

@@ -10,10 +10,9 @@ from django.conf import settings
 from django.core import signing
 from django.utils import timezone
 
-from analytics.rollout import evaluation, exposures, last_seen, rollout_cache
-from analytics.rollout.evaluation import EvaluationDetails, Reason
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import LIVE, FlagKey, Surface
+from analytics.flags import LIVE, FlagKey, Surface
+from analytics.rollout import assignment, evaluation, exposures
+from analytics.rollout.evaluation import EvaluationContext, EvaluationDetails, Reason
 from gateway.access.key_verification import VerifiedKey
 from gateway.contracts.errors import InternalError, InvalidRequestError, PermissionDeniedError
 from registry.catalog import cache
@@ -34,7 +33,7 @@ def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
     Queries only for a release that is not in memory yet.
     """
     is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
-    outcome = rollout_cache.get_current().evaluate(flag, facts, is_on=is_on)
+    outcome = assignment.get_current_rollout().evaluate(flag, facts, is_on=is_on)
     if flag == FlagKey.RELEASE and outcome.variant != LIVE and not cache.is_servable(outcome.variant):
         return EvaluationDetails(flag, LIVE, "", Reason.DEFAULT)
     return outcome
@@ -58,7 +57,7 @@ def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list
 
     Returns the result and the outcome of each flag.
     """
-    last_seen.record_context(evaluation_context, timezone.now())
+    exposures.record_context(evaluation_context, timezone.now())
     outcomes = [evaluate_flag(flag, evaluation_context) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
     surface, release = outcomes
     version = "" if release.variant == LIVE else release.variant
@@ -73,9 +72,9 @@ def route_by_flags(
     The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
     recently.
     """
-    if not rollout_cache.get_current().cohorts:
-        if last_seen.is_due(subject, at):
-            last_seen.record_context(get_evaluation_context(), at)
+    if not assignment.get_current_rollout().cohorts:
+        if exposures.is_due(subject, at):
+            exposures.record_context(get_evaluation_context(), at)
         return DEFAULT_ROUTING
     routing, (_, release) = evaluate_flags(get_evaluation_context())
     if release.cohort:
@@ -106,7 +105,7 @@ def get_catalog(routing: Routing) -> Catalog:
 
 def preload_cohort_releases() -> None:
     """Preload the releases that cohorts use, as many as a process keeps. The poller calls this."""
-    cohorts = rollout_cache.get_current().cohorts.get(FlagKey.RELEASE, ())
+    cohorts = assignment.get_current_rollout().cohorts.get(FlagKey.RELEASE, ())
     versions = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
     for version in list(versions)[: settings.GATEWAY_RELEASES_KEPT - 1]:
         cache.preload_release(version)

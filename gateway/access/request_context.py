@@ -13,7 +13,7 @@ from typing import Any
 
 import http_sf
 
-from analytics.rollout.evaluation_context import EvaluationContext, Trait
+from analytics.rollout.evaluation import EvaluationContext, Trait
 from core.server.environ import REPEATED_HEADERS
 from core.text import english
 from gateway.access import release_routing

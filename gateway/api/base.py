@@ -12,7 +12,7 @@ from rest_framework.exceptions import MethodNotAllowed, Throttled
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core import logs, metrics
 from core.database.watch import is_schema_missing, is_unavailable
 from core.metrics import CallLabels

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from analytics.events import event_log
 from analytics.events.event_fields import EVENT_FIELDS, EventField
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.access.request_context import Caller
 from gateway.api import pagination, requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiResponse
 from rest_framework.request import Request
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.api import requests
 from gateway.api.base import GatewayView, render_envelope
 from gateway.api.endpoint_docs import (

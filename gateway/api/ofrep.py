@@ -12,9 +12,8 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from analytics.rollout.evaluation import EvaluationDetails
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.evaluation import EvaluationContext, EvaluationDetails
 from gateway.access import release_routing, request_context
 from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView

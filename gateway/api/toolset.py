@@ -7,8 +7,8 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 
-from analytics.models import OperationEvent
-from analytics.rollout.flags import DYNAMIC, STATIC
+from analytics.events.models import OperationEvent
+from analytics.flags import DYNAMIC, STATIC
 from core.text import json_text
 from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView, render_envelope

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.conf import settings
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core import logs, metrics
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels

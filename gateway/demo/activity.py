@@ -9,9 +9,11 @@ from typing import Any
 from django.db import transaction
 
 from analytics.events import event_log
-from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout.models import Assignment, Subject
 from analytics.rollups import rollup_job
+from analytics.turns.models import ToolSelection
 from gateway.demo import earlier_copy, turns
 from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
 from registry.releases import stored_releases

@@ -7,9 +7,10 @@ from datetime import datetime
 
 from django.db import transaction
 
-from analytics import audit
-from analytics.models import AuditEntry, Cohort, CohortRule
-from analytics.rollout.flags import FlagKey, Surface
+from analytics.flags import FlagKey, Surface
+from analytics.rollout.models import Cohort, CohortRule
+from audit import audit_log
+from audit.models import AuditEntry
 from gateway.demo import activity
 from workspace.demo import DEMO_SUBJECT
 
@@ -32,7 +33,7 @@ def create_demo_cohort(at: datetime) -> bool:
         )
         CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
         changes = {"listed": [DEMO_SUBJECT], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
-        audit.record_change(AuditEntry.Kind.COHORT, COHORT_NAME, None, changes, by=BY, at=at)
+        audit_log.record_change(AuditEntry.Kind.COHORT, COHORT_NAME, None, changes, by=BY, at=at)
     return True
 
 
@@ -50,7 +51,7 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
                 note="From the demo activity.",
                 **fields,
             )
-            audit.record_change(AuditEntry.Kind.COHORT, variant.cohort, None, fields, by=BY, at=at)
+            audit_log.record_change(AuditEntry.Kind.COHORT, variant.cohort, None, fields, by=BY, at=at)
         created_names.append(variant.cohort)
     return created_names
 

@@ -9,8 +9,9 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from analytics.events import event_log
-from analytics.models import OperationEvent, ToolSelection
-from analytics.rollout.flags import STATIC, Surface
+from analytics.events.models import OperationEvent
+from analytics.flags import STATIC, Surface
+from analytics.turns.models import ToolSelection
 
 CLIENT = "demo-chat"
 Type, Outcome = OperationEvent.Type, ToolSelection.Outcome

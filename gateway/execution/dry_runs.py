@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.text import json_pointer, json_text
 from gateway.access.key_verification import VerifiedKey
 from gateway.access.request_context import Caller, UserContext

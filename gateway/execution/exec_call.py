@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.database.deadlines import Deadline
 from gateway.access.request_context import Caller
 from gateway.arguments import repair

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core import logs
 from core.text import json_text
 from core.text.lists import cache_by_text

@@ -11,7 +11,10 @@ from django.contrib.sessions.models import Session
 from django.db.models import Model, QuerySet
 from oauth2_provider.models import clear_expired
 
-from analytics.models import OpDaily, OperationEvent, Subject, ToolSelection, Turn
+from analytics.events.models import OperationEvent
+from analytics.rollout.models import Subject
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
 from core.sign_in.throttle import KNOWN_ADDRESS_AGE
 from gateway.models import Batch, IdempotencyRecord, SignIn, StoredFile, UsedConfirmation
 

@@ -8,8 +8,11 @@ from django.db import transaction
 from django.db.models import Model, QuerySet
 
 from analytics.events import event_log
-from analytics.models import Assignment, AuditEntry, Cohort, OperationEvent, Subject, ToolSelection, Turn
-from analytics.rollout import exposures, last_seen
+from analytics.events.models import OperationEvent
+from analytics.rollout import exposures
+from analytics.rollout.models import Assignment, Cohort, Subject
+from analytics.turns.models import ToolSelection, Turn
+from audit.models import AuditEntry
 from gateway.models import ApiKey, Batch, BatchEntry, IdempotencyRecord, SignIn, StoredFile, UserGrant
 
 RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
@@ -57,7 +60,7 @@ def export(subject: str) -> Iterator[dict[str, Any]]:
     """Yield each stored row of a subject as {row: name, id, …fields}, oldest first within a name."""
     event_log.flush()
     exposures.flush()
-    last_seen.flush()
+    exposures.flush_subjects()
     for name, queryset in find_rows(subject).items():
         for row in queryset.order_by("pk").iterator(CHUNK_SIZE):
             yield {"row": name, "id": row.pk, **_row_to_dict(row)}
@@ -71,7 +74,7 @@ def forget(subject: str) -> dict[str, int]:
     """Delete all data of a subject; return the number of rows by name. Daily figures stay: they name no subject."""
     event_log.flush()
     exposures.clear()
-    last_seen.clear()
+    exposures.clear_subjects()
     deleted_counts = {name: _delete_in_chunks(kept) for name, kept in reversed(find_rows(subject).items())}
     with transaction.atomic():
         deleted_counts["cohorts"] = _remove_from_cohorts(subject)

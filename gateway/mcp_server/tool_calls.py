@@ -6,7 +6,7 @@ from typing import Any
 
 from mcp.shared.exceptions import MCPError
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core import metrics
 from core.metrics import CallLabels
 from core.text import english, json_text

@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_types import ListToolsResult, Tool, ToolAnnotations
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.access import release_routing
 from gateway.contracts import tool_definitions
 from gateway.mcp_server.caller_source import McpCall

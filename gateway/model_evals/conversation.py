@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from core import llm
 from core.database.deadlines import Deadline
 from core.http import Abort

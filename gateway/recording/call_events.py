@@ -9,8 +9,8 @@ import orjson
 from django.conf import settings
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
-from analytics.rollout import evaluation_context
+from analytics.events.models import OperationEvent
+from analytics.rollout import evaluation
 from core.metrics import CallLabels
 from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts import envelopes
@@ -58,7 +58,7 @@ def build_event(
         release=release,
         surface=caller.routing.surface,
         cohort=caller.routing.cohort,
-        model=evaluation_context.get_model_family(caller.model)[:40],
+        model=evaluation.get_model_family(caller.model)[:40],
         agent=caller.agent.name if caller.agent else "",
         client=caller.key.client,
         key=caller.key.prefix,

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
-from analytics.rollout.flags import STATIC, Surface
+from analytics.events.models import OperationEvent
+from analytics.flags import STATIC, Surface
 from core.text import english
 from gateway.access import policies, release_routing, request_context
 from gateway.access.release_routing import LegacyTools, ToolsetToken

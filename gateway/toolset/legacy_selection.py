@@ -8,7 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
-from analytics.rollout.flags import DYNAMIC, STATIC, Surface
+from analytics.flags import DYNAMIC, STATIC, Surface
 from core import logs
 from gateway.toolset import rendering
 from gateway.toolset.rendering import BuiltToolset

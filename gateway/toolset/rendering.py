@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.db import InterfaceError, OperationalError
 
+from analytics.flags import DYNAMIC, FlagKey, Surface
 from analytics.rollout.evaluation import EvaluationDetails
-from analytics.rollout.flags import DYNAMIC, FlagKey, Surface
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.text import token_budget as tokens_of
 from gateway.access import release_routing, request_context

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from analytics.rollout.evaluation_context import get_model_family
+from analytics.rollout.evaluation import get_model_family
 from gateway.access.request_context import Caller, UserContext
 from registry.catalog.model import CatalogOp, Visibility
 from registry.help import token_budget

@@ -3,8 +3,8 @@
 from functools import cache
 from typing import Any
 
-from analytics.models import ToolSelection
-from analytics.rollout import evaluation_context
+from analytics.rollout import evaluation
+from analytics.turns.models import ToolSelection
 from gateway.access import release_routing
 from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
@@ -71,7 +71,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
                 release=toolset.served.release,
                 surface=toolset.served.surface,
                 cohort=toolset.served.cohort,
-                model=evaluation_context.get_model_family(caller.model)[:40],
+                model=evaluation.get_model_family(caller.model)[:40],
                 selection_kind=selection.get("kind", ""),
                 selection=selection or None,
                 loaded=body.get("tools_loaded", []),

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Count, Max
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.checks import errors, text_locations
 from registry.models import ROOT, Group, Op, OpAlias, get_parent_path
 from registry.search import tokenizer

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from types import MappingProxyType
 from typing import Any
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from registry.catalog import builder
 from registry.checks.finding import NO_AGES, CheckRule, EntryAges, Finding, Severity, join_pointer
 from registry.help.typed_tools import TypedTools

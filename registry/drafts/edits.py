@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import models
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from core.text import json_text
 from registry.drafts import draft
 from registry.models import PolicyRule, name_validator

@@ -8,8 +8,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max, Q
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from core.text import json_text
 from registry.drafts import history
 from registry.drafts.bulk_writes import BATCH_SIZE
@@ -26,7 +26,7 @@ def record_changes(changes: Iterable[CopyChange], *, by: str, at: datetime, note
 
     An added entry is recorded without its fields: they can be derived from the current entry and later changes.
     """
-    by_id = audit.find_user_id(by)
+    by_id = audit_log.find_user_id(by)
     entries = [
         AuditEntry(
             time=at,

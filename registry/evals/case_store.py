@@ -9,8 +9,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from registry.checks.errors import FILE_INVALID
 from registry.drafts import bulk_writes, merge
 from registry.drafts.merge import MergeReport
@@ -170,7 +170,7 @@ def import_cases(entries: Iterable[CaseEntry], *, by: str, at: datetime) -> Impo
                 problems += [f"{case}: {message}" for message in error.messages]
                 continue
             case.save()
-            change = audit.record_change(AuditEntry.Kind.EVAL_CASE, str(case), before, entry, by=by, at=at)
+            change = audit_log.record_change(AuditEntry.Kind.EVAL_CASE, str(case), before, entry, by=by, at=at)
             counts[AuditEntry.Action(change.action) if change else None] += 1
         if problems:
             raise CasesRefused(problems)

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from core import limited_process
 from core.database.deadlines import DeadlineExceeded
 from core.limited_process import ProcessFailed, ProcessTimedOut
@@ -179,7 +179,7 @@ def import_document(
     history.record_changes(result.merged.changes, by=by, at=at, note=note)
     if result.merged.changes:
         kind, action = AuditEntry.Kind.CONNECTION, AuditEntry.Action.IMPORTED
-        audit.record_action(kind, str(connection), action, by=by, at=at, note=f"{note}: {result.merged}")
+        audit_log.record_action(kind, str(connection), action, by=by, at=at, note=f"{note}: {result.merged}")
     imported = set(result.upstream_names.values())
     definitions.approve_imported(connection, [op for op in source.ops if op.name in imported], at=at)
     connection.import_group, connection.import_selection = group, selection.to_json()

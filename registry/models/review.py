@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.db import models
 from django.db.models import Q
 
-from analytics import audit
+from audit import audit_log
 
 MAX_COMMENT_LENGTH = 5_000  # characters
 
@@ -20,7 +20,7 @@ class Person:
     @classmethod
     def find(cls, name: str) -> "Person":
         """Return the person who has a name now."""
-        return cls(name, audit.find_user_id(name))
+        return cls(name, audit_log.find_user_id(name))
 
     def is_same(self, other: "Person") -> bool:
         """Return whether two are one person: names can be changed."""

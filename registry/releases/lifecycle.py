@@ -7,8 +7,8 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from registry.catalog import cache
 from registry.drafts import history
 from registry.models import Activation, Release
@@ -67,7 +67,7 @@ def activate_release(
             lost_because=lost_because,
         )
         changes = {"live": [was_live, version]}
-        audit.record_action(AuditEntry.Kind.RELEASE, version, action, by=by, at=at, note=note, changes=changes)
+        audit_log.record_action(AuditEntry.Kind.RELEASE, version, action, by=by, at=at, note=note, changes=changes)
         transaction.on_commit(cache.refresh_live)
     return activation
 
@@ -105,7 +105,7 @@ def name_release(release: Release, *, name: str, labels: Sequence[str], by: str,
     release.name, release.labels = name.strip(), list(labels)
     release.save(update_fields=["name", "labels"])
     after = {"name": release.name, "labels": release.labels}
-    audit.record_change(AuditEntry.Kind.RELEASE, release.version, before, after, by=by, at=at)
+    audit_log.record_change(AuditEntry.Kind.RELEASE, release.version, before, after, by=by, at=at)
 
 
 def _lock_release(version: str) -> Release:

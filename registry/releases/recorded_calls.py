@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.snapshot.copy_kinds import Kind
 from registry.snapshot.diff import CopyChange, index_entries
 

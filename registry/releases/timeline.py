@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from django.db.models import OuterRef, QuerySet, Subquery
 
-from analytics.models import AuditEntry, Cohort
-from analytics.rollout.flags import LIVE, FlagKey
+from analytics.flags import LIVE, FlagKey
+from analytics.rollout.models import Cohort
+from audit.models import AuditEntry
 from registry.models import Activation, Release
 from registry.releases import stored_releases
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Max
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from core import logs
 from core.text import json_text
 from registry import checks

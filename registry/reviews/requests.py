@@ -10,10 +10,10 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils.text import Truncator
 
-from analytics import audit
-from analytics.models import AuditEntry
-from analytics.notifications import outbox
-from analytics.notifications.outbox import Message
+from audit import audit_log
+from audit.models import AuditEntry
+from notifications import outbox
+from notifications.outbox import Message
 from registry.models import Release, ReviewComment, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
 from registry.reviews import requests
@@ -109,7 +109,7 @@ def ask_for_review(*, version: str, summary: str, comment: str, by: str, at: dat
             elif request.is_about(version) and request.state == State.APPROVED:
                 raise ReviewRefused(f"{request.decided_by} approved this draft already. Publish it, or comment.")
             request.version, request.summary, request.state = version, summary[:200], State.WAITING
-            request.asked_by, request.asked_by_id, request.asked_at = by, audit.find_user_id(by), at
+            request.asked_by, request.asked_by_id, request.asked_at = by, audit_log.find_user_id(by), at
             request.decided_by, request.decided_by_id, request.decided_at = "", None, None
             request.save()
             _record(request, Action.ASKED, comment, version=version, by=by, at=at)
@@ -186,7 +186,7 @@ def _record(
     request: ReviewRequest, action: ReviewComment.Action, comment: str, *, version: str, by: str, at: datetime
 ) -> None:
     ReviewComment.objects.create(request=request, action=action, text=comment, version=version, by=by, at=at)
-    audit.record_action(
+    audit_log.record_action(
         AuditEntry.Kind.REVIEW, version, _AUDIT_ACTIONS[action], by=by, at=at, note=" ".join(comment.split())
     )
     notify_about(request, action, comment=comment, by=by, at=at)

@@ -8,8 +8,8 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from core import logs
 from core.background.poller import run_in_background
 from registry.drafts import draft
@@ -183,4 +183,4 @@ def _claim(row: ScheduledPublish, at: datetime) -> bool:
 
 
 def _record(row: ScheduledPublish, action: AuditEntry.Action, *, by: str, at: datetime, note: str) -> None:
-    audit.record_action(AuditEntry.Kind.SCHEDULE, row.version, action, by=by, at=at, note=note)
+    audit_log.record_action(AuditEntry.Kind.SCHEDULE, row.version, action, by=by, at=at, note=note)

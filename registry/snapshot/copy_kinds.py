@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.models import Agent, Group, Op, Pin, PromptSection
 
 Kind = AuditEntry.Kind

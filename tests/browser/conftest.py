@@ -14,15 +14,17 @@ from django.utils import timezone
 from playwright.sync_api import Browser, sync_playwright
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import Assignment, Cohort, Flag, OperationEvent, SavedView
-from analytics.notifications import outbox
-from analytics.notifications.outbox import Message
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.reports.models import SavedView
+from analytics.rollout.models import Assignment, Cohort, Flag
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
 from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
+from notifications import outbox
+from notifications.outbox import Message
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests

@@ -18,8 +18,8 @@ from django.utils import timezone
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import Cohort
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort
 from chat.models import Conversation, Message, Profile
 from gateway.access import api_keys
 from gateway.models import Client

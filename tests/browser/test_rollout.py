@@ -8,9 +8,10 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
-from analytics.models import Assignment, AuditEntry, Cohort, Subject
-from analytics.rollout import bucketing
+from analytics.rollout import evaluation
+from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups import rollup_job
+from audit.models import AuditEntry
 from gateway.demo import activity
 from tests.support.browser_users import BrowserUser
 from tests.support.servers.environment import make_key
@@ -21,8 +22,8 @@ pytestmark = [pytest.mark.server, pytest.mark.browser]
 
 NAME = "try-gateway"
 USERS = [*(f"user-{number}" for number in range(200)), DEMO_SUBJECT]  # the demo's was seen by the start of the server
-WITHIN_5 = [user for user in USERS if bucketing.is_within(NAME, user, 500)]
-WITHIN_25 = [user for user in USERS if bucketing.is_within(NAME, user, 2_500)]
+WITHIN_5 = [user for user in USERS if evaluation.is_within(NAME, user, 500)]
+WITHIN_25 = [user for user in USERS if evaluation.is_within(NAME, user, 2_500)]
 
 Ask = Callable[[str], dict[str, object]]
 

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from analytics.models import Cohort
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort
 from registry.models import Agent, Group, Pin
 from tests.support.browser_users import BrowserUser
 from tests.support.servers.processes import Server, eventually

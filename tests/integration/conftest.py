@@ -14,13 +14,14 @@ from django.test import override_settings
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import Cohort, OperationEvent, SavedView, ToolSelection
-from analytics.notifications import outbox
-from analytics.notifications.outbox import Message
-from analytics.rollout import exposures, last_seen
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.reports.models import SavedView
+from analytics.rollout import exposures
 from analytics.rollout.evaluation import EvaluationDetails, Reason
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Cohort
 from analytics.rollups import rollup_job
+from analytics.turns.models import ToolSelection
 from chat.models import Profile as ChatProfile
 from config import celery
 from console import sidebar
@@ -36,6 +37,8 @@ from gateway.models import (
     UsedConfirmation,
     UserGrant,
 )
+from notifications import outbox
+from notifications.outbox import Message
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
@@ -116,7 +119,7 @@ def row_of_every_model(api: Api) -> None:
     rollup_job.run_rollup(timezone.now())
     ToolSelection.objects.create(time=timezone.now(), client="chat", turn="t1", toolset="0123", missed=["send_email"])
     exposures.flush()
-    last_seen.flush()
+    exposures.flush_subjects()
     UsedConfirmation.objects.create(digest="0" * 64, client=Client.objects.get(), op="a.b", used_at=timezone.now())
     connection = Connection.objects.order_by("name").first()
     assert connection is not None

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.contracts.validation import get_subschema
 from registry.catalog.model import Catalog
 from registry.files import loader

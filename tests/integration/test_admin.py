@@ -13,7 +13,8 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import Flag, SavedView
+from analytics.reports.models import SavedView
+from analytics.rollout.models import Flag
 from gateway.access import key_verification
 from gateway.models import ApiKey, Client, IdempotencyRecord, Scope, UserGrant
 from registry.catalog import cache

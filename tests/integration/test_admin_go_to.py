@@ -5,8 +5,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import Cohort, Flag
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
 from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release

@@ -11,7 +11,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import SavedView
+from analytics.reports.models import SavedView
 from registry.models import Op, Release, ReviewComment, ReviewRequest, ScheduledPublish, Switch
 from registry.releases import stored_releases
 from tests.support.api import Api
@@ -71,7 +71,7 @@ def iterate_pages(release: Release) -> Iterator[str]:
     for name in (
         *("index", "registry_release_review", "registry_release_changelist", "registry_activation_changelist"),
         *("registry_reviewrequest_changelist", "registry_scheduledpublish_changelist", "registry_release_compare"),
-        *("registry_evalcase_compare", "registry_switch_changelist", "analytics_auditentry_changelist"),
+        *("registry_evalcase_compare", "registry_switch_changelist", "audit_auditentry_changelist"),
         *("analytics_operationevent_changelist", "report_ops", "analytics_savedview_changelist", "report_comparison"),
     ):
         yield reverse(f"admin:{name}")

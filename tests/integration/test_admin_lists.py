@@ -14,7 +14,7 @@ from django.test import Client as HttpClient
 from django.test import RequestFactory
 from django.urls import reverse
 
-from analytics.models import Cohort, Flag
+from analytics.rollout.models import Cohort, Flag
 from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from analytics.events import event_log
-from analytics.models import CohortRule
+from analytics.rollout.models import CohortRule
 from gateway.models import ConnectionSecret, SignIn
 from registry.models import DocumentImport, ReviewComment, UpstreamDefinition
 from tests.support.api import Api

@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.batches import runner
 from gateway.models import Scope
 from registry.catalog import cache

@@ -7,8 +7,10 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry, Cohort, Flag, OperationEvent
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
+from audit.models import AuditEntry
 from registry.drafts import switch_service
 from registry.models import Connection, Op, Release, Switch
 
@@ -61,7 +63,7 @@ def test_page_of_a_change_shows_it_word_by_word(admin_client: HttpClient) -> Non
     submit_form(admin_client, "registry_connection_change", row.pk, **CONNECTION | {"name": "invoices"})
 
     entry = AuditEntry.objects.latest("id")
-    page = admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+    page = admin_client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
 
     assert "<dt>name</dt>" in page
     assert "<dd><del>billing</del><ins>invoices</ins></dd>" in page

@@ -10,7 +10,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client
 from registry.models import Release
@@ -21,7 +21,7 @@ from tests.support.copy_rows import make_op
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "correct horse battery 1"
-LOG = "admin:analytics_auditentry_changelist"
+LOG = "admin:audit_auditentry_changelist"
 
 
 def submit(http: HttpClient, page: str, *args: Any, **fields: Any) -> None:

@@ -12,7 +12,7 @@ import pytest
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.background import poller
 from gateway.access import api_keys
 from gateway.batches import broker, responses, service, store, sweep

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.files import loader
 from registry.models import Activation, Group, Op, PromptSection
 from registry.releases import publishing, stored_releases

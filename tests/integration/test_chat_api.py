@@ -17,7 +17,8 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import OperationEvent, ToolSelection
+from analytics.events.models import OperationEvent
+from analytics.turns.models import ToolSelection
 from chat import access
 from chat.api import base, stream
 from chat.api.stream import MAX_STREAMS

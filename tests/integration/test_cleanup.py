@@ -14,7 +14,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
-from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
 from core.background import poller
 from gateway.jobs import retention, runner
 from gateway.jobs.runner import Job

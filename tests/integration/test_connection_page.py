@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from config.management.commands.docs import _build_errors_page
 from console.connections import connection_test, figures, import_pages
 from console.connections import connections as connection_pages

@@ -7,9 +7,10 @@ from django.core.management import call_command
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import Assignment, Cohort, OperationEvent
-from analytics.rollout import rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout import assignment
+from analytics.rollout.models import Assignment, Cohort
 from core.text import json_text
 from registry.models import Release
 from registry.releases import stored_releases
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db
 def load_demo(*options: str) -> str:
     out = StringIO()
     call_command("load_demo", *options, stdout=out)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     return out.getvalue()
 
 

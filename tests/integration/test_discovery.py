@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.text import token_budget as tokens
 from gateway.models import Scope
 from registry.catalog import cache, switches

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
-from analytics.models import Cohort, OperationEvent, ToolSelection
-from analytics.rollout import rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout import assignment
+from analytics.rollout.models import Cohort
+from analytics.turns.models import ToolSelection
 from gateway.toolset import legacy_selection
 from gateway.toolset.selection import heuristics
 from tests.support.api import Api, assert_refused
@@ -25,7 +27,7 @@ MESSAGE = "Mark the printer task as done"
 def _dynamic(db: None) -> None:
     legacy_selection.analyzer.clear()
     Cohort.objects.create(name="lean", flag_id=FlagKey.SELECTION, variant="dynamic", percentage=100)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
 
 def request_toolset(api: Api, message: str | None = MESSAGE, **headers: str) -> dict[str, Any]:
@@ -173,7 +175,7 @@ def test_escalated_toolset_serves_the_turn_and_its_telemetry(api: Api) -> None:
 
 def test_toolset_of_other_surfaces_and_static_selection_escalate(api: Api) -> None:
     Cohort.objects.all().delete()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     static = request_toolset(api, **{"Gateway-Context": "type=global"})
     gateway = api.post("toolset", {"format": "openai", "surface": "gateway"}).json()
     assert static["selection"]["kind"] == "static"
@@ -187,7 +189,7 @@ def test_toolset_of_other_surfaces_and_static_selection_escalate(api: Api) -> No
 
 def test_audit_gets_no_write_but_the_missing_one(api: Api) -> None:
     Cohort.objects.all().delete()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     audit = {"Gateway-Context": f'type=project_audit, project_id="{DEMO_PROJECT_ID}"'}
     toolset = request_toolset(api, **audit)
 

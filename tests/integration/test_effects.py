@@ -11,9 +11,10 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import Assignment, AuditEntry, Cohort, CohortRule, Flag, Subject
-from analytics.rollout import bucketing, last_seen, rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout import assignment, evaluation, exposures
+from analytics.rollout.models import Assignment, Cohort, CohortRule, Flag, Subject
+from audit.models import AuditEntry
 from registry.catalog import cache
 from registry.models import Op
 from registry.releases import publishing, stored_releases
@@ -44,14 +45,14 @@ def _last_seen_users(api: Api, settings: Any) -> None:
 
 
 def count_within(percentage: float) -> int:
-    return sum(bucketing.is_within("some", user, int(percentage * 100)) for user in USERS)
+    return sum(evaluation.is_within("some", user, int(percentage * 100)) for user in USERS)
 
 
 def create_cohort(**fields: Any) -> Cohort:
     cohort = Cohort.objects.create(
         **{"name": "some", "flag_id": FlagKey.SURFACE, "variant": "gateway", "percentage": 25} | fields
     )
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     return cohort
 
 
@@ -175,12 +176,12 @@ def test_effect_needs_a_valid_form_and_seen_users(admin_client: HttpClient) -> N
 
 
 def test_who_page_explains_which_cohort_decided(admin_client: HttpClient) -> None:
-    inside = next(user for user in USERS if bucketing.is_within("some", user, 2_500))
-    outside = next(user for user in USERS if not bucketing.is_within("some", user, 2_500))
+    inside = next(user for user in USERS if evaluation.is_within("some", user, 2_500))
+    outside = next(user for user in USERS if not evaluation.is_within("some", user, 2_500))
     dev = create_cohort(name="dev-team", percentage=100, listed=["vip"])
     create_cohort()
     CohortRule.objects.create(cohort=dev, attribute="environment", values=["dev"])
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
     def read_page(**query: str) -> str:
         page = admin_client.get(reverse("admin:rollout_who"), query).content.decode()
@@ -198,7 +199,7 @@ def test_who_page_explains_which_cohort_decided(admin_client: HttpClient) -> Non
 def test_effect_says_when_it_covers_only_the_latest_users(
     admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(last_seen, "MAX_SUBJECTS", 50)
+    monkeypatch.setattr(exposures, "MAX_SUBJECTS", 50)
 
     assert "50 of the latest 50 users move from legacy to gateway." in preview_effect(admin_client, percentage="100")
 

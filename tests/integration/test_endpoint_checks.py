@@ -10,7 +10,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.background import poller
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client

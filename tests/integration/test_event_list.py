@@ -10,7 +10,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 from analytics.events import problems
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from console.activity.events import ERROR_CODES
 from gateway.contracts.errors import ErrorCode
 

@@ -10,7 +10,8 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import OperationEvent, Turn
+from analytics.events.models import OperationEvent
+from analytics.turns.models import Turn
 
 pytestmark = pytest.mark.django_db
 

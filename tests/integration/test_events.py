@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.catalog import cache
 from registry.models import Op

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.api import pagination
 from tests.support.api import Api, assert_refused
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID

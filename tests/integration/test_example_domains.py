@@ -10,7 +10,8 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from analytics.events import event_log
-from analytics.models import AuditEntry, OperationEvent
+from analytics.events.models import OperationEvent
+from audit.models import AuditEntry
 from gateway.demo.domains.rows import MARA_ID
 from registry.catalog import cache, connections
 from registry.help import token_budget

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.arguments import repair
 from gateway.models import IdempotencyRecord
 from tests.support.api import SECRET, Api, assert_refused

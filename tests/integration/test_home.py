@@ -13,8 +13,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import Cohort, Flag, OpDaily, Turn
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import Turn
 from gateway.models import ApiKey, Client
 from registry.drafts import history, switch_service
 from registry.models import Activation, Connection, Op, ScheduledPublish

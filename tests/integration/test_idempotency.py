@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.background import poller
 from gateway.access import api_keys
 from gateway.contracts.errors import NotFoundError

@@ -11,9 +11,10 @@ from django.test import Client as HttpClient
 from mcp_types import jsonrpc
 
 from analytics.events import event_log
-from analytics.models import Assignment, Cohort, OperationEvent
-from analytics.rollout import exposures, rollout_cache
-from analytics.rollout.flags import FlagKey, Surface
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey, Surface
+from analytics.rollout import assignment, exposures
+from analytics.rollout.models import Assignment, Cohort
 from core.version import VERSION
 from gateway.access import key_verification
 from gateway.contracts import tool_definitions
@@ -56,7 +57,7 @@ def mcp(api: Api) -> McpClient:
 def put_all_on(surface: Surface) -> None:
     Cohort.objects.filter(flag_id=FlagKey.SURFACE).delete()
     Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant=surface, percentage=100)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
 
 def mask(envelope: dict[str, Any]) -> Any:

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, ImageContent, ResourceLink, TextContent, ToolAnnotations
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.credentials import connection_secrets
 from gateway.executors.mcp import listing, session
 from gateway.models import StoredFile

@@ -11,8 +11,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import AuditEntry, OperationEvent
+from analytics.events.models import OperationEvent
 from analytics.rollups import rollup_job
+from audit.models import AuditEntry
 from registry.models import EvalCase, Op, Release
 from tests.support import role_matrix
 from tests.support.api import Api

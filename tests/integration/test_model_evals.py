@@ -8,7 +8,7 @@ import pytest
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.model_evals import conversation, job
 from gateway.model_evals.conversation import CaseScore
 from gateway.model_evals.tool_runner import MadeCall, ToolRunner

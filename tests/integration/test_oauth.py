@@ -16,7 +16,7 @@ from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, RefreshToken
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from chat.models import Profile as ChatProfile
 from core import http
 from gateway.access import api_keys, key_verification

@@ -9,10 +9,10 @@ import pytest
 from django.test import Client as HttpClient
 from django.utils import timezone
 
-from analytics.models import Assignment, Cohort, CohortRule
-from analytics.rollout import exposures, rollout_cache
+from analytics.flags import FlagKey
+from analytics.rollout import assignment, exposures
 from analytics.rollout.evaluation import EvaluationDetails, Reason
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Assignment, Cohort, CohortRule
 from gateway.access import api_keys
 from gateway.models import Client, Scope
 from registry.catalog import cache
@@ -38,7 +38,7 @@ def headers(db: None) -> dict[str, str]:
 
 def make_cohort(name: str = "dev-team", flag: str = SURFACE, **fields: Any) -> Cohort:
     cohort = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     return cohort
 
 
@@ -86,7 +86,7 @@ def test_rules_match_the_context_and_the_client_of_the_key(client: HttpClient, h
         ("trait", "plan", ["pro"]),
     ):
         CohortRule.objects.create(cohort=cohort, attribute=attribute, trait=trait, values=values)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     context = {"environment": "dev", "model": "claude-sonnet-4-5", "plan": "pro"}
 
     assert evaluate_flag(client, headers, **context)[1]["value"] == "gateway"

@@ -12,7 +12,7 @@ from django.test import Client as HttpClient
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from analytics.models import OpDaily
+from analytics.rollups.models import OpDaily
 from registry.drafts import draft
 from registry.models import Op
 from registry.releases import unpublished

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.api import Api
 from workspace.models import Edge, Project
 

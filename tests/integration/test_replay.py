@@ -9,7 +9,7 @@ import pytest
 from django.test import Client as HttpClient
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from registry.models import Op
 from tests.support.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID

@@ -17,11 +17,12 @@ from django.urls import resolve, reverse
 from analytics import reports
 from analytics.events import event_log
 from analytics.events.event_filters import DEFERRED_REASONS, CountedAs
-from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
 from analytics.reports import totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
-from analytics.turns.turn_filters import TurnWith
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn, TurnWith
 from console.reports import report_query
 from console.reports.report_list import REPORTS
 from console.reports.tables import ReportCell, ReportTable

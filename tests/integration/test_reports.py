@@ -19,10 +19,13 @@ from django.utils.text import slugify
 
 from analytics import reports
 from analytics.events.event_filters import EVENT_CONDITIONS, CountedAs
-from analytics.models import Assignment, Cohort, OpDaily, OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
 from analytics.reports.report_filter import FILTER_FIELDS
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Assignment, Cohort
 from analytics.rollups import rollup_job
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
 from console.reports.report_list import REPORTS
 from gateway.demo import activity
 from registry.models import Op, Release

@@ -10,7 +10,9 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import AuditEntry, OperationEvent, SavedView
+from analytics.events.models import OperationEvent
+from analytics.reports.models import SavedView
+from audit.models import AuditEntry
 from console.reports import stored_views
 from console.reports.stored_views import MAX_NAME_LENGTH, MAX_VIEWS
 

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from analytics.models import Cohort
-from analytics.rollout import rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout import assignment
+from analytics.rollout.models import Cohort
 from chat.gateway import client as gateway_client
 from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
@@ -64,7 +64,7 @@ def start(
     def start_conversation(surface: str = "gateway", selection: str = "static") -> ScriptedConversation:
         for flag, variant in ((FlagKey.SURFACE, surface), (FlagKey.SELECTION, selection)):
             Cohort.objects.create(name=f"scripted {flag}", flag_id=flag, variant=variant, percentage=100)
-        rollout_cache.refresh()
+        assignment.refresh_rollout()
         harness = ChatHarness(FakeLlm(), make_key(confirms=True))
         monkeypatch.setattr(gateway_client.http, "call_api", lambda *args, **kwargs: harness.gateway(*args, **kwargs))
         return ScriptedConversation(harness)

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from core.sign_in import second_factor
 from core.sign_in.throttle import PAIR_LIMIT
 from tests.support.admin_models import run_action

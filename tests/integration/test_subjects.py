@@ -9,12 +9,15 @@ from django.apps import apps
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from analytics import audit
 from analytics.events import event_log
-from analytics.models import AuditEntry, Cohort, CohortRule, Notification, Turn
+from analytics.rollout.models import Cohort, CohortRule
+from analytics.turns.models import Turn
+from audit import audit_log
+from audit.models import AuditEntry
 from chat.models import EventChunk, Message, ToolCall
 from gateway.jobs import subject_data
 from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant
+from notifications.models import Notification
 from registry.models import Connection
 from tests.support.api import Api
 
@@ -27,7 +30,7 @@ KINDS |= {"batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "
 def create_data(make_key: Any, subject: str) -> None:
     """Create a row of every kind that is stored about a subject."""
     kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
-    audit.record_action(kind, subject, action, by="pm", at=timezone.now(), note="onto.task.list")
+    audit_log.record_action(kind, subject, action, by="pm", at=timezone.now(), note="onto.task.list")
     api = Api(make_key(), subject=subject)
     turn = api.post("toolset", {"format": "mcp"}).json()
     api.post("telemetry", {"toolset": turn["id"], "turn": "t1"}, Gateway_Session="s1")
@@ -50,7 +53,7 @@ def create_cohort(*names: str) -> Cohort:
     cohort = Cohort.objects.create(name=f"of-{names[0]}", flag_id="tool_release", variant="live", listed=list(names))
     CohortRule.objects.create(cohort=cohort, attribute="subject", values=list(names))
     changes = {"listed": list(names), "rules": [f"subject is one of {' or '.join(names)}"]}
-    audit.record_change(AuditEntry.Kind.COHORT, cohort.name, None, changes, by="pm", at=timezone.now())
+    audit_log.record_change(AuditEntry.Kind.COHORT, cohort.name, None, changes, by="pm", at=timezone.now())
     return cohort
 
 

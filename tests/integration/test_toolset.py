@@ -13,9 +13,11 @@ from django.utils import timezone
 from openai.types.chat import ChatCompletionToolParam
 
 from analytics.events import event_log
-from analytics.models import Assignment, Cohort, CohortRule, OperationEvent, ToolSelection
-from analytics.rollout import exposures, rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout import assignment, exposures
+from analytics.rollout.models import Assignment, Cohort, CohortRule
+from analytics.turns.models import ToolSelection
 from core.background import poller
 from core.text import token_budget
 from gateway.access import api_keys, key_verification, release_routing
@@ -51,7 +53,7 @@ def create_cohort(
     created = Cohort.objects.create(**{"name": name, "flag_id": flag, "variant": "gateway", "percentage": 100} | fields)
     for rule in rules:
         CohortRule.objects.create(cohort=created, **rule)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     return created
 
 
@@ -172,7 +174,7 @@ def test_toolset_pins_a_turn_to_its_release_and_surface(api: Api) -> None:
     turn = request_toolset(api)
     before, after = publish_next()
     Cohort.objects.all().delete()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
     pinned = api.post("help", {"path": "onto.task.get"}, Gateway_Toolset=turn["id"], Gateway_Model="gpt-5-mini")
     unpinned = api.post("help", {"path": "onto.task.get"})

@@ -15,8 +15,9 @@ from django.utils import timezone
 
 from analytics import reports
 from analytics.events import event_log
-from analytics.models import AuditEntry, OperationEvent
+from analytics.events.models import OperationEvent
 from analytics.rollups import rollup_job
+from audit.models import AuditEntry
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
 from registry.models import Activation, Connection, Op, Release

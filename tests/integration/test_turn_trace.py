@@ -8,7 +8,8 @@ from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import OperationEvent, ToolSelection, Turn
+from analytics.events.models import OperationEvent
+from analytics.turns.models import ToolSelection, Turn
 from console.activity import turn_trace
 from registry.models import Release
 

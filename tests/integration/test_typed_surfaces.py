@@ -8,7 +8,7 @@ from anthropic.types import ToolParam, ToolReferenceBlockParam
 from django.utils import timezone
 from openai.types.responses import FunctionToolParam, ToolSearchToolParam
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.text import token_budget
 from registry.catalog import cache
 from registry.jsonschema.validator import SchemaValidator

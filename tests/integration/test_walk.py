@@ -1,7 +1,7 @@
 """The path of a model through the API: root, group, op, exec, error, corrected exec."""
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.api import Api
 from workspace.demo import DEMO_TASK_ID
 

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.builtin_ops import fetch_page, web_search
 from gateway.execution import db_errors
 from registry.catalog import cache

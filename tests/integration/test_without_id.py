@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.background import poller
 from registry.models import Op
 from registry.releases import publishing

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.processes import Server, eventually
 

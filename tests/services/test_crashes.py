@@ -10,7 +10,7 @@ from signal import SIGKILL
 import pytest
 from django.db import connection
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.models import BatchEntry, IdempotencyRecord
 from tests.support.http_upstream import WRITE, build_write, publish_ops
 from tests.support.servers import applying_upstream, brokers, crashes

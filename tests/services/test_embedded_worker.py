@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.models import BatchEntry
 from tests.support.servers.batch_calls import build_entry, find_waiting_process, wait_until_done
 from tests.support.servers.processes import Server, kill_process

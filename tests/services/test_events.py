@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.servers.processes import Server, eventually, get_process_id, kill_process
 
 pytestmark = pytest.mark.server

@@ -6,8 +6,8 @@ from openfeature.contrib.provider.ofrep import OFREPProvider
 from openfeature.evaluation_context import EvaluationContext
 from openfeature.flag_evaluation import Reason
 
-from analytics.models import Assignment, Cohort, CohortRule, Subject
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Assignment, Cohort, CohortRule, Subject
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually
 

@@ -30,7 +30,7 @@ from mcp_types import (
 )
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.version import VERSION
 from gateway.contracts import tool_definitions
 from gateway.demo import rollout

@@ -25,7 +25,7 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.metric_values import read_metric
 from tests.support.servers import checkouts, stores
 from tests.support.servers.environment import PEPPER, SECRETS, make_key

@@ -8,7 +8,7 @@ from http.client import HTTPResponse
 import pytest
 from django.utils import timezone
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = pytest.mark.server

@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from pytest_django.plugin import DjangoDbBlocker
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from tests.support.servers.identity_provider import IdentityProvider, run_identity_provider
 from tests.support.servers.processes import PLAIN_HTTP, Process, Server, eventually, free_port
 from tests.support.servers.stores import Store

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.models import IdempotencyRecord
 from tests.support.servers.batch_calls import find_waiting_process
 from tests.support.servers.processes import Server, kill_process

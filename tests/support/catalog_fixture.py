@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from analytics.rollout import rollout_cache
+from analytics.rollout import assignment
 from registry.catalog import cache, connections, model, switches
 from registry.files import loader
 from registry.releases import publishing, unpublished
@@ -134,7 +134,7 @@ def serve_shipped_catalog() -> model.Catalog:
     cache.refresh_live()
     connections.refresh_connections()
     switches.refresh_switches()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     if not _parsed_catalogs:
         _parsed_catalogs.append(_copy_catalog(cache.get_live_catalog()))
     return cache.get_live_catalog()

@@ -11,9 +11,9 @@ import pytest
 from django.test import Client as HttpClient
 from django.utils import timezone
 
-from analytics.models import Cohort
-from analytics.rollout import rollout_cache
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout import assignment
+from analytics.rollout.models import Cohort
 from chat.conversations import start_turn
 from chat.conversations.start_turn import Decision
 from chat.events import event_reader
@@ -160,7 +160,7 @@ def chat(
     """A chat of the demo user, on the gateway surface."""
     settings.AGENTIC_CHAT_TOOL_GATEWAY = True
     Cohort.objects.create(name="demo", flag_id=FlagKey.SURFACE, variant="gateway", percentage=100)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     settings.CHAT_GATEWAY_URL = "http://gateway.test"
     harness = ChatHarness(llm, make_key(confirms=True))
     settings.CHAT_GATEWAY_KEY = harness.credentials.key

@@ -8,7 +8,7 @@ from django.db import connection
 from django.db.models import Model
 from django.http import HttpResponse
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from tests.support.admin_models import MODELS
 from tests.support.cpu_budget import is_thorough
 

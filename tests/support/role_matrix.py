@@ -6,7 +6,7 @@ from typing import Any
 from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console.access.audit_log import KIND_PERMISSIONS
 from console.access.roles import Role
 from registry.models import Connection, DocumentImport

@@ -7,8 +7,9 @@ from django.db import connection
 from django.db.models import Count, Sum
 from django.utils import timezone
 
-from analytics.models import OpDaily, OperationEvent
+from analytics.events.models import OperationEvent
 from analytics.rollups import rollup_job
+from analytics.rollups.models import OpDaily
 from benchmarks.soak.calls import EventKind
 
 SIZE_QUERIES = {

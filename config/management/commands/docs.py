@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import models
 
 from analytics.events.event_fields import EVENT_FIELDS
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from config.docs import checks, contents, context_cost, jobs_page, settings_page, workspace_diagrams
 from console.access import roles, users
 from console.access.roles import Role

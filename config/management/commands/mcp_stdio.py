@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
 from config import celery, dev_env
 from core.background import poller
 from gateway.contracts.errors import GatewayError

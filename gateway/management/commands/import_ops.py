@@ -10,8 +10,8 @@ from django.db import IntegrityError
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from gateway.credentials import connection_secrets
 from registry.drafts import history
 from registry.imports import document_source, functions, import_document, import_job, mcp_import, openai, run_import
@@ -139,7 +139,7 @@ def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult,
     history.record_changes(result.merged.changes, by="import_ops", at=at, note=note)
     if result.merged.changes:
         kind, action = AuditEntry.Kind.COPY, AuditEntry.Action.IMPORTED
-        audit.record_action(kind, options["group"], action, by="import_ops", at=at, note=f"{note}: {result.merged}")
+        audit_log.record_action(kind, options["group"], action, by="import_ops", at=at, note=f"{note}: {result.merged}")
     return result, source, ""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.toolset.shown_tools import SurfaceTools, ToolsetRequest
 from gateway.toolset.surfaces import discovery, gateway, hybrid, legacy, native
 from registry import checks

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.contracts import tool_definitions
 from gateway.toolset import pinned_ops
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest

@@ -1,6 +1,6 @@
 """The hybrid surface: the three gateway tools, and a few pinned ops as tools of their own."""
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.toolset import pinned_ops
 from gateway.toolset.shown_tools import SurfaceTools, ToolsetRequest
 from gateway.toolset.surfaces.gateway import GATEWAY_TOOLS

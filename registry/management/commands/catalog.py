@@ -10,8 +10,8 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics import audit
-from analytics.models import AuditEntry
+from audit import audit_log
+from audit.models import AuditEntry
 from registry.drafts import draft
 from registry.files import export, yaml_format
 from registry.releases import lifecycle, publishing, restore, stored_releases
@@ -119,7 +119,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported.\n{problems}") from None
         except (draft.DraftChanged, draft.NothingToChange) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
-        audit.record_action(
+        audit_log.record_action(
             AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=options["by"], at=at, note=note
         )
         self.stdout.write("Imported into the draft. To publish: manage.py catalog publish --note …")

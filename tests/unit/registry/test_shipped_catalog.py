@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from config import wiring
 from core.text import token_budget
 from registry import checks, search

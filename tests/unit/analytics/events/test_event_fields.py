@@ -3,7 +3,7 @@
 from django.contrib import admin
 
 from analytics.events.event_fields import EVENT_FIELDS
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from gateway.api import openapi_document
 from gateway.api.events import API_FIELDS
 

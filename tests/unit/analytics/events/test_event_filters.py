@@ -6,9 +6,8 @@ from typing import Any
 
 from analytics.events import event_filters
 from analytics.events.event_filters import CountedAs
-from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH
-from analytics.models import OperationEvent
-from analytics.turns.turn_filters import TURN_CONDITIONS, TurnWith
+from analytics.events.models import UNKNOWN_OP, UNKNOWN_PATH, OperationEvent
+from analytics.turns.models import TURN_CONDITIONS, TurnWith
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

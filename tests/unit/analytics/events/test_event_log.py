@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError, IntegrityError, InterfaceError, connection, transaction
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 
 pytestmark = pytest.mark.both_databases
 

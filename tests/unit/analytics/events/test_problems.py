@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics.events import problems
+from analytics.events.models import OperationEvent
 from analytics.events.problems import Problem
-from analytics.models import OperationEvent
 
 pytestmark = pytest.mark.both_databases
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from analytics.models import OpDaily, ToolSelection, Turn
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
 from tests.support.analytics_rows import NOON, CreateRow
 
 

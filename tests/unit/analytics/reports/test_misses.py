@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from analytics.models import Turn
 from analytics.reports import misses
 from analytics.reports.misses import FieldErrors
 from analytics.reports.report_filter import ReportFilter
+from analytics.turns.models import Turn
 from tests.support.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases

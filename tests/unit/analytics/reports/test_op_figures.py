@@ -8,8 +8,8 @@ import pytest
 from django.db.models import OuterRef
 
 from analytics import reports
-from analytics.models import OpDaily
 from analytics.reports import DailyReads, OpFigures
+from analytics.rollups.models import OpDaily
 from registry.models import Switch
 
 pytestmark = pytest.mark.both_databases

@@ -5,14 +5,13 @@ from datetime import timedelta
 
 import pytest
 
-from analytics.models import ToolSelection
-from analytics.reports import dead_ends, funnel
+from analytics.reports import misses, turn_figures
 from analytics.reports import selection as selections
-from analytics.reports.dead_ends import UnknownName
-from analytics.reports.funnel import FunnelStep
+from analytics.reports.misses import UnknownName
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MissedTool
-from analytics.turns.turn_filters import TurnWith
+from analytics.reports.turn_figures import FunnelStep
+from analytics.turns.models import ToolSelection, TurnWith
 from tests.support.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases
@@ -26,7 +25,7 @@ def test_funnel_counts_turns_with_a_step_and_with_all_steps_before(turn: CreateR
     turn(times=7, searches=1, helps=1, calls=1)
     turn(times=8, searches=1, helps=1, calls=1, failed=1)
 
-    assert funnel.count_steps(ReportFilter(NOON)) == [
+    assert turn_figures.count_steps(ReportFilter(NOON)) == [
         FunnelStep("turns", None, 33, 33),
         FunnelStep("searched", TurnWith.SEARCH, 24, 24),
         FunnelStep("read help", TurnWith.HELP_READ, 20, 20),
@@ -78,16 +77,16 @@ def test_unknown_names_are_counted_as_sent(write_event: WriteEvent) -> None:
     write_event(NOON - timedelta(days=30), op="onto.old", reason="unknown_op", **unknown)
     write_event(NOON)
 
-    assert dead_ends.count_unknown_names(ReportFilter(NOON)) == [
+    assert misses.count_unknown_names(ReportFilter(NOON)) == [
         UnknownName("onto.snooze", 4, Counter(r1=4)),
         UnknownName("onto.tusk", 1, Counter(r1=1)),
     ]
-    assert [each.name for each in dead_ends.count_unknown_names(ReportFilter(NOON), limit=1)] == ["onto.snooze"]
-    assert [each.name for each in dead_ends.count_unknown_names(ReportFilter(NOON, model="claude"))] == ["onto.tusk"]
+    assert [each.name for each in misses.count_unknown_names(ReportFilter(NOON), limit=1)] == ["onto.snooze"]
+    assert [each.name for each in misses.count_unknown_names(ReportFilter(NOON, model="claude"))] == ["onto.tusk"]
 
 
 def test_worst_loops_come_first(turn: CreateRow) -> None:
     for repeats in (0, 2, 5, 1):
         turn(repeats=repeats)
 
-    assert [each.repeats for each in dead_ends.list_worst_loops(ReportFilter(NOON), limit=2)] == [5, 2]
+    assert [each.repeats for each in misses.list_worst_loops(ReportFilter(NOON), limit=2)] == [5, 2]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.rollout import bucketing
+from analytics.rollout import evaluation
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
-PARTS = st.integers(0, bucketing.BUCKETS)
+PARTS = st.integers(0, evaluation.BUCKETS)
 
 VECTORS = [
     ("dev-team", "ana", 1374),
@@ -22,16 +22,16 @@ VECTORS = [
 
 @pytest.mark.parametrize(("salt", "subject", "part"), VECTORS)
 def test_bucket_matches_the_documented_examples(salt: str, subject: str, part: int) -> None:
-    assert bucketing.bucket_of(salt, subject) == part
+    assert evaluation.bucket_of(salt, subject) == part
 
 
 def test_bucket_is_the_same_in_another_process() -> None:
     code = (
-        "from analytics.rollout import bucketing; print([bucketing.bucket_of('dev-team', str(n)) for n in range(100)])"
+        "from analytics.rollout import evaluation; print([evaluation.bucket_of('dev-team', str(n)) for n in range(100)])"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
-    assert output.strip() == str([bucketing.bucket_of("dev-team", str(number)) for number in range(100)])
+    assert output.strip() == str([evaluation.bucket_of("dev-team", str(number)) for number in range(100)])
 
 
 @given(TEXTS, TEXTS, PARTS, PARTS)
@@ -40,23 +40,23 @@ def test_subject_stays_in_when_the_percentage_grows(
 ) -> None:
     smaller, larger = sorted((first_share, second_share))
 
-    assert bucketing.is_within(salt, subject, larger) or not bucketing.is_within(salt, subject, smaller)
+    assert evaluation.is_within(salt, subject, larger) or not evaluation.is_within(salt, subject, smaller)
 
 
 @given(TEXTS, TEXTS)
 def test_nobody_is_in_0_percent_and_everybody_in_100_percent(salt: str, subject: str) -> None:
-    assert not bucketing.is_within(salt, subject, 0)
-    assert bucketing.is_within(salt, subject, bucketing.BUCKETS)
+    assert not evaluation.is_within(salt, subject, 0)
+    assert evaluation.is_within(salt, subject, evaluation.BUCKETS)
 
 
 @pytest.mark.parametrize("parts", [100, 500, 2_500, 5_000])
 def test_percentage_takes_its_share_of_subjects(parts: int) -> None:
     total = 50_000
-    inside = sum(bucketing.is_within("size", f"user-{number}", parts) for number in range(total))
+    inside = sum(evaluation.is_within("size", f"user-{number}", parts) for number in range(total))
 
     expected, deviation = (
-        total * parts / bucketing.BUCKETS,
-        (total * parts / bucketing.BUCKETS * (1 - parts / bucketing.BUCKETS)) ** 0.5,
+        total * parts / evaluation.BUCKETS,
+        (total * parts / evaluation.BUCKETS * (1 - parts / evaluation.BUCKETS)) ** 0.5,
     )
     assert abs(inside - expected) < 5 * deviation
 
@@ -64,7 +64,7 @@ def test_percentage_takes_its_share_of_subjects(parts: int) -> None:
 def test_two_cohorts_overlap_only_by_chance() -> None:
     subjects = [f"user-{number}" for number in range(50_000)]
     both = sum(
-        bucketing.is_within("one", each, 2_500) and bucketing.is_within("other", each, 2_500) for each in subjects
+        evaluation.is_within("one", each, 2_500) and evaluation.is_within("other", each, 2_500) for each in subjects
     )
 
     assert abs(both - 50_000 / 16) < 5 * (50_000 / 16) ** 0.5

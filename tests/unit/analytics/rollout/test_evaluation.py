@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.rollout import bucketing
+from analytics.flags import FLAGS, LIVE, FlagKey, Surface
+from analytics.rollout import evaluation
 from analytics.rollout.evaluation import (
     Attribute,
     CohortDefinition,
+    EvaluationContext,
     Operator,
     Reason,
     Rollout,
     TargetingRule,
     join_cohort_names,
 )
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import FLAGS, LIVE, FlagKey, Surface
 
 ANA = EvaluationContext(
     subject="ana",
@@ -109,7 +109,7 @@ def test_anonymous_subject_never_matches_a_percentage() -> None:
     anonymous = replace(ANA, subject="")
 
     assert evaluate(build_cohort(buckets=9_999), context=anonymous)[0] == "legacy"
-    assert evaluate(build_cohort(buckets=bucketing.BUCKETS), context=anonymous)[0] == "gateway"
+    assert evaluate(build_cohort(buckets=evaluation.BUCKETS), context=anonymous)[0] == "gateway"
 
 
 def test_second_percentage_applies_to_the_remaining_subjects() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from analytics.rollout.evaluation_context import get_model_family
+from analytics.rollout.evaluation import get_model_family
 
 
 @pytest.mark.parametrize(

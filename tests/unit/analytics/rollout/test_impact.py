@@ -2,10 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics.flags import FlagKey
 from analytics.rollout import impact
-from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Rollout, TargetingRule
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.evaluation import (
+    Attribute,
+    CohortDefinition,
+    EvaluationContext,
+    Operator,
+    Rollout,
+    TargetingRule,
+)
 from analytics.rollout.impact import VariantChange
 
 pytestmark = pytest.mark.both_databases

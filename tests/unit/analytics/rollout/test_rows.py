@@ -7,9 +7,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from analytics.rollout import order, rollout_cache
-from analytics.rollout.evaluation_context import EvaluationContext
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout import assignment, models
+from analytics.rollout.evaluation import EvaluationContext
 from analytics.rollout.models import Cohort, CohortRule, Flag
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -23,7 +23,7 @@ def make_cohort(name: str = "dev-team", **fields: Any) -> Cohort:
 
 
 def evaluate_surface(subject: str, **fields: Any) -> tuple[str, str]:
-    details = rollout_cache.get_current().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
+    details = assignment.get_current_rollout().evaluate(FlagKey.SURFACE, EvaluationContext(subject, **fields))
     return details.variant, details.cohort
 
 
@@ -34,7 +34,7 @@ def test_every_declared_flag_has_its_row() -> None:
 def test_cohort_is_applied_with_its_rules_and_list() -> None:
     cohort = make_cohort(listed=["guest"])
     CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
     assert evaluate_surface("ana", environment="dev") == ("gateway", "dev-team")
     assert evaluate_surface("ana", environment="production") == ("legacy", "")
@@ -43,23 +43,23 @@ def test_cohort_is_applied_with_its_rules_and_list() -> None:
 
 def test_cohort_or_flag_that_is_off_is_ignored() -> None:
     cohort = make_cohort()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     assert evaluate_surface("ana")[0] == "gateway"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=False)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     assert evaluate_surface("ana")[0] == "legacy"
 
     Cohort.objects.filter(pk=cohort.pk).update(is_on=True)
     Flag.objects.filter(key=FlagKey.SURFACE).update(is_on=False)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     assert evaluate_surface("ana")[0] == "legacy"
 
 
 def test_cohorts_are_evaluated_in_order_of_position() -> None:
     make_cohort("later", position=2)
     make_cohort("sooner", position=1, variant="legacy")
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
     assert evaluate_surface("ana") == ("legacy", "sooner")
 
@@ -80,32 +80,32 @@ def test_cohorts_are_put_in_another_order() -> None:
     flag, ids = Flag.objects.get(key=FlagKey.SURFACE), [make_cohort(name).pk for name in ("one", "two", "three")]
     new = [ids[2], ids[0], ids[1]]
 
-    order.set_order(flag, new)
+    models.set_order(flag, new)
 
     assert list(Cohort.objects.values_list("pk", flat=True)) == new
     for incomplete in (ids[:2], [*ids, 0], [ids[0], ids[0], ids[1]]):
         with pytest.raises(ValidationError, match="A cohort was added or deleted meanwhile"):
-            order.set_order(flag, incomplete)
+            models.set_order(flag, incomplete)
 
 
 def test_refresh_keeps_the_rollout_when_nothing_changed(django_assert_num_queries: Any) -> None:
     make_cohort()
-    rollout_cache.refresh()
-    before = rollout_cache.get_current()
+    assignment.refresh_rollout()
+    before = assignment.get_current_rollout()
 
     with django_assert_num_queries(2):
-        rollout_cache.refresh()
+        assignment.refresh_rollout()
 
-    assert rollout_cache.get_current() is before
+    assert assignment.get_current_rollout() is before
 
 
 def test_renamed_cohort_keeps_its_subjects() -> None:
     cohort = make_cohort(percentage=50)
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
     before = [evaluate_surface(f"user-{number}")[0] for number in range(100)]
     cohort.name = "renamed"
     cohort.save()
-    rollout_cache.refresh()
+    assignment.refresh_rollout()
 
     assert [evaluate_surface(f"user-{number}")[0] for number in range(100)] == before
 

@@ -13,8 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from analytics.events import event_filters
-from analytics.models import OpDaily, OperationEvent, Rollup
+from analytics.events.models import OperationEvent
 from analytics.rollups import op_daily, rollup_job
+from analytics.rollups.models import OpDaily, Rollup
 from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
 from tests.support.analytics_rows import WriteEvent

@@ -7,9 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analytics.models import OpDaily, OperationEvent, Rollup, Turn
+from analytics.events.models import OperationEvent
 from analytics.rollups import rollup_job
-from analytics.turns import aggregation, metrics
+from analytics.rollups.models import OpDaily, Rollup
+from analytics.turns import aggregation
+from analytics.turns.models import Turn
 from tests.support.analytics_rows import WriteEvent
 from tests.support.cpu_budget import examples
 
@@ -191,5 +193,5 @@ def _assert_figures_agree() -> None:
             assert turn.repaired == sum(event.repairs is not None for event in whole)
             links = {event.pk: event.repairs for event in whole if event.repairs}
             assert links == {
-                by: failed.id for by, failed in metrics.find_repairs(whole, settled_until=whole[0].time).items()
+                by: failed.id for by, failed in aggregation.find_repairs(whole, settled_until=whole[0].time).items()
             }

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.turns import metrics
-from analytics.turns.metrics import TurnEvent
+from analytics.turns import aggregation
+from analytics.turns.aggregation import TurnEvent
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
@@ -35,12 +35,12 @@ def build_event(number: int, /, op: str = UPDATE, **fields: Any) -> TurnEvent:
 def compute_figures(*events: TurnEvent) -> dict[str, Any]:
     """Return the figures of a turn that are not zero."""
     names = ("searches", "misses", "helps", "calls", "failed", "repaired", "unknown_names", "repeats")
-    turn = metrics.compute_turn(events, find_repairs(*events))
+    turn = aggregation.compute_turn(events, find_repairs(*events))
     return {name: value for name in names if (value := getattr(turn, name))}
 
 
 def find_repairs(*events: TurnEvent, settled_until: datetime = NOON) -> dict[int, TurnEvent]:
-    return metrics.find_repairs(events, settled_until=settled_until)
+    return aggregation.find_repairs(events, settled_until=settled_until)
 
 
 def find_links(*events: TurnEvent, **more: Any) -> dict[int, int]:
@@ -122,8 +122,8 @@ def test_links_connect_a_call_with_an_earlier_failed_call_of_its_op(kinds: list[
         assert not failed.ok
         assert failed.id < event
         assert failed.op == by_id[event].op
-        assert metrics.is_call(failed)
-        assert metrics.is_call(by_id[event])
+        assert aggregation.is_call(failed)
+        assert aggregation.is_call(by_id[event])
 
     # The result does not change if a part is settled in between.
     linked_events = [event._replace(repairs=repairs[event.id].id if event.id in repairs else None) for event in events]
@@ -140,9 +140,9 @@ def test_failed_call_stays_unrepaired_only_when_no_later_call_is_free(kinds: lis
 
     repairing, repaired_ids = set(repairs), {failed.id for failed in repairs.values()}
     for failed in (
-        event for event in events if metrics.is_call(event) and not event.ok and event.id not in repaired_ids
+        event for event in events if aggregation.is_call(event) and not event.ok and event.id not in repaired_ids
     ):
-        after = [each for each in events[failed.id :] if metrics.is_call(each) and each.ok and each.op == failed.op]
+        after = [each for each in events[failed.id :] if aggregation.is_call(each) and each.ok and each.op == failed.op]
         assert all(each.id in repairing for each in after)
 
 
@@ -186,7 +186,7 @@ def test_turn_has_release_surface_cohort_and_model_of_its_last_call() -> None:
     first = build_event(1, release="r1", surface="legacy", cohort="", model="gpt", subject="ana", session="s1")
     last = build_event(2, release="r2", surface="gateway", cohort="dev", model="claude", subject="ana", session="s1")
 
-    turn = metrics.compute_turn([first, last], {})
+    turn = aggregation.compute_turn([first, last], {})
 
     assert (turn.time, turn.release, turn.surface, turn.cohort, turn.model) == (
         *(first.time, "r2", "gateway", "dev"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from analytics.turns.trace import StepKind, TurnTrace, build_trace
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from console import diff_view
 from registry.files import export
 from registry.models import Group, Op, Release

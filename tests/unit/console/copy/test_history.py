@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
 from registry.releases import publishing
 from tests.support.admin_pages import get_registry_url, read_form, save_row
@@ -156,7 +156,7 @@ def test_admin_reverts_changes(admin_client: Client) -> None:
 
     def revert(*entries: AuditEntry) -> list[str]:
         data = {"action": "take_back", "_selected_action": [entry.pk for entry in entries]}
-        response = admin_client.post(reverse("admin:analytics_auditentry_changelist"), data)
+        response = admin_client.post(reverse("admin:audit_auditentry_changelist"), data)
         return [str(message) for message in get_messages(response.wsgi_request)]
 
     assert "changed again later: summary" in revert(first)[-1]
@@ -174,7 +174,7 @@ def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
     entry = AuditEntry.objects.get(kind="op")
     address = reverse("admin:registry_change_revert", args=[entry.pk])
 
-    assert address in admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+    assert address in admin_client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
     preview = admin_client.get(address).content.decode()
     assert "<del>Other words</del><ins>Add onto.task.add</ins>" in preview
     assert "<del>note\njot down\n</del>" in preview  # a list as lines, not as JSON
@@ -187,7 +187,7 @@ def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
     assert "Reverted in the draft: op onto.task.add changed." in done.content.decode()
     again = admin_client.post(address).content.decode()
     assert "was changed again later" in again
-    page = admin_client.get(reverse("admin:analytics_auditentry_change", args=[entry.pk])).content.decode()
+    page = admin_client.get(reverse("admin:audit_auditentry_change", args=[entry.pk])).content.decode()
     assert address not in page
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.models import Op
 from tests.support.admin_pages import get_registry_url, read_form, run_registry_action, save_row
 from tests.support.copy_rows import make_op

@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import strip_tags
 
-from analytics.models import OpDaily
+from analytics.rollups.models import OpDaily
 from console.copy.preview import format_cost
 from core.admin import page_parts
 from registry.models import Group, Op, PromptSection

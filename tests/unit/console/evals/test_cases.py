@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.models import Activation, EvalCase, Op, Release
 from registry.releases import publishing, stored_releases
 from tests.support.admin_pages import get_registry_url, read_form

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.drafts import history
 from registry.models import Group, Op, Release
 from registry.releases import lifecycle, publishing, stored_releases

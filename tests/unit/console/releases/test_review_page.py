@@ -12,8 +12,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry, Cohort, Flag, OpDaily, Subject
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag, Subject
+from analytics.rollups.models import OpDaily
+from audit.models import AuditEntry
 from console import diff_view
 from registry.drafts import history
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release

@@ -12,7 +12,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry, Notification
+from audit.models import AuditEntry
+from notifications.models import Notification
 from registry.drafts import history
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
@@ -321,7 +322,7 @@ def test_message_that_cannot_be_sent_shows_on_the_desk(changed: Release, editor:
     Notification.objects.update(state="failed", last_error="The mail server answered 550.")
 
     page = read_text(admin.get(reverse(URL)))
-    listed = read_text(admin.get(reverse("admin:analytics_notification_changelist")))
+    listed = read_text(admin.get(reverse("admin:notifications_notification_changelist")))
 
     assert "1 message could not be sent." in page
     assert "The mail server answered 550." in listed

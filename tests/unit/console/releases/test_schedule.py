@@ -11,7 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analytics.models import AuditEntry, Notification
+from audit.models import AuditEntry
+from notifications.models import Notification
 from registry.drafts import history
 from registry.models import Activation, Connection, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases

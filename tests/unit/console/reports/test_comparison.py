@@ -4,7 +4,7 @@ import pytest
 
 from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
-from analytics.reports.confidence_intervals import ConfidenceInterval
+from analytics.reports.comparison import ConfidenceInterval
 from analytics.reports.totals import Totals
 from console.reports import by_op, verdicts
 

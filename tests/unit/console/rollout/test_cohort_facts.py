@@ -7,9 +7,13 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics import audit, guardrails
-from analytics.models import Assignment, AuditEntry, Cohort, OpDaily, OperationEvent
-from analytics.rollout.flags import FlagKey
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout import guardrails
+from analytics.rollout.models import Assignment, Cohort
+from analytics.rollups.models import OpDaily
+from audit import audit_log
+from audit.models import AuditEntry
 from console.rollout import cohort_facts
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -27,7 +31,7 @@ def cohort() -> Cohort:
         fields = {"flag": FlagKey.SURFACE, "variant": "gateway", "cohort": "pilot", "subject": f"user-{number}"}
         Assignment.objects.create(**fields, time=AT - timedelta(days=days))
     kind = AuditEntry.Kind.COHORT
-    audit.record_change(kind, "pilot", {"percentage": 5.0}, {"percentage": 25.0}, by="pia", at=AT)
+    audit_log.record_change(kind, "pilot", {"percentage": 5.0}, {"percentage": 25.0}, by="pia", at=AT)
     return Cohort.objects.create(name="pilot", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
 
 

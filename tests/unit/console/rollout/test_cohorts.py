@@ -9,8 +9,8 @@ from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import Cohort, CohortRule
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, CohortRule
 
 pytestmark = pytest.mark.django_db
 

@@ -7,9 +7,11 @@ from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 from django.urls import reverse
 
-from analytics.models import AuditEntry, Cohort, OpDaily, Subject
+from analytics.flags import FlagKey
 from analytics.reports.verdicts import Advice
-from analytics.rollout.flags import FlagKey
+from analytics.rollout.models import Cohort, Subject
+from analytics.rollups.models import OpDaily
+from audit.models import AuditEntry
 from console.rollout import cohort_facts
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]

@@ -17,7 +17,7 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from analytics.events import event_log
-from analytics.models import OperationEvent
+from analytics.events.models import OperationEvent
 from core.database.deadlines import DeadlineExceeded
 from gateway.batches import broker, runner, sweep
 from gateway.execution import idempotency

@@ -1,6 +1,6 @@
 """Tools of the legacy surface: op paths in descriptions become tool names."""
 
-from analytics.rollout.flags import Surface
+from analytics.flags import Surface
 from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import FULL_VISIBILITY

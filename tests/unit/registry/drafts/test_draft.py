@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.drafts import draft, edits, history
 from registry.files import loader
 from registry.models import Group, Op, OpAlias, PromptSection

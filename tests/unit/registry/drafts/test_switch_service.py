@@ -6,7 +6,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Op, Switch

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from registry.evals import case_store
 from registry.files.yaml_format import InvalidCatalogFiles
 from registry.models import EvalCase

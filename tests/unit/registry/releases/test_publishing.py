@@ -9,7 +9,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
-from analytics.models import AuditEntry
+from audit.models import AuditEntry
 from core.text import json_text, token_budget
 from registry.catalog import cache
 from registry.checks import single_op

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from analytics import audit
-from analytics.models import AuditEntry, Cohort, Flag
-from analytics.rollout.flags import FlagKey
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
+from audit import audit_log
+from audit.models import AuditEntry
 from registry.models import Activation, Release
 from registry.releases import timeline
 
@@ -33,7 +34,7 @@ def activate(version: str, at: datetime) -> None:
 
 
 def change_cohort(at: datetime, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
-    audit.record_change(AuditEntry.Kind.COHORT, "pilot", before, after, by="tests", at=at)
+    audit_log.record_change(AuditEntry.Kind.COHORT, "pilot", before, after, by="tests", at=at)
 
 
 def make_cohort(**fields: Any) -> Cohort:

@@ -1,0 +1,307 @@
+"""The tables of 0.1.0. Databases of earlier versions have them; the history of migrations begins here."""
+
+import analytics.rollout.evaluation
+import django.core.validators
+import django.db.models.deletion
+import django.db.models.expressions
+from django.conf import settings
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+
+    initial = True
+
+    replaces = [
+        ('analytics', '0001_squashed'),
+        ('analytics', '0002_event_by_changed_row'),
+        ('analytics', '0003_changed_rows'),
+        ('analytics', '0004_event_of_many_rows'),
+        ('analytics', '0005_surfaces'),
+        ('analytics', '0006_upstream_progress'),
+        ('analytics', '0007_audit_eval_cases'),
+        ('analytics', '0008_number_cohorts'),
+        ('analytics', '0009_cohort_position_unique'),
+        ('analytics', '0010_audit_log'),
+        ('analytics', '0011_audit_reviews'),
+        ('analytics', '0012_saved_views'),
+        ('analytics', '0013_notifications'),
+        ('analytics', '0014_failed_events'),
+        ('analytics', '0015_guarded_cohorts'),
+        ('analytics', '0016_audit_by_account'),
+    ]
+
+    dependencies = [
+        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+    ]
+
+    operations = [
+        migrations.CreateModel(
+            name='Flag',
+            fields=[
+                ('key', models.CharField(choices=[('AGENTIC_CHAT_TOOL_GATEWAY', 'Surface'), ('tool_release', 'Release'), ('tool_selection', 'Tool selection')], max_length=60, primary_key=True, serialize=False)),
+                ('is_on', models.BooleanField(default=True, help_text='If off, everyone gets the default, and cohorts are ignored.', verbose_name='on')),
+            ],
+            options={
+                'ordering': ['key'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Rollup',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=40, unique=True)),
+                ('settled_until', models.DateTimeField(help_text='Earlier events are settled.')),
+                ('counted_at', models.DateTimeField(help_text='When later events were last counted.')),
+            ],
+            options={
+                'ordering': ['name'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Subject',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('subject', models.CharField(max_length=200, unique=True)),
+                ('client', models.CharField(blank=True, max_length=100)),
+                ('environment', models.CharField(blank=True, max_length=200)),
+                ('context', models.CharField(blank=True, max_length=100)),
+                ('project', models.CharField(blank=True, max_length=100)),
+                ('model', models.CharField(blank=True, max_length=200)),
+                ('traits', models.JSONField(blank=True, default=dict)),
+                ('seen_at', models.DateTimeField(db_index=True, help_text='Rounded down to the hour.')),
+            ],
+            options={
+                'verbose_name': 'user seen',
+                'verbose_name_plural': 'users seen',
+                'ordering': ['-seen_at', 'subject'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Assignment',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('flag', models.CharField(max_length=60)),
+                ('variant', models.CharField(max_length=64)),
+                ('cohort', models.CharField(blank=True, help_text='Empty if the default was served.', max_length=40)),
+                ('subject', models.CharField(max_length=200)),
+                ('time', models.DateTimeField(help_text='Time of the first exposure.')),
+            ],
+            options={
+                'verbose_name': 'exposure',
+                'ordering': ['-time', '-id'],
+                'indexes': [models.Index(fields=['cohort', '-time'], name='assignment_by_cohort'), models.Index(fields=['subject'], name='assignment_by_subject')],
+                'constraints': [models.UniqueConstraint(fields=('flag', 'subject', 'variant', 'cohort'), name='assignment_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Cohort',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(help_text='Shown in events, such as dev-team.', max_length=40, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(?:-[a-z0-9]+)*\\Z', 'Use lower-case letters, digits and dashes, such as dev-team.')])),
+                ('position', models.PositiveSmallIntegerField(editable=False, help_text='The lowest is evaluated first. A new cohort comes last.')),
+                ('is_on', models.BooleanField(default=True, verbose_name='on')),
+                ('is_guarded', models.BooleanField(db_default=False, default=False, help_text='Turn it off once its calls clearly fail more often than all others. Checked every minute.', verbose_name='stop automatically')),
+                ('variant', models.CharField(help_text='The variant for its users.', max_length=64)),
+                ('percentage', models.DecimalField(decimal_places=2, default=0, help_text='Share of matching users not already in an earlier cohort. Raising it keeps those who are in.', max_digits=5, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(100)])),
+                ('listed', models.JSONField(blank=True, default=list, help_text='Subjects in the cohort regardless of rules and percentage.', verbose_name='always in')),
+                ('note', models.CharField(blank=True, help_text='What this cohort tests, and who asked for it.', max_length=300)),
+                ('salt', models.CharField(editable=False, max_length=40)),
+                ('flag', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='cohorts', to='analytics.flag')),
+            ],
+            options={
+                'ordering': ['flag', 'position', 'id'],
+            },
+        ),
+        migrations.CreateModel(
+            name='OpDaily',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('day', models.DateField(help_text='In UTC.')),
+                ('op', models.CharField(blank=True, help_text='The op or group; empty for searches and unknown names.', max_length=200)),
+                ('release', models.CharField(blank=True, max_length=64)),
+                ('surface', models.CharField(blank=True, db_default='', default='', max_length=20)),
+                ('cohort', models.CharField(blank=True, db_default='', default='', max_length=130)),
+                ('model', models.CharField(blank=True, db_default='', default='', help_text="The model's family.", max_length=40)),
+                ('is_settled', models.BooleanField(help_text='No for the last minutes, which are counted again each time.', verbose_name='settled')),
+                ('calls', models.PositiveIntegerField(default=0, help_text='Excludes dry runs, replays and deferred calls.')),
+                ('invalid', models.PositiveIntegerField(default=0, help_text='VALIDATION_ERROR.')),
+                ('denied', models.PositiveIntegerField(default=0, help_text='PERMISSION_DENIED.')),
+                ('not_found', models.PositiveIntegerField(default=0, help_text='NOT_FOUND.')),
+                ('conflict', models.PositiveIntegerField(default=0, help_text='CONFLICT.')),
+                ('internal', models.PositiveIntegerField(default=0, help_text='INTERNAL.')),
+                ('repaired', models.PositiveIntegerField(db_default=0, default=0, help_text='Failed calls that a later call in the turn repaired.')),
+                ('unknown_names', models.PositiveIntegerField(db_default=0, default=0, help_text='Calls and help reads of unknown names.')),
+                ('latency_ms', models.FloatField(default=0, help_text='Sum over all calls.', verbose_name='latency (ms)')),
+                ('field_errors', models.JSONField(blank=True, default=list, help_text='[[pointer, code, times], …], most frequent first; * stands for an index.')),
+                ('short_reads', models.PositiveIntegerField(default=0)),
+                ('full_reads', models.PositiveIntegerField(default=0)),
+                ('arg_reads', models.PositiveIntegerField(default=0, verbose_name='reads of one argument')),
+                ('list_reads', models.PositiveIntegerField(default=0, help_text='Help reads of a group.')),
+                ('searches', models.PositiveIntegerField(default=0)),
+                ('misses', models.PositiveIntegerField(default=0, help_text='Searches without a result.')),
+            ],
+            options={
+                'verbose_name': 'daily figures',
+                'verbose_name_plural': 'daily figures',
+                'ordering': ['-day', 'op'],
+                'indexes': [models.Index(fields=['op', 'day'], name='op_daily_of_one')],
+                'constraints': [models.UniqueConstraint(fields=('day', 'op', 'release', 'surface', 'cohort', 'model', 'is_settled'), name='op_daily_once'), models.CheckConstraint(condition=models.Q(('calls__gte', django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(django.db.models.expressions.CombinedExpression(models.F('invalid'), '+', models.F('denied')), '+', models.F('not_found')), '+', models.F('conflict')), '+', models.F('internal'))), ('searches__gte', models.F('misses'))), name='op_daily_failures_within_calls')],
+            },
+        ),
+        migrations.CreateModel(
+            name='OperationEvent',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('time', models.DateTimeField()),
+                ('type', models.CharField(choices=[('help', 'help'), ('search', 'search'), ('discover', 'discover'), ('escalate', 'escalate'), ('exec', 'exec')], max_length=10)),
+                ('source', models.CharField(choices=[('api', 'API'), ('batch', 'batch'), ('admin', 'admin')], default='api', max_length=10)),
+                ('op', models.CharField(blank=True, max_length=200)),
+                ('tool_name', models.CharField(blank=True, max_length=128)),
+                ('group', models.CharField(blank=True, max_length=60)),
+                ('entity', models.CharField(blank=True, max_length=60)),
+                ('action', models.CharField(blank=True, max_length=60)),
+                ('entity_id', models.CharField(blank=True, max_length=64, verbose_name='entity ID')),
+                ('changed_ids', models.JSONField(blank=True, null=True, verbose_name='changed IDs')),
+                ('kind', models.CharField(blank=True, max_length=10)),
+                ('dry_run', models.BooleanField(default=False)),
+                ('format', models.CharField(blank=True, choices=[('list', 'list'), ('short', 'short'), ('full', 'full'), ('arg', 'one argument')], db_default='', default='', max_length=10)),
+                ('ok', models.BooleanField(verbose_name='OK')),
+                ('status', models.PositiveSmallIntegerField()),
+                ('code', models.CharField(blank=True, max_length=20)),
+                ('reason', models.CharField(blank=True, max_length=60)),
+                ('field_errors', models.JSONField(blank=True, default=list)),
+                ('replayed', models.BooleanField(default=False)),
+                ('unchanged', models.BooleanField(db_default=False, default=False)),
+                ('result_count', models.PositiveIntegerField(blank=True, null=True)),
+                ('latency_ms', models.FloatField(verbose_name='latency (ms)')),
+                ('progress', models.JSONField(blank=True, null=True)),
+                ('content', models.JSONField(blank=True, null=True)),
+                ('repairs', models.BigIntegerField(blank=True, null=True)),
+                ('release', models.CharField(blank=True, max_length=64)),
+                ('surface', models.CharField(blank=True, max_length=20)),
+                ('cohort', models.CharField(blank=True, max_length=130)),
+                ('model', models.CharField(blank=True, db_default='', default='', max_length=40)),
+                ('agent', models.CharField(blank=True, db_default='', default='', max_length=60)),
+                ('client', models.CharField(blank=True, max_length=100)),
+                ('key', models.CharField(blank=True, max_length=20)),
+                ('subject', models.CharField(blank=True, max_length=200)),
+                ('session', models.CharField(blank=True, max_length=200)),
+                ('turn', models.CharField(blank=True, max_length=200)),
+                ('digest', models.CharField(blank=True, db_default='', default='', max_length=16)),
+                ('trace_id', models.CharField(max_length=40, verbose_name='trace ID')),
+            ],
+            options={
+                'ordering': ['-time', '-id'],
+                'indexes': [models.Index(fields=['-time', '-id'], name='event_newest'), models.Index(fields=['op', '-time'], name='event_by_op'), models.Index(condition=models.Q(('ok', False)), fields=['-time', '-id'], name='event_failed'), models.Index(condition=models.Q(('session', ''), _negated=True), fields=['session', 'turn'], name='event_by_turn'), models.Index(condition=models.Q(('kind', 'write'), ('ok', True), models.Q(('entity_id', ''), _negated=True)), fields=['entity_id', '-time'], name='event_by_changed_row'), models.Index(condition=models.Q(('changed_ids__isnull', False)), fields=['entity', '-time'], name='event_of_many_rows'), models.Index(condition=models.Q(('content__isnull', False)), fields=['time'], name='event_with_content'), models.Index(condition=models.Q(('turn', ''), _negated=True), fields=['turn'], name='event_of_turn'), models.Index(condition=models.Q(('repairs__isnull', False)), fields=['repairs'], name='event_by_repaired_call'), models.Index(condition=models.Q(('reason__in', ['unknown_op', 'unknown_path'])), fields=['time'], name='event_of_no_name')],
+                'constraints': [models.CheckConstraint(condition=models.Q(models.Q(('code', ''), ('ok', True)), models.Q(('ok', False), models.Q(('code', ''), _negated=True)), _connector='OR'), name='event_code_when_failed')],
+            },
+        ),
+        migrations.CreateModel(
+            name='SavedView',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=60)),
+                ('page', models.CharField(help_text='URL name of the page in the admin.', max_length=60)),
+                ('query', models.CharField(blank=True, help_text='Its query string, without the question mark.', max_length=2000)),
+                ('is_shared', models.BooleanField(default=False, help_text='Whether everyone who may open the page sees it there.', verbose_name='shared')),
+                ('saved_at', models.DateTimeField()),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='saved_views', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['name', 'id'],
+            },
+        ),
+        migrations.CreateModel(
+            name='ToolSelection',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('time', models.DateTimeField(help_text='When it was reported.')),
+                ('client', models.CharField(max_length=100)),
+                ('session', models.CharField(blank=True, max_length=200)),
+                ('turn', models.CharField(max_length=200)),
+                ('subject', models.CharField(blank=True, max_length=200)),
+                ('toolset', models.CharField(help_text="The toolset's id, without its signature.", max_length=32)),
+                ('release', models.CharField(blank=True, max_length=64)),
+                ('surface', models.CharField(blank=True, max_length=20)),
+                ('cohort', models.CharField(blank=True, max_length=130)),
+                ('model', models.CharField(blank=True, help_text="The model's family.", max_length=40)),
+                ('selection_kind', models.CharField(blank=True, db_default='', default='', help_text='How the tools of the legacy surface were selected: static or dynamic.', max_length=10)),
+                ('selection', models.JSONField(blank=True, help_text='The selection, as toolset answered it.', null=True)),
+                ('loaded', models.JSONField(default=list, help_text='Names of the tools that the model was given.')),
+                ('used', models.JSONField(default=list, help_text='Loaded tools that the model called.')),
+                ('missed', models.JSONField(default=list, help_text='Tools that it called but that were not in the toolset.')),
+                ('escalated', models.JSONField(default=list, help_text='Tools that were added during the turn.')),
+                ('tokens', models.PositiveIntegerField(blank=True, help_text='Input and output tokens of the whole turn.', null=True)),
+                ('outcome', models.CharField(choices=[('succeeded', 'succeeded'), ('failed', 'failed'), ('abandoned', 'abandoned'), ('unknown', 'unknown')], default='unknown', max_length=10)),
+            ],
+            options={
+                'ordering': ['-time', '-id'],
+                'indexes': [models.Index(fields=['-time', '-id'], name='selection_newest'), models.Index(condition=models.Q(('missed', []), _negated=True), fields=['time'], name='selection_with_misses'), models.Index(condition=models.Q(('subject', ''), _negated=True), fields=['subject'], name='selection_of_subject')],
+                'constraints': [models.UniqueConstraint(fields=('client', 'session', 'turn'), name='selection_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Turn',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('client', models.CharField(max_length=100)),
+                ('session', models.CharField(blank=True, max_length=200)),
+                ('turn', models.CharField(max_length=200)),
+                ('subject', models.CharField(blank=True, max_length=200)),
+                ('time', models.DateTimeField(help_text='Time of the first call.')),
+                ('release', models.CharField(blank=True, max_length=64)),
+                ('surface', models.CharField(blank=True, max_length=20)),
+                ('cohort', models.CharField(blank=True, max_length=130)),
+                ('model', models.CharField(blank=True, help_text="The model's family.", max_length=40)),
+                ('searches', models.PositiveIntegerField(default=0)),
+                ('misses', models.PositiveIntegerField(default=0, help_text='Searches without a result.')),
+                ('helps', models.PositiveIntegerField(default=0, help_text='Help reads of a group, an op or an argument.', verbose_name='help reads')),
+                ('calls', models.PositiveIntegerField(default=0, help_text='Excludes dry runs, replays and deferred calls.')),
+                ('failed', models.PositiveIntegerField(default=0, help_text='Failed calls.')),
+                ('repaired', models.PositiveIntegerField(default=0, help_text='Failed calls that a later call repaired.')),
+                ('unknown_names', models.PositiveIntegerField(default=0, help_text='Calls and help reads of unknown names.')),
+                ('repeats', models.PositiveIntegerField(default=0, help_text='Calls and help reads made for at least the third time.')),
+            ],
+            options={
+                'ordering': ['-time', '-id'],
+                'indexes': [models.Index(fields=['-time', '-id'], name='turn_newest'), models.Index(condition=models.Q(('subject', ''), _negated=True), fields=['subject'], name='turn_of_subject')],
+                'constraints': [models.UniqueConstraint(fields=('client', 'session', 'turn'), name='turn_once'), models.CheckConstraint(condition=models.Q(('calls__gte', models.F('failed')), ('failed__gte', models.F('repaired')), ('searches__gte', models.F('misses'))), name='turn_failures_within_calls')],
+            },
+        ),
+        migrations.CreateModel(
+            name='CohortRule',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('attribute', models.CharField(choices=[('subject', 'subject'), ('client', 'client'), ('environment', 'environment'), ('context', 'context'), ('project', 'project'), ('model_family', 'model family'), ('trait', 'trait')], max_length=20)),
+                ('trait', models.CharField(blank=True, help_text='For rules on a trait: its name, such as plan.', max_length=60)),
+                ('operator', models.CharField(choices=[('in', 'is one of'), ('not_in', 'is none of'), ('starts', 'begins with'), ('at_least', 'at least'), ('at_most', 'at most')], default=analytics.rollout.evaluation.Operator['IN'], max_length=10)),
+                ('values', models.JSONField(default=list)),
+                ('cohort', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='rules', to='analytics.cohort')),
+            ],
+            options={
+                'ordering': ['id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('attribute__in', [analytics.rollout.evaluation.Attribute['SUBJECT'], analytics.rollout.evaluation.Attribute['CLIENT'], analytics.rollout.evaluation.Attribute['ENVIRONMENT'], analytics.rollout.evaluation.Attribute['CONTEXT'], analytics.rollout.evaluation.Attribute['PROJECT'], analytics.rollout.evaluation.Attribute['MODEL_FAMILY'], analytics.rollout.evaluation.Attribute['TRAIT']])), name='cohort_rule_attribute_known'), models.CheckConstraint(condition=models.Q(('operator__in', [analytics.rollout.evaluation.Operator['IN'], analytics.rollout.evaluation.Operator['NOT_IN'], analytics.rollout.evaluation.Operator['STARTS'], analytics.rollout.evaluation.Operator['AT_LEAST'], analytics.rollout.evaluation.Operator['AT_MOST']])), name='cohort_rule_operator_known'), models.CheckConstraint(condition=models.Q(models.Q(('attribute', 'trait'), models.Q(('trait', ''), _negated=True)), models.Q(models.Q(('attribute', 'trait'), _negated=True), ('trait', '')), _connector='OR'), name='cohort_rule_trait_named')],
+            },
+        ),
+        migrations.AddConstraint(
+            model_name='cohort',
+            constraint=models.CheckConstraint(condition=models.Q(('percentage__gte', 0), ('percentage__lte', 100)), name='cohort_percentage_in_range'),
+        ),
+        migrations.AddConstraint(
+            model_name='cohort',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('variant', ''), _negated=True), models.Q(('salt', ''), _negated=True)), name='cohort_serves_something'),
+        ),
+        migrations.AddConstraint(
+            model_name='cohort',
+            constraint=models.UniqueConstraint(fields=('flag', 'position'), name='cohort_position_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='savedview',
+            constraint=models.UniqueConstraint(fields=('page', 'owner', 'name'), name='saved_view_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='savedview',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('name', ''), _negated=True), models.Q(('page', ''), _negated=True)), name='saved_view_named'),
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""The audit log of the product: who changed what, and when."""

@@ -1,0 +1,123 @@
+"""Write the audit log: changes of rows and other actions, and read its entries in words."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.contrib.auth import get_user_model
+
+from audit.models import AuditEntry
+
+AuditValues = Mapping[str, Any]  # a row's fields as JSON values
+VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
+LABELS = {"is_guarded": "stop automatically"}  # of fields whose name is not what the page calls them
+MAX_SHOWN_VALUE = 40  # characters of a value
+
+
+def find_user_id(name: str) -> int | None:
+    """Return the id of the account with a name; None for a command, or a name that nobody has."""
+    accounts = get_user_model().objects.filter(username=name)
+    return accounts.values_list("pk", flat=True).first()
+
+
+def record_change(
+    kind: AuditEntry.Kind,
+    name: str,
+    before: AuditValues | None,
+    after: AuditValues | None,
+    *,
+    by: str,
+    at: datetime,
+    note: str = "",
+) -> AuditEntry | None:
+    """Record a change of a row. `before` is None for an added row, `after` for a removed one.
+
+    Return None, and record nothing, if nothing changed.
+    """
+    fields = [*dict.fromkeys([*(before or ()), *(after or ())])]
+    changes = {
+        field: [(before or {}).get(field), (after or {}).get(field)]
+        for field in fields
+        if (before or {}).get(field) != (after or {}).get(field)
+    }
+    if not changes or (before is None and after is None):
+        return None
+    action = AuditEntry.Action.ADDED if before is None else AuditEntry.Action.CHANGED
+    action = AuditEntry.Action.REMOVED if after is None else action
+    return AuditEntry.objects.create(
+        time=at,
+        by=by,
+        by_id=find_user_id(by),
+        kind=kind,
+        name=name,
+        action=action,
+        changes=changes,
+        note=note[:500],
+    )
+
+
+def record_action(
+    kind: AuditEntry.Kind,
+    name: str,
+    action: AuditEntry.Action,
+    *,
+    by: str,
+    at: datetime,
+    note: str = "",
+    changes: Mapping[str, list[Any]] | None = None,
+) -> AuditEntry:
+    """Record what somebody did, if no row was added, changed or removed. `changes` is {field: [before, after]}."""
+    return AuditEntry.objects.create(
+        time=at,
+        by=by[:150],
+        by_id=find_user_id(by),
+        kind=kind,
+        name=name[:200],
+        action=action,
+        note=note[:500],
+        changes=dict(changes or {}),
+    )
+
+
+def record_export(kind: AuditEntry.Kind, name: str, *, by: str, at: datetime) -> None:
+    """Record that somebody downloaded rows."""
+    record_action(kind, name, AuditEntry.Action.EXPORTED, by=by, at=at)
+
+
+def describe_entry(entry: AuditEntry) -> str:
+    """Return what was done, such as "cohort copy-b changed"."""
+    kind = "" if entry.kind == AuditEntry.Kind.SIGN_IN else entry.get_kind_display()
+    return f"{kind} {_shorten_version(entry.name)} {entry.get_action_display()}".strip()
+
+
+def describe_changes(entry: AuditEntry) -> str:
+    """Return the changed fields, and of short values those before and after: "percentage 5 → 25"."""
+    if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
+        return ""
+    return ", ".join(_describe_field(name, *pair) for name, pair in sorted(entry.changes.items()))
+
+
+def _describe_field(name: str, before: Any, after: Any) -> str:
+    values = [_shorten_value(value) for value in (before, after)]
+    if name == "percentage":
+        return " → ".join(f"{value}%" for value in values)
+    label = LABELS.get(name) or name.removeprefix("is_").replace("_", " ")
+    return label if None in values else f"{label} {' → '.join(map(str, values))}"
+
+
+def _shorten_value(value: Any) -> str | None:
+    """Return a value in few characters, or None if it is too long for that."""
+    if value in (None, "", []):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+        value = value[0]  # a cohort's only rule
+    if isinstance(value, dict | list):
+        return None
+    text = _shorten_version(f"{value:g}" if isinstance(value, float) else str(value))
+    return text if len(text) <= MAX_SHOWN_VALUE else None
+
+
+def _shorten_version(text: str) -> str:
+    return text[:12] if len(text) == VERSION_LENGTH and text.isalnum() else text

@@ -1,0 +1,1 @@
+"""Messages to people, by e-mail and webhook."""

@@ -1,0 +1,68 @@
+"""Tell people and services that something happened: rows that a job sends after the transaction."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from celery import current_app
+from django.conf import settings
+from django.db import transaction
+
+from core import logs
+from core.background.poller import run_in_background
+from notifications.models import Notification
+
+log = logging.getLogger(__name__)
+
+TASK_NAME = "notifications.send"  # in notifications/tasks.py
+
+Channel = Notification.Channel
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What happened, in words: `event` names it for programs, `path` is the page of the gateway to open."""
+
+    event: str
+    subject: str
+    text: str
+    path: str
+    by: str
+
+
+def notify(message: Message, *, recipients: Iterable[str], at: datetime) -> list[Notification]:
+    """Store a message for each e-mail address and for the webhook, as far as they are configured, and wake a worker."""
+    link = f"{settings.GATEWAY_URL}{message.path}"
+    addresses = list(dict.fromkeys(filter(None, recipients))) if settings.GATEWAY_SENDS_EMAIL else []
+    targets = [(Channel.EMAIL, address) for address in addresses]
+    targets += [(Channel.WEBHOOK, "")] if settings.GATEWAY_NOTIFY_URL else []
+    rows = Notification.objects.bulk_create(
+        Notification(
+            channel=channel,
+            recipient=recipient,
+            event=message.event,
+            subject=message.subject[:200],
+            text=message.text,
+            link=link[:500],
+            by=message.by[:150],
+            next_try_at=at,
+            created_at=at,
+        )
+        for channel, recipient in targets
+    )
+    if rows:
+        transaction.on_commit(wake_worker)
+    return rows
+
+
+def wake_worker() -> None:
+    """Send a message to the broker from a thread of its own: no request waits for it, and a job finds lost ones."""
+    run_in_background("notifications", _send_message)
+
+
+def _send_message() -> None:
+    try:
+        current_app.send_task(TASK_NAME, retry=False, ignore_result=True)
+    except Exception as error:  # each broker has errors of its own
+        log.warning("notification.broker_unavailable\n%s", logs.format_safely(error))
