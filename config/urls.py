@@ -19,6 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("connect/callback", callback_page, name="connect_callback"),
     path("connect/<str:name>", begin_page, name="connect"),
     path("account/", include("console.access.sign_in_urls")),
+    path("admin/", include("console.moved_pages")),
     path("admin/", admin.site.urls),
     path("healthz", AliveView.as_view(), name="healthz"),
     path("readyz", ReadyView.as_view(), name="readyz"),

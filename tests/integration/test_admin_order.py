@@ -22,7 +22,7 @@ pytestmark = pytest.mark.both_databases
 
 PROJECT_MODELS = [
     model
-    for app in ("registry", "gateway", "analytics", "workspace")
+    for app in ("registry", "gateway", "analytics", "audit", "notifications", "workspace")
     for model in apps.get_app_config(app).get_models()
     # On the pages of their cohort, connection or review, or on none.
     if model not in (CohortRule, DocumentImport, UpstreamDefinition, ConnectionSecret, SignIn, ReviewComment)

@@ -52,11 +52,11 @@ ACTIONS = {
     ("auth.User", "remove_second_factors"): "A",
     ("axes.AccessAttempt", "unlock"): "A",
     ("registry.Op", "export_csv"): "AE",
-    ("analytics.AuditEntry", "take_back"): "AE",
+    ("audit.AuditEntry", "take_back"): "AE",
     **{("gateway.ApiKey", action): "A" for action in ("rotate", "revoke")},
     ("gateway.SignedInApplication", "revoke"): "A",
     ("gateway.ModelRun", "stop"): "AE",
-    ("analytics.Notification", "send_again"): "A",
+    ("notifications.Notification", "send_again"): "A",
     **{
         (label, action): "A"
         for label in set(MODELS_BY_ROLES[OWNED]) - {"workspace.Membership"}

@@ -126,7 +126,7 @@ def test_every_model_with_a_subject_is_covered() -> None:
     models_with_subject = {
         model
         for model in apps.get_models()
-        if model._meta.app_label in ("analytics", "chat", "gateway", "registry")
+        if model._meta.app_label in ("analytics", "audit", "chat", "gateway", "notifications", "registry")
         and model is not Notification
         and any(field.name == "subject" for field in model._meta.concrete_fields)
     }

@@ -8,7 +8,7 @@ from django.test import Client as HttpClient
 from django.urls import reverse
 
 MODELS = sorted(admin.site._registry, key=lambda model: model._meta.label)
-PROJECT_APPS = ("analytics", "chat", "gateway", "registry", "workspace")
+PROJECT_APPS = ("analytics", "audit", "chat", "gateway", "notifications", "registry", "workspace")
 
 
 def get_admin_url(model: type[Model], name: str, *args: Any) -> str:

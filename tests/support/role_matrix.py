@@ -49,7 +49,7 @@ MODELS_BY_ROLES = {
         "registry.Activation",
         "registry.ReviewRequest",
         "registry.ScheduledPublish",
-        "analytics.AuditEntry",
+        "audit.AuditEntry",
         "analytics.OperationEvent",
         "analytics.OpDaily",
         "analytics.Rollup",
@@ -66,7 +66,7 @@ MODELS_BY_ROLES = {
     ("AU", "", "", "A"): ["gateway.UserGrant"],
     ("AEPU", "", "", "A"): ["analytics.SavedView"],  # people save and delete theirs on the pages that they filter
     CALLS: [
-        "analytics.Notification",
+        "notifications.Notification",
         "gateway.StoredFile",
         "gateway.SignedInApplication",
         "gateway.IdempotencyRecord",
@@ -207,7 +207,7 @@ def pick_row_of_each_model() -> dict[str, Any]:
             model._default_manager.update(shipped=None)
     rows = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
     entries = AuditEntry.objects.exclude(kind__in=KIND_PERMISSIONS).order_by("pk")  # those that every role may view
-    rows["analytics.AuditEntry"] = entries.first()
+    rows["audit.AuditEntry"] = entries.first()
     rows["auth.Group"] = Group.objects.create(name="Night shift")
     rows["http service"] = Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
     rows["document"] = DocumentImport.objects.create(url="https://pets.example.com/openapi.json", created_by="ana")
@@ -233,7 +233,7 @@ def get_page_url(name: str, rows: dict[str, Any]) -> str:
         "guide": ["admin-guide"],
         **{f"registry_{name}_preview": [rows[label].pk] for name, label in COPY_MODELS.items()},
         "op_try": [rows["registry.Op"].pk],
-        "registry_change_revert": [rows["analytics.AuditEntry"].pk],
+        "registry_change_revert": [rows["audit.AuditEntry"].pk],
         **{f"registry_connection_{name}": [rows["http service"].pk] for name in ("changes", "test", "check")},
         "registry_documentimport": [rows["document"].pk],
         **{f"analytics_cohort_{name}": [rows["analytics.Cohort"].pk] for name in ("impact", "step")},

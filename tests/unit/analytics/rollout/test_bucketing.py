@@ -27,7 +27,7 @@ def test_bucket_matches_the_documented_examples(salt: str, subject: str, part: i
 
 def test_bucket_is_the_same_in_another_process() -> None:
     code = (
-        "from analytics.rollout import evaluation; print([evaluation.bucket_of('dev-team', str(n)) for n in range(100)])"
+        "from analytics.rollout.evaluation import bucket_of; print([bucket_of('dev-team', str(n)) for n in range(100)])"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
