@@ -181,9 +181,7 @@ SECTIONS = [
                     ModelList("Failed sign-ins", "axes.AccessAttempt"),
                 ],
             ),
-            Entry(
-                "history", "admin-guide#who-did-what-the-audit-log", [ModelList("Audit log", "audit.AuditEntry")]
-            ),
+            Entry("history", "admin-guide#who-did-what-the-audit-log", [ModelList("Audit log", "audit.AuditEntry")]),
         ],
     ),
 ]
@@ -204,7 +202,9 @@ SYSTEM_LISTS = {
         ModelList("Daily figures", "analytics.OpDaily", "the sums behind the reports, by op and day"),
         ModelList("Rollups", "analytics.Rollup", "how far the events are summed up"),
         ModelList("Saved views", "analytics.SavedView", "filters that people saved on reports and lists"),
-        ModelList("Notifications", "notifications.Notification", "e-mails and webhook calls, and why some were not sent"),
+        ModelList(
+            "Notifications", "notifications.Notification", "e-mails and webhook calls, and why some were not sent"
+        ),
         ModelList("Periodic jobs", "gateway.PeriodicJob", "when each job ran last, and what went wrong"),
         ModelList("Op embeddings", "registry.OpEmbedding", "vectors of texts, for search by meaning"),
     ],

@@ -21,7 +21,7 @@ Channel = Notification.Channel
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class OutgoingMessage:
     """What happened, in words: `event` names it for programs, `path` is the page of the gateway to open."""
 
     event: str
@@ -31,7 +31,7 @@ class Message:
     by: str
 
 
-def notify(message: Message, *, recipients: Iterable[str], at: datetime) -> list[Notification]:
+def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime) -> list[Notification]:
     """Store a message for each e-mail address and for the webhook, as far as they are configured, and wake a worker."""
     link = f"{settings.GATEWAY_URL}{message.path}"
     addresses = list(dict.fromkeys(filter(None, recipients))) if settings.GATEWAY_SENDS_EMAIL else []

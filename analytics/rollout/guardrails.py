@@ -20,7 +20,7 @@ from analytics.rollout.models import Cohort
 from audit import audit_log
 from audit.models import AuditEntry
 from notifications import outbox
-from notifications.outbox import Message
+from notifications.outbox import OutgoingMessage
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
     )
     subject = f"The cohort {current.name} was stopped automatically"
     page = reverse("admin:analytics_cohort_change", args=[current.pk])
-    message = Message(EVENT, subject, f"{subject}. {reason} Its users get what everyone else gets.", page, BY)
+    message = OutgoingMessage(EVENT, subject, f"{subject}. {reason} Its users get what everyone else gets.", page, BY)
     outbox.notify(message, recipients=_find_recipients(), at=at)
     log.warning("cohort.stopped name=%s failed=%s calls=%s", current.name, reading.own.hits, reading.own.total)
 

@@ -15,7 +15,7 @@ from benchmarks.surfaces.plan import SURFACES
 from benchmarks.surfaces.relative_dates import RelativeDates
 from benchmarks.surfaces.workspaces import Snapshot, WorkspaceTemplate
 from chat.connections import give_back_connection
-from chat.conversations.start_turn import Decision, start_turn
+from chat.conversations.start_turn import UserDecision, start_turn
 from chat.events.turn_log import TurnLog
 from chat.gateway import envelopes
 from chat.models import Message, ToolCall
@@ -102,7 +102,7 @@ class _Session:
                 if call is None:
                     break
                 self._asked_to_confirm = True
-                turn = self._run_turn("", None, Decision(str(call.pk), self._task.confirm == "approve"))
+                turn = self._run_turn("", None, UserDecision(str(call.pk), self._task.confirm == "approve"))
             if self._errors:
                 return
 
@@ -112,7 +112,7 @@ class _Session:
         outcome = SessionOutcome(before, after, changes, self._answers, self._asked_to_confirm, self._errors)
         self._result.problems += find_problems(self._task, outcome, self._dates)
 
-    def _run_turn(self, message: str, place: dict[str, str] | None, *decisions: Decision) -> Message:
+    def _run_turn(self, message: str, place: dict[str, str] | None, *decisions: UserDecision) -> Message:
         new = start_turn(
             subject=self._subject,
             message=message,

@@ -12,7 +12,7 @@ from chat.access import Identity
 from chat.api.base import api_view, run_with_identity
 from chat.api.requests import StreamRequest, read_body
 from chat.conversations import start_turn
-from chat.conversations.start_turn import Decision
+from chat.conversations.start_turn import UserDecision
 from chat.errors import ApiError
 from chat.events import event_reader
 from chat.models import Message
@@ -81,7 +81,7 @@ def start(identity: Identity, body: Mapping[str, Any], session_id: str | None, *
         session_id=session_id,
         creates=creates,
         context=body.get("context"),
-        decisions=[Decision(str(each["call_id"]), each["approve"]) for each in body.get("decisions", ())],
+        decisions=[UserDecision(str(each["call_id"]), each["approve"]) for each in body.get("decisions", ())],
         at=datetime.now(UTC),
     )
     return turn_runner.run_in_thread(new, identity.credentials).turn_id

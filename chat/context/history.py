@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.context import budgets
-from chat.context.layers import Call, PastTurn, Step
+from chat.context.layers import PastCall, PastStep, PastTurn
 from chat.context.reads import collect_names
 from chat.context.shortening import arguments, clipping, envelopes, token_fit
 from chat.context.shortening.clipping import clip
@@ -18,7 +18,7 @@ MAX_OPS, MAX_ROWS = 12, 8
 MAX_SEARCHED_CHARS = 600  # of the end of an answer, for its question
 MAX_OP_CHARS, MAX_NAME_CHARS, MAX_QUESTION_CHARS = 60, 60, 300
 _QUESTION = re.compile(r"[^.!?\n]{0,400}\?(?=\s|$|[\"”’)*_])")
-__all__ = ["Call", "History", "PastTurn", "Step", "build_history", "describe_last_turn"]
+__all__ = ["History", "PastTurn", "build_history", "describe_last_turn"]
 Message = dict[str, Any]
 
 # Tokens for all results of one past turn: the first that fit are used. Only the last turn may have the most.
@@ -60,7 +60,7 @@ def _render_last_turn(ops: list[str], rows: list[str], question: str) -> str:
     return "\n".join(lines)
 
 
-def _list_envelopes(call: Call) -> Iterator[dict[str, Any]]:
+def _list_envelopes(call: PastCall) -> Iterator[dict[str, Any]]:
     """Yield the answer of a call, or each answer of a batch. One without an op has the tool's name as its op."""
     try:
         answer = parse(call.result)
@@ -183,7 +183,7 @@ def _render(turn: PastTurn, result_size: int) -> History:
     return History(messages, count_tokens(messages), is_cut)
 
 
-def _render_step(step: Step, texts: Iterator[str]) -> Iterator[Message]:
+def _render_step(step: PastStep, texts: Iterator[str]) -> Iterator[Message]:
     """Yield the message with the calls of a round, then a message for the result of each."""
     calls = [
         {

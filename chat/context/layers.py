@@ -80,7 +80,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PastCall:
     """One call of a tool."""
 
     id: str
@@ -90,11 +90,11 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PastStep:
     """One round of the model: what it said, and the calls it made."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[PastCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +102,5 @@ class PastTurn:
     """What the user wrote, the rounds with calls, and the answer. A turn that only continues one has no user text."""
 
     user_text: str | None
-    steps: tuple[Step, ...]
+    steps: tuple[PastStep, ...]
     answer: str

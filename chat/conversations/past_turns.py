@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from chat.connections import gives_connection_back
-from chat.context.history import Call, PastTurn, Step
-from chat.context.layers import TASK, Place
+from chat.context.history import PastTurn
+from chat.context.layers import TASK, PastCall, PastStep, Place
 from chat.conversations import turn_store
 from chat.gateway.client import GatewayClient
 from chat.gateway.envelopes import format_context_header
@@ -56,16 +56,16 @@ def build_past_turn(question: str | None, message: Message) -> PastTurn:
     steps, start = [], 0
     for _, group in groupby(message.calls.all(), key=lambda call: call.round):
         calls = list(group)
-        steps.append(Step(message.text[start : calls[0].text_before].strip(), tuple(_build_calls(calls))))
+        steps.append(PastStep(message.text[start : calls[0].text_before].strip(), tuple(_build_calls(calls))))
         start = calls[0].text_before
     return PastTurn(question, tuple(steps), message.text[start:].strip())
 
 
-def _build_calls(calls: Iterable[ToolCall]) -> Iterable[Call]:
+def _build_calls(calls: Iterable[ToolCall]) -> Iterable[PastCall]:
     for call in calls:
         is_waiting = call.status == ToolCall.Status.CONFIRM
         result = NOT_CONFIRMED if is_waiting else call.result or UNFINISHED
-        yield Call(call.call_id, call.name, call.args, result)
+        yield PastCall(call.call_id, call.name, call.args, result)
 
 
 def complete_place(conversation: Conversation, gateway: GatewayClient) -> Place:

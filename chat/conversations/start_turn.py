@@ -24,7 +24,7 @@ Status = ToolCall.Status
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class UserDecision:
     """What the user answered to a call that needs their agreement."""
 
     call_id: str  # of our ToolCall
@@ -38,7 +38,7 @@ class NewTurn:
     conversation: Conversation
     turn: Message
     message: str
-    decisions: tuple[Decision, ...]
+    decisions: tuple[UserDecision, ...]
 
 
 def start_turn(
@@ -47,7 +47,7 @@ def start_turn(
     message: str,
     session_id: str | None,
     context: dict[str, Any] | None,
-    decisions: Sequence[Decision],
+    decisions: Sequence[UserDecision],
     at: datetime,
     creates: bool = False,
 ) -> NewTurn:
@@ -137,7 +137,7 @@ def _count_seconds(wait: timedelta) -> int:
     return max(1, int(wait.total_seconds()) + 1)
 
 
-def _check_decision(conversation: Conversation, decision: Decision) -> None:
+def _check_decision(conversation: Conversation, decision: UserDecision) -> None:
     """Refuse a decision about a call that does not wait for one, or no longer."""
     call = ToolCall.objects.filter(pk=decision.call_id, message__conversation=conversation).first()
     if call is None or call.status != Status.CONFIRM or _has_message_after(conversation, call):

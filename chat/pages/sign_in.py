@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 TOO_MANY_REQUESTS = 429
 
 
-class SignInView(LoginView):
+class ChatSignInView(LoginView):
     """The form. It says why a password was not checked, if sign-in is locked or the server is busy."""
 
     template_name = "chat/sign_in.html"

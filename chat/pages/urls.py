@@ -6,6 +6,6 @@ urlpatterns = [
     path("", conversation_page.show_new, name="chat_page"),
     path("c/<uuid:session_id>/", conversation_page.show_conversation, name="chat_conversation"),
     path("panel/", conversation_page.show_panel, name="chat_panel"),
-    path("sign-in/", sign_in.SignInView.as_view(), name="chat_sign_in"),
+    path("sign-in/", sign_in.ChatSignInView.as_view(), name="chat_sign_in"),
     path("sign-out/", sign_in.SignOutView.as_view(), name="chat_sign_out"),
 ]

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from chat.scripted_model.outcomes import Outcome, read_outcomes
+from chat.scripted_model.outcomes import ScriptedOutcome, read_outcomes
 
 _PROJECT = re.compile(r"\bThe user looks at the project ([^\n]{1,200})\n- Id: ([0-9a-f-]{36})\b")
 _TASK = re.compile(
@@ -15,20 +15,20 @@ _TASK = re.compile(
 
 
 @dataclass(slots=True)
-class Turn:
+class ScriptedTurn:
     """One message of the user, the outcomes of the calls that followed it, and the text of the answer so far."""
 
     message: str
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[ScriptedOutcome] = field(default_factory=list)
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ScriptedConversation:
     """A conversation up to the turn to answer. There is always a turn, if only an empty one."""
 
     system: str
-    turns: list[Turn]
+    turns: list[ScriptedTurn]
 
     @property
     def project(self) -> tuple[str, str] | None:
@@ -48,11 +48,11 @@ class Conversation:
         return (match[1], match[2]) if match else None
 
     @property
-    def current(self) -> Turn:
+    def current(self) -> ScriptedTurn:
         return self.turns[-1]
 
     @property
-    def earlier(self) -> list[Turn]:
+    def earlier(self) -> list[ScriptedTurn]:
         return self.turns[:-1]
 
     @property
@@ -61,21 +61,21 @@ class Conversation:
         return self.turns[-2].text if len(self.turns) > 1 else ""
 
 
-def read_conversation(messages: list[dict[str, Any]]) -> Conversation:
+def read_conversation(messages: list[dict[str, Any]]) -> ScriptedConversation:
     """Read the messages of Chat Completions. What has another form than expected is left out."""
     system: list[str] = []
-    turns: list[Turn] = []
+    turns: list[ScriptedTurn] = []
     results = _collect_results(messages)
     for message in messages:
         role, text = message.get("role"), _read_text(message)
         if role in ("system", "developer"):
             system.append(text)
         elif role == "user":
-            turns.append(Turn(text))
+            turns.append(ScriptedTurn(text))
         elif role == "assistant" and turns:
             turns[-1].text = text or turns[-1].text
             turns[-1].outcomes += _read_calls(message.get("tool_calls"), results)
-    return Conversation("\n".join(system), turns or [Turn("")])
+    return ScriptedConversation("\n".join(system), turns or [ScriptedTurn("")])
 
 
 def _collect_results(messages: list[dict[str, Any]]) -> dict[str, str]:
@@ -85,8 +85,8 @@ def _collect_results(messages: list[dict[str, Any]]) -> dict[str, str]:
     }
 
 
-def _read_calls(calls: Any, results: dict[str, str]) -> list[Outcome]:
-    outcomes: list[Outcome] = []
+def _read_calls(calls: Any, results: dict[str, str]) -> list[ScriptedOutcome]:
+    outcomes: list[ScriptedOutcome] = []
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):

@@ -43,7 +43,7 @@ _SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
 
 
 @dataclass(slots=True)
-class Intent:
+class ScriptedIntent:
     """A message, understood as far as the rules go."""
 
     action: str
@@ -60,7 +60,7 @@ class Intent:
         return self.title or self.words
 
 
-def parse_intent(message: str, days: Days) -> Intent | None:
+def parse_intent(message: str, days: Days) -> ScriptedIntent | None:
     """Return what a message asks for, or None if no rule knows it."""
     text = " ".join(message[:_MAX_CHARS].split())
     lower = _QUOTED.sub("", text).lower().strip()
@@ -78,7 +78,7 @@ def parse_intent(message: str, days: Days) -> Intent | None:
     content = _CONTENT.search(text) if action == "create" and kind == "document" else None
     text = text[: content.start()] if content else text
     changes = read_changes(text, days) if action in _CHANGING else {}
-    return Intent(
+    return ScriptedIntent(
         action=action,
         kind=kind,
         message=text,

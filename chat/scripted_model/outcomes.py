@@ -54,7 +54,7 @@ def read_tool_names(tools: list[dict[str, Any]]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ScriptedOutcome:
     """The outcome of one call: `result` if it succeeded, else `error`."""
 
     op: str
@@ -110,7 +110,7 @@ class Outcome:
         return listed or str(self.error.get("message") or "no reason given")
 
 
-def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> Iterator[Outcome]:
+def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> Iterator[ScriptedOutcome]:
     """Yield the outcomes of one tool call: several for a batch, else one. `content` is its tool message, if any."""
     answer = _parse_object(content)
     if name == BATCH:
@@ -118,13 +118,19 @@ def read_outcomes(name: str, arguments: dict[str, Any], content: str | None) -> 
     elif name == HELP:
         failed = answer is None or answer.get("ok") is False or "error" in answer
         result = answer or {}
-        yield _read_failure(HELP, answer, content) if failed else Outcome(HELP, True, result, is_cut="shown" in result)
+        yield (
+            _read_failure(HELP, answer, content)
+            if failed
+            else ScriptedOutcome(HELP, True, result, is_cut="shown" in result)
+        )
     else:
         op = str(arguments.get("op", "")) if name == EXEC else OP_BY_TOOL_NAME.get(name, name)
         yield _read_envelope(op, answer, content)
 
 
-def _read_batch(arguments: dict[str, Any], answer: dict[str, Any] | None, content: str | None) -> Iterator[Outcome]:
+def _read_batch(
+    arguments: dict[str, Any], answer: dict[str, Any] | None, content: str | None
+) -> Iterator[ScriptedOutcome]:
     entries = arguments.get("ops")
     results = (answer or {}).get("results")
     by_index = {item.get("index"): item for item in results or () if isinstance(item, dict)}
@@ -134,21 +140,21 @@ def _read_batch(arguments: dict[str, Any], answer: dict[str, Any] | None, conten
         yield _read_envelope(op, item, content) if item else _read_failure(op, answer, content)
 
 
-def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:
+def _read_envelope(op: str, answer: dict[str, Any] | None, content: str | None) -> ScriptedOutcome:
     if answer is None or answer.get("ok") is not True:
         return _read_failure(op, answer, content)
     operation = _as_dict(_as_dict(answer.get("meta")).get("operation"))
     result = _as_dict(answer.get("result"))
-    return Outcome(op, True, result=result, operation=operation, is_cut="shown" in answer)
+    return ScriptedOutcome(op, True, result=result, operation=operation, is_cut="shown" in answer)
 
 
-def _read_failure(op: str, answer: dict[str, Any] | None, content: str | None) -> Outcome:
+def _read_failure(op: str, answer: dict[str, Any] | None, content: str | None) -> ScriptedOutcome:
     error = (answer or {}).get("error")
     if isinstance(error, dict) and error:
         operation = _as_dict(_as_dict((answer or {}).get("meta")).get("operation"))
-        return Outcome(op, False, error=error, operation=operation)
+        return ScriptedOutcome(op, False, error=error, operation=operation)
     message = error if isinstance(error, str) else (content or "").strip()[:300] or "there was no result"
-    return Outcome(op, False, error={"message": message}, is_envelope=False)
+    return ScriptedOutcome(op, False, error={"message": message}, is_envelope=False)
 
 
 def _parse_object(content: str | None) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from chat.scripted_model.plans import Answer, ToolCall
+from chat.scripted_model.plans import Answer, ScriptedToolCall
 from core.text import token_budget
 
 MODEL = "scripted"
@@ -109,7 +109,7 @@ def build_chunks(request: ChatRequest, answer: Answer) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def _build_call_chunks(head: dict[str, Any], index: int, call: ToolCall) -> Iterator[bytes]:
+def _build_call_chunks(head: dict[str, Any], index: int, call: ScriptedToolCall) -> Iterator[bytes]:
     whole = _build_tool_call(call)
     arguments = whole["function"]["arguments"]
     start = whole | {"index": index, "function": {"name": call.name, "arguments": ""}}
@@ -132,7 +132,7 @@ def _build_head(kind: str) -> dict[str, Any]:
     return {"id": f"chatcmpl-{uuid.uuid4().hex}", "object": kind, "created": int(time.time()), "model": MODEL}
 
 
-def _build_tool_call(call: ToolCall) -> dict[str, Any]:
+def _build_tool_call(call: ScriptedToolCall) -> dict[str, Any]:
     function = {"name": call.name, "arguments": orjson.dumps(call.arguments).decode()}
     return {"id": f"call_{uuid.uuid4().hex[:24]}", "type": "function", "function": function}
 

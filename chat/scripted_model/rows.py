@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.outcomes import KINDS, Outcome
-from chat.scripted_model.plans import Call, run
+from chat.scripted_model.outcomes import KINDS, ScriptedOutcome
+from chat.scripted_model.plans import ScriptedCall, run
 
 ROWS_SHOWN = 8
 MAX_TEXT = 400  # characters of a description in an answer
@@ -17,7 +17,7 @@ DATE_LABELS = {"due_at": "due", "start_at": "starts", "target_date": "target", "
 _DETAIL_FIELDS = ("description", "executive_summary", "details", "content", "text", "plan", "measurement_criteria")
 MAX_PROJECTS = 8
 NOT_IN_PROJECTS = ("onto.project.search", "cal.event.list")  # ops that have no project, or that search none
-Outcomes = Generator[list[Call], list[Outcome], list[Outcome]]
+Outcomes = Generator[list[ScriptedCall], list[ScriptedOutcome], list[ScriptedOutcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Row:
     fields: dict[str, Any]
 
 
-def read_rows(outcome: Outcome) -> list[Row]:
+def read_rows(outcome: ScriptedOutcome) -> list[Row]:
     """Return the rows of a result, in order: of a list, a search, a get or a write.
 
     Of an old result the chat may have left only the id and the title of its row.
@@ -111,5 +111,5 @@ def search_other_projects(op: str, query: str, project: Row) -> Outcomes:
     others = [row for row in read_rows(projects) if row.id != project.id]
     if not others:
         # If the chat shortened the list, these searches were made in an earlier round of this turn.
-        return [Outcome(op, ok=True, is_cut=True)] if projects.is_cut else []
-    return (yield [Call(op, {"query": query, "project_id": row.id, "limit": 5}) for row in others])
+        return [ScriptedOutcome(op, ok=True, is_cut=True)] if projects.is_cut else []
+    return (yield [ScriptedCall(op, {"query": query, "project_id": row.id, "limit": 5}) for row in others])

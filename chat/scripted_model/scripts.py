@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.outcomes import HELP, Outcome
-from chat.scripted_model.plans import Call, CallFailed, Plan
+from chat.scripted_model.outcomes import HELP, ScriptedOutcome
+from chat.scripted_model.plans import Plan, ScriptedCall, ScriptedCallFailed
 from chat.scripted_model.rows import (
     NOT_IN_PROJECTS,
     Row,
@@ -32,7 +32,7 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 class NamedResult:
     """The outcome of a step, and the title of the row that the step is about, if it names one."""
 
-    outcome: Outcome
+    outcome: ScriptedOutcome
     title: str | None = None
 
     @property
@@ -129,13 +129,13 @@ _READERS: Mapping[str, Callable[[NamedResult, Days], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """One call of a script, or several at once. The fields are explained in scripts.yaml."""
 
     run: str = ""
     args: dict[str, Any] = field(default_factory=dict)
     help: str = ""
-    together: tuple["Step", ...] = ()
+    together: tuple["ScriptStep", ...] = ()
     name: str = ""
     pick: str | None = None
     or_say: str = ""
@@ -150,7 +150,7 @@ class Script:
 
     title: str
     message: str
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     answer: str
     phrases: tuple[str, ...] = ()
 
@@ -191,21 +191,21 @@ def plan_script(script: Script, days: Days, *, place: Row | None = None) -> Plan
 
 
 def _run_step(
-    step: Step, values: dict[str, NamedResult], days: Days, place: Row | None
-) -> Generator[list[Call], list[Outcome], None]:
+    step: ScriptStep, values: dict[str, NamedResult], days: Days, place: Row | None
+) -> Generator[list[ScriptedCall], list[ScriptedOutcome], None]:
     steps = step.together or (step,)
     if step.found_by and not values[step.found_by].names_op(step.run):
         raise _Finished(NOT_IN_HELP)
     try:
         outcomes = yield [_build_call(one, values, days) for one in steps]
-    except CallFailed as failed:
+    except ScriptedCallFailed as failed:
         for error in failed.outcome.field_errors:
             if text := step.if_refused.get(str(error.get("code"))):
                 raise _Finished(text) from failed
         raise
     for one, outcome in zip(steps, outcomes, strict=True):
         if not outcome.ok and not one.help:
-            raise CallFailed(outcome)
+            raise ScriptedCallFailed(outcome)
         values[one.name] = NamedResult(outcome, one.pick)
         if place and one.pick and values[one.name].is_empty and one.run not in NOT_IN_PROJECTS:
             elsewhere = yield from search_other_projects(one.run, one.pick, place)
@@ -215,21 +215,21 @@ def _run_step(
             raise _Finished(one.or_say)
 
 
-def _build_call(step: Step, values: dict[str, NamedResult], days: Days) -> Call:
+def _build_call(step: ScriptStep, values: dict[str, NamedResult], days: Days) -> ScriptedCall:
     if step.help:
-        return Call(HELP, {"query": step.help})
-    return Call(str(fill_template(step.run, values, days)), fill_template(step.args, values, days))
+        return ScriptedCall(HELP, {"query": step.help})
+    return ScriptedCall(str(fill_template(step.run, values, days)), fill_template(step.args, values, days))
 
 
 def _build_script(steps: list[dict[str, Any]], phrases: list[str] | None = None, **fields: str) -> Script:
     return Script(steps=tuple(_build_step(step) for step in steps), phrases=tuple(phrases or ()), **fields)
 
 
-def _build_step(entry: dict[str, Any]) -> Step:
+def _build_step(entry: dict[str, Any]) -> ScriptStep:
     fields = dict(entry)
     name = fields.pop("as", "")
     together = tuple(_build_step(step) for step in fields.pop("together", ()))
-    return Step(name=name, together=together, **fields)
+    return ScriptStep(name=name, together=together, **fields)
 
 
 def _get_words(text: str) -> str:

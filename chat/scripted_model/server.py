@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Any
 
 from chat.scripted_model import protocol
-from chat.scripted_model.conversation import Conversation, read_conversation
+from chat.scripted_model.conversation import ScriptedConversation, read_conversation
 from chat.scripted_model.dates import Days, read_days
 from chat.scripted_model.outcomes import BATCH, EXEC, HELP, read_tool_names
 from chat.scripted_model.plans import Answer, Plan, play
@@ -52,7 +52,7 @@ def plan_answer(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> 
     return Answer(days.format_times(text), reply.tool_calls)
 
 
-def _choose_plan(conversation: Conversation, days: Days) -> Plan:
+def _choose_plan(conversation: ScriptedConversation, days: Days) -> Plan:
     if script := find_script(conversation.current.message):
         return plan_script(script, days, place=get_place(conversation))
     return plan_free_message(conversation, days)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from chat.conversations import turn_store
 from chat.conversations.past_turns import DECLINED
-from chat.conversations.start_turn import Decision
+from chat.conversations.start_turn import UserDecision
 from chat.gateway import envelopes
 from chat.gateway.client import GatewayClient, GatewayUnavailable
 from chat.models import Message
@@ -55,7 +55,7 @@ def _choose_outcome(turn: Message, loop: TurnLoop) -> str:
     return OUTCOMES.get(Finish(turn.finish), "failed")
 
 
-def carry_out(decisions: Sequence[Decision], tools: ToolRunner) -> bool:
+def carry_out(decisions: Sequence[UserDecision], tools: ToolRunner) -> bool:
     """Run the calls, or store that the user declined. Return whether others of their turns wait for a decision.
 
     Those are shown again, so that clients that see this turn alone ask about them. Raises LlmAborted if the user stops

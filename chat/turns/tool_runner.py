@@ -24,7 +24,7 @@ Emit = Callable[[str, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CallOutcome:
     """What came back for a call, without confirmation tokens, and what the gateway tells a looping model.
 
     The answer to a call that runs an agent is the plan of that run, until the agent has answered.
@@ -50,7 +50,7 @@ class ToolRunner:
         self._emit = emit
         self._count = 0
 
-    def run(self, calls: Sequence[StreamedCall], *, round: int, text_length: int) -> list[Outcome]:
+    def run(self, calls: Sequence[StreamedCall], *, round: int, text_length: int) -> list[CallOutcome]:
         """Run the calls and return their outcomes in order. Those left when the user stops the turn are not run."""
         planned = [tool_plan.plan_call(call) for call in calls]
         rows = [self._begin(each, round=round, text_length=text_length) for each in planned]
@@ -66,13 +66,13 @@ class ToolRunner:
 
     def answer_without_running(
         self, call: StreamedCall, answer: Mapping[str, Any], *, round: int, text_length: int
-    ) -> Outcome:
+    ) -> CallOutcome:
         """Store and show a call that is not sent, with the chat's own answer."""
         planned = tool_plan.plan_call(call)
         row = self._begin(planned, round=round, text_length=text_length)
         return self._end(planned, row, GatewayAnswer(0, dict(answer), ""), 0)
 
-    def run_confirmed(self, row: ToolCall) -> Outcome:
+    def run_confirmed(self, row: ToolCall) -> CallOutcome:
         """Run a call again to which the user has agreed."""
         planned = tool_plan.plan_call(StreamedCall(row.call_id, row.name, row.args))
         answer, milliseconds = self._run_alone(planned, row, confirmation=row.confirmation)
@@ -89,7 +89,7 @@ class ToolRunner:
         shown = {"envelope": row.envelope or {}, "duration_ms": row.duration_ms}
         self._emit("tool", {**self._describe(planned, row), **shown})
 
-    def end_agent_run(self, outcome: Outcome, answer: Mapping[str, Any]) -> Outcome:
+    def end_agent_run(self, outcome: CallOutcome, answer: Mapping[str, Any]) -> CallOutcome:
         """Store and show what an agent answered to the call that ran it."""
         body = {**answer, "meta": outcome.answer.get("meta", {})}
         milliseconds = outcome.row.duration_ms or 0
@@ -157,14 +157,14 @@ class ToolRunner:
 
     def _end_unless_agent(
         self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int
-    ) -> Outcome:
+    ) -> CallOutcome:
         """End a call, unless it runs an agent, whose answer is still to come."""
         if agents.get_agent_plan(answer.body) is None:
             return self._end(planned, row, answer, milliseconds)
         row.duration_ms = milliseconds
-        return Outcome(planned, row, answer.body, answer.hint)
+        return CallOutcome(planned, row, answer.body, answer.hint)
 
-    def _end(self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int) -> Outcome:
+    def _end(self, planned: PlannedCall, row: ToolCall, answer: GatewayAnswer, milliseconds: int) -> CallOutcome:
         shown = envelopes.remove_tokens(answer.body)
         row.envelope, row.confirmation = shown, envelopes.get_confirmation_token(answer.body)
         row.op = str(answer.body.get("op") or row.op)[:200]
@@ -176,7 +176,7 @@ class ToolRunner:
         self._names.learn(answer.body.get("result") or answer.body.get("results"))
         self._emit("tool", {**self._describe(planned, row), "envelope": shown, "duration_ms": milliseconds})
         self.note_operations(answer.body)
-        return Outcome(planned, row, shown, answer.hint)
+        return CallOutcome(planned, row, shown, answer.hint)
 
     def _describe(self, planned: PlannedCall, row: ToolCall) -> dict[str, Any]:
         """Return the data of an event `tool`."""

@@ -15,7 +15,7 @@ from chat.models import Message, ToolCall
 from chat.turns import agents, repair
 from chat.turns.model_endpoint import ChatModel, Spent
 from chat.turns.tool_plan import CUT_OFF, DISCOVER_PREFIX, NO_SUCH_TOOL
-from chat.turns.tool_runner import Outcome, ToolRunner
+from chat.turns.tool_runner import CallOutcome, ToolRunner
 from core import llm
 from core.database.deadlines import Deadline
 from core.http import Abort
@@ -41,7 +41,7 @@ class ModelRound:
     """One answer of the model with tool calls, what came back, and what the chat tells the model about it."""
 
     text: str
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[CallOutcome]
     notes: list[str] = field(default_factory=list)
 
 
@@ -146,7 +146,7 @@ class TurnLoop:
         self.spent.add_answer(answer.usage)
         return answer
 
-    def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[Outcome]:
+    def _run_calls(self, answer: StreamedCompletion, round: int, seen: list[tuple[str, str]]) -> list[CallOutcome]:
         length = self.get_text_length()
         shown = {each["function"]["name"] for each in self.toolset["tools"]}
         calls = [_with_id(call, index, round) for index, call in enumerate(answer.tool_calls)]
@@ -192,7 +192,7 @@ class TurnLoop:
         self.escalated.append(name)
         return NOW_LOADED.format(name=name)
 
-    def _run_agents(self, outcomes: list[Outcome]) -> list[Outcome]:
+    def _run_agents(self, outcomes: list[CallOutcome]) -> list[CallOutcome]:
         """Run the agents that calls ask for, and return all outcomes. Raises an LlmError after ending those calls."""
         answered = []
         for index, outcome in enumerate(outcomes):
@@ -206,7 +206,7 @@ class TurnLoop:
                 raise
         return answered
 
-    def _run_agent(self, plan: agents.AgentPlan, outcome: Outcome) -> Outcome:
+    def _run_agent(self, plan: agents.AgentPlan, outcome: CallOutcome) -> CallOutcome:
         answer = agents.run_agent(
             plan,
             task=str(outcome.planned.args.get("task", "")),

@@ -49,7 +49,7 @@ Finish = Message.Finish
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class TurnFailure:
     """Why a turn failed, and what the user can do."""
 
     code: str
@@ -107,7 +107,7 @@ class TurnRunner:
         self._spent = Spent()
         self._loop: TurnLoop | None = None
         self._text = AnswerText()
-        self._failure = Failure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
+        self._failure = TurnFailure("internal", WENT_WRONG, SEND_AGAIN, is_retryable=True)
 
     def run(self) -> None:
         """Run the turn, and write its end whatever happens."""
@@ -232,7 +232,7 @@ class TurnRunner:
             self._log.append("text", data)
 
     def _fail(self, code: str, problem: str, advice: str = SEND_AGAIN, *, retryable: bool = True) -> Finish:
-        self._failure = Failure(code, problem, advice, retryable)
+        self._failure = TurnFailure(code, problem, advice, retryable)
         return Finish.ERROR
 
     def _build_error(self) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class ConnectionTest(NamedTuple):
     message: str
 
 
-class Failure(NamedTuple):
+class ConnectionTestFailure(NamedTuple):
     """What went wrong, and what to change. Without `problem`, the message of the error says what went wrong."""
 
     problem: str
@@ -37,68 +37,78 @@ class Failure(NamedTuple):
 
 
 # By the reason of the error. Labels in capitals are those of the page.
-FAILURES: Mapping[str, Failure] = {
-    "address_refused": Failure(
+FAILURES: Mapping[str, ConnectionTestFailure] = {
+    "address_refused": ConnectionTestFailure(
         "The host of the base URL is unknown, or may not be called.",
         "Check the Base URL. A service in your own network must be in GATEWAY_UPSTREAM_ALLOW.",
     ),
-    "bad_outgoing_request": Failure("A header is not allowed, or has a wrong character.", "Check Headers."),
-    "bad_url": Failure("The address of the op cannot be called.", "Check the Base URL."),
-    "not_configured": Failure("", "Set it under Authentication or Secrets."),
-    "not_connected": Failure("", "Correct the op, or this connection."),
-    "sign_in_required": Failure(
+    "bad_outgoing_request": ConnectionTestFailure(
+        "A header is not allowed, or has a wrong character.", "Check Headers."
+    ),
+    "bad_url": ConnectionTestFailure("The address of the op cannot be called.", "Check the Base URL."),
+    "not_configured": ConnectionTestFailure("", "Set it under Authentication or Secrets."),
+    "not_connected": ConnectionTestFailure("", "Correct the op, or this connection."),
+    "sign_in_required": ConnectionTestFailure(
         "Each end user signs in to the service, and this one has not.", "Try the op on its page for a user who has."
     ),
-    "subject_required": Failure(
+    "subject_required": ConnectionTestFailure(
         "The service is used as one end user, and a test has none.", "Try the op on its page, with a subject."
     ),
-    "switched_off": Failure("It is switched off.", "Switch it on again on this page, or the op on its own."),
-    "timeout": Failure(
+    "switched_off": ConnectionTestFailure(
+        "It is switched off.", "Switch it on again on this page, or the op on its own."
+    ),
+    "timeout": ConnectionTestFailure(
         "There was no answer within the timeout of the op.", "Check the Base URL, or raise the timeout."
     ),
-    "upstream_broken": Failure("", "Check that the Base URL is that of the API, and not of a web page."),
-    "upstream_busy": Failure("Too many calls are running.", "Raise Calls at a time, or test again later."),
-    "upstream_changed": Failure(
+    "upstream_broken": ConnectionTestFailure("", "Check that the Base URL is that of the API, and not of a web page."),
+    "upstream_busy": ConnectionTestFailure(
+        "Too many calls are running.", "Raise Calls at a time, or test again later."
+    ),
+    "upstream_changed": ConnectionTestFailure(
         "The tool is not defined as it was approved.", "Check for changes, and approve what changed."
     ),
-    "upstream_circuit_open": Failure(
+    "upstream_circuit_open": ConnectionTestFailure(
         "Most calls failed lately, so none is sent for some seconds.", "Correct what the failed calls say, then test."
     ),
-    "upstream_conflict": Failure("The service is in a state that refuses the call.", "Try another op on its page."),
-    "upstream_credentials": Failure(
+    "upstream_conflict": ConnectionTestFailure(
+        "The service is in a state that refuses the call.", "Try another op on its page."
+    ),
+    "upstream_credentials": ConnectionTestFailure(
         "The service does not accept the credentials.",
         "Check the kind of Authentication, and enter its secret again under Secrets.",
     ),
-    "upstream_denied": Failure(
+    "upstream_denied": ConnectionTestFailure(
         "The service denies the call.", "Use credentials that may do this, or try another op on its page."
     ),
-    "upstream_invalid": Failure(
+    "upstream_invalid": ConnectionTestFailure(
         "The service wants args that its document does not require.", "Try the op on its page, with args."
     ),
-    "upstream_needs_input": Failure(
+    "upstream_needs_input": ConnectionTestFailure(
         "The tool wants to ask its user something, which the gateway does not support.", "Try another op on its page."
     ),
-    "upstream_not_found": Failure(
+    "upstream_not_found": ConnectionTestFailure(
         "The service has nothing at this address.", "Check the Base URL: the path of the op is added to it."
     ),
-    "upstream_rate_limited": Failure("The service takes no more calls now.", "Test again later."),
-    "upstream_redirects": Failure(
+    "upstream_rate_limited": ConnectionTestFailure("The service takes no more calls now.", "Test again later."),
+    "upstream_redirects": ConnectionTestFailure(
         "The service redirects to another address, which is not followed.",
         "Set the Base URL to the address that it redirects to.",
     ),
-    "upstream_refused": Failure("The tool answered with an error.", "Try the op on its page, with args."),
-    "upstream_status": Failure("The service failed.", "Check the Base URL, and the logs of the service."),
-    "upstream_timeout": Failure(
+    "upstream_refused": ConnectionTestFailure("The tool answered with an error.", "Try the op on its page, with args."),
+    "upstream_status": ConnectionTestFailure("The service failed.", "Check the Base URL, and the logs of the service."),
+    "upstream_timeout": ConnectionTestFailure(
         "The service did not answer in time.", "Check the Base URL, or raise the timeout of the op."
     ),
-    "upstream_too_large": Failure("The answer is larger than allowed.", "Raise Largest response."),
-    "upstream_unavailable": Failure("The service is not available now.", "Test again later."),
-    "upstream_unreachable": Failure("", "Check the Base URL, and that the service runs."),
-    "upstream_untrusted": Failure(
+    "upstream_too_large": ConnectionTestFailure("The answer is larger than allowed.", "Raise Largest response."),
+    "upstream_unavailable": ConnectionTestFailure("The service is not available now.", "Test again later."),
+    "upstream_unreachable": ConnectionTestFailure("", "Check the Base URL, and that the service runs."),
+    "upstream_untrusted": ConnectionTestFailure(
         "The certificate of the service is not valid for its host, or it does not speak TLS.", "Check the Base URL."
     ),
 }
-NO_AUTHENTICATION = Failure("The service denies the call.", "If it needs credentials, choose its Authentication.")
+NO_AUTHENTICATION = ConnectionTestFailure(
+    "The service denies the call.", "If it needs credentials, choose its Authentication."
+)
 
 
 def run_test(connection: Connection, request: HttpRequest) -> ConnectionTest:
@@ -149,7 +159,7 @@ def _run_read(connection: Connection, request: HttpRequest) -> ConnectionTest:
 def explain_failure(error: Mapping[str, Any], connection: Connection, op: Op) -> str:
     """Return what went wrong, what the service said, and what to change, for the administrator of a connection."""
     reason = error["details"]["reason"]
-    failure = FAILURES.get(reason, Failure("", ""))
+    failure = FAILURES.get(reason, ConnectionTestFailure("", ""))
     if reason == "upstream_denied" and connection.auth == Connection.Auth.NONE:
         failure = NO_AUTHENTICATION
     problem = failure.problem or _FOR_MODELS.sub("", str(error["message"]))

@@ -18,7 +18,7 @@ HIDDEN_COOKIE = "first_steps_hidden"
 YEAR = 365 * 24 * 3600  # seconds
 
 
-class Step(NamedTuple):
+class ChecklistStep(NamedTuple):
     """A step: what to do, what for, where, and whether it is done."""
 
     title: str
@@ -53,35 +53,35 @@ def hide(request: HttpRequest) -> HttpResponse:
 PERMISSIONS = ["registry.add_connection", "gateway.add_apikey", "registry.add_release", "analytics.add_cohort"]
 
 
-def _list_steps() -> list[Step]:
+def _list_steps() -> list[ChecklistStep]:
     remote = (Connection.Kind.HTTP, Connection.Kind.MCP)
     people = User.objects.values("username")
     return [
-        Step(
+        ChecklistStep(
             "Connect a service",
             "Its operations become ops that models find and run.",
             reverse("admin:registry_connection_changelist"),
             Connection.objects.filter(kind__in=remote).exists(),
         ),
-        Step(
+        ChecklistStep(
             "Create an API key",
             "A client calls with it. It is shown once.",
             reverse("admin:gateway_apikey_add"),
             ApiKey.objects.filter(revoked_at=None).exists(),
         ),
-        Step(
+        ChecklistStep(
             "Make the first call",
             "Copy an example, put your key in it, and run it.",
             reverse("admin:guide", args=["api-clients"]),
             OperationEvent.objects.filter(NOT_TRIED_IN_ADMIN).exists(),
         ),
-        Step(
+        ChecklistStep(
             "Publish a change",
             "Change what models read about an op, then review and publish it.",
             reverse("admin:registry_op_changelist"),
             Activation.objects.filter(activated_by__in=people).exists(),
         ),
-        Step(
+        ChecklistStep(
             "Give a cohort something else",
             "Some users get another surface or release, and reports compare them.",
             reverse("admin:analytics_cohort_changelist"),

@@ -30,7 +30,7 @@ from registry.releases import lifecycle, publishing, recorded_calls, review
 from registry.releases.review import DraftReview
 from registry.reviews import approval, requests
 from registry.reviews import approval as reviewed_publishing
-from registry.reviews.approval import Decision
+from registry.reviews.approval import ReviewDecision
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
 NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what has to change."}
@@ -81,7 +81,7 @@ def is_asker(request: HttpRequest, open_request: ReviewRequest | None) -> bool:
 
 
 def build_panel_context(
-    request: HttpRequest, draft_review: DraftReview, decision: Decision, form: ReviewForm | None = None
+    request: HttpRequest, draft_review: DraftReview, decision: ReviewDecision, form: ReviewForm | None = None
 ) -> dict[str, Any]:
     """Return the context of console/releases/review_panel.html."""
     open_request = requests.get_open_request()

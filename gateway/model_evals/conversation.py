@@ -9,7 +9,7 @@ from core import llm
 from core.database.deadlines import Deadline
 from core.http import Abort
 from core.llm import Endpoint, StreamedCompletion
-from gateway.model_evals.tool_runner import MadeCall, ToolRunner
+from gateway.model_evals.tool_runner import EvalToolRunner, MadeCall
 from gateway.toolset import rendering
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import FULL_VISIBILITY, Catalog
@@ -38,7 +38,7 @@ class CaseRun:
 
 
 def run_case(
-    case: EvalCase, catalog: Catalog, runner: ToolRunner, *, endpoint: Endpoint, abort: Abort | None = None
+    case: EvalCase, catalog: Catalog, runner: EvalToolRunner, *, endpoint: Endpoint, abort: Abort | None = None
 ) -> CaseRun:
     """Let the model work on a case until it has called a right op, answers, or has had its rounds."""
     toolset = rendering.get_cached_toolset(Surface.GATEWAY, "openai", catalog, ToolsetRequest(FULL_VISIBILITY))
@@ -97,7 +97,7 @@ def _find_right_call(case: EvalCase, calls: list[MadeCall]) -> MadeCall | None:
     return next((each for each in calls if each.ok and each.op in case.accepted_ops), None)
 
 
-def _run_calls(answer: StreamedCompletion, runner: ToolRunner) -> list[dict[str, Any]]:
+def _run_calls(answer: StreamedCompletion, runner: EvalToolRunner) -> list[dict[str, Any]]:
     """Run the tool calls of an answer and return the messages that follow it."""
     calls = [(call.id or f"call_{index}", call) for index, call in enumerate(answer.tool_calls)]
     said = {

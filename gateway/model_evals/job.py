@@ -11,7 +11,7 @@ from core.background.poller import run_in_background
 from core.llm import Tier
 from core.text import json_text
 from gateway.model_evals import conversation
-from gateway.model_evals.tool_runner import ToolRunner
+from gateway.model_evals.tool_runner import EvalToolRunner
 from gateway.models import ModelRun
 from registry import checks
 from registry.catalog import builder, cache
@@ -78,7 +78,7 @@ def work_on(pk: int) -> None:
         ModelRun.objects.filter(pk=pk).update(version=catalog.version)
         endpoint = llm.get_endpoint(Tier(run.tier))
         for case in choose_cases(run):
-            runner = ToolRunner(catalog, subject=DEMO_SUBJECT, by=run.created_by)
+            runner = EvalToolRunner(catalog, subject=DEMO_SUBJECT, by=run.created_by)
             done = conversation.run_case(case, catalog, runner, endpoint=endpoint)
             run.results.append(done.result)
             ModelRun.objects.filter(pk=pk).update(

@@ -32,7 +32,7 @@ class MadeCall:
     ok: bool
 
 
-class ToolRunner:
+class EvalToolRunner:
     """Answers the tool calls of one conversation, and keeps the calls of ops."""
 
     def __init__(self, catalog: Catalog, *, subject: str, by: str) -> None:

@@ -18,7 +18,7 @@ MAX_NAMED = 3  # entries that a refusal names
 EMPTY_SNAPSHOT = {"format": 1, "groups": [], "ops": []}
 
 
-class Decision(NamedTuple):
+class ReviewDecision(NamedTuple):
     """Whether somebody may publish the draft, and why not."""
 
     allowed: bool
@@ -29,28 +29,28 @@ class ApprovalMissing(Exception):
     """Publishing needs a second person. The message says what to do."""
 
 
-def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Release | None) -> Decision:
+def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Release | None) -> ReviewDecision:
     """Return whether `by` may publish the draft with this version and these changes to the live release.
 
     Whoever changed one of these entries since the live release, or asked for the review, needs the approval of somebody
     else for exactly this draft.
     """
     if not settings.GATEWAY_REVIEW_REQUIRED:
-        return Decision(True)
+        return ReviewDecision(True)
     request, person = requests.get_open_request(), Person.find(by)
     if request is not None and _is_approval(request, version, person):
-        return Decision(True)
+        return ReviewDecision(True)
     edited = _list_edited(changes, live, person)
     if not edited and (request is None or not request.asker.is_same(person)):
-        return Decision(True)
+        return ReviewDecision(True)
     if request is not None and request.state == ReviewRequest.State.APPROVED and not request.decider.is_same(person):
-        return Decision(
+        return ReviewDecision(
             False,
             f"{request.decided_by} approved an earlier draft. It has changed since, so ask for a review again.",
         )
     what = f"You changed {_join_names(edited)}" if edited else "You asked for the review of this draft"
     step = _suggest_step(request, version, person)
-    return Decision(False, f"{what}, so a second person who may publish has to approve or publish it. {step}")
+    return ReviewDecision(False, f"{what}, so a second person who may publish has to approve or publish it. {step}")
 
 
 def _suggest_step(request: ReviewRequest | None, version: str, person: Person) -> str:

@@ -13,7 +13,7 @@ from django.utils.text import Truncator
 from audit import audit_log
 from audit.models import AuditEntry
 from notifications import outbox
-from notifications.outbox import Message
+from notifications.outbox import OutgoingMessage
 from registry.models import Release, ReviewComment, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
 from registry.reviews import requests
@@ -45,7 +45,7 @@ def notify_about(request: ReviewRequest, action: ReviewComment.Action, *, commen
     subject = SUBJECTS[action].format(by=by, summary=request.summary)
     quoted = f"\n\n{Truncator(comment).chars(MAX_QUOTED)}" if comment else ""
     path = f"{reverse('admin:registry_release_review')}#discussion"
-    message = Message(f"review.{action.value}", subject, f"{subject}.{quoted}", path, by)
+    message = OutgoingMessage(f"review.{action.value}", subject, f"{subject}.{quoted}", path, by)
     is_for_asker = action in (Action.APPROVED, Action.SENT_BACK) or by != request.asked_by
     recipients = find_addresses([request.asked_by]) if is_for_asker else find_reviewer_addresses(but=by)
     outbox.notify(message, recipients=recipients, at=at)
@@ -57,7 +57,7 @@ def notify_about_schedule(row: ScheduledPublish, reason: str, *, at: datetime) -
     subject = f"{row.summary} {'was not published' if reason else 'went live'} as scheduled"
     text = f"{subject}: {row.note}" + (f"\n\n{reason}" if reason else "")
     path = reverse("admin:registry_release_review" if reason else "admin:registry_release_changelist")
-    message = Message(event, subject, text, path, row.created_by)
+    message = OutgoingMessage(event, subject, text, path, row.created_by)
     outbox.notify(message, recipients=find_addresses([row.created_by]), at=at)
 
 

@@ -24,7 +24,7 @@ from gateway.demo import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from notifications import outbox
-from notifications.outbox import Message
+from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
@@ -155,7 +155,7 @@ def _rows(server: Server) -> dict[str, Any]:
     SignedInApplication.objects.create(application=register_application(), user=user, key=key)
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     with override_settings(GATEWAY_SENDS_EMAIL=True):
-        message = Message("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
+        message = OutgoingMessage("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
         outbox.notify(message, recipients=["<ben>@example.com"], at=at + timedelta(days=1))  # not sent meanwhile
     requests.ask_for_review(version="0" * 64, summary="1 op", comment="<b>See</b>", by="ana", at=at)
     ScheduledPublish.objects.create(

@@ -38,7 +38,7 @@ from gateway.models import (
     UserGrant,
 )
 from notifications import outbox
-from notifications.outbox import Message
+from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
@@ -140,7 +140,7 @@ def row_of_every_model(api: Api) -> None:
     )
     ModelRun.objects.create(model="big", state="done", created_by="ana", results=[role_matrix.MODEL_RUN_RESULT])
     with override_settings(GATEWAY_SENDS_EMAIL=True):
-        message = Message("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
+        message = OutgoingMessage("review.asked", "<b>ana</b> asks for a review", "Please", "/admin/", "ana")
         outbox.notify(
             message, recipients=["<ben>@example.com"], at=timezone.now() + timedelta(days=1)
         )  # not sent meanwhile

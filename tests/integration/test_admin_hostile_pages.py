@@ -151,7 +151,9 @@ def list_parameters() -> list[str]:
     """Return the names of all query parameters that the admin pages read."""
     root = Path(settings.BASE_DIR)
     code = "\n".join(
-        file.read_text() for app in ("registry", "gateway", "core", "analytics", "audit", "notifications") for file in (root / app).rglob("*.py")
+        file.read_text()
+        for app in ("registry", "gateway", "core", "analytics", "audit", "notifications")
+        for file in (root / app).rglob("*.py")
     )
     return sorted({"before", "after", *re.findall(r'request\.GET(?:\.get(?:list)?\(|\[)"([\w-]+)"', code)})
 

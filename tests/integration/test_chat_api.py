@@ -23,7 +23,7 @@ from chat import access
 from chat.api import base, stream
 from chat.api.stream import MAX_STREAMS
 from chat.conversations import retention, start_turn
-from chat.conversations.start_turn import Decision, NewTurn
+from chat.conversations.start_turn import NewTurn, UserDecision
 from chat.errors import ApiError
 from chat.events import event_writer, failed_turns
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
@@ -571,7 +571,7 @@ def test_all_decisions_of_an_ag_ui_client_are_read(person: AsyncViewClient, begu
     ]
 
     assert post(person, "ag-ui", {**thread, "messages": build_long_thread(), "resume": resume}).status_code == 200
-    assert begun[-1].decisions == (Decision(first, True), Decision(second, False))
+    assert begun[-1].decisions == (UserDecision(first, True), UserDecision(second, False))
 
 
 def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, begun: list[NewTurn]) -> None:
@@ -583,7 +583,7 @@ def test_all_approvals_of_an_ai_sdk_client_are_read(person: AsyncViewClient, beg
         answer["parts"].append({"type": "dynamic-tool", "state": "approval-responded", "approval": approval})
 
     assert post(person, "ai-sdk", {"id": "c", "messages": [answer]}).status_code == 200
-    assert begun[-1].decisions == (Decision(first, False), Decision(second, True))
+    assert begun[-1].decisions == (UserDecision(first, False), UserDecision(second, True))
 
 
 CALL_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1aff"

@@ -8,7 +8,7 @@ import pytest
 
 from chat.api.ag_ui import AgUiEncoder
 from chat.conversations import summaries
-from chat.conversations.start_turn import Decision
+from chat.conversations.start_turn import UserDecision
 from chat.models import Conversation, Message, ToolCall
 from core import http
 from core.text import token_budget
@@ -402,7 +402,7 @@ def ask_about_two(chat: ChatHarness) -> tuple[TurnResult, list[str]]:
 def test_decisions_about_several_calls_are_carried_out_at_once(chat: ChatHarness) -> None:
     asked, (first, second) = ask_about_two(chat)
 
-    done = chat.decide_all(asked, [Decision(first, True), Decision(second, False)], "One is deleted.")
+    done = chat.decide_all(asked, [UserDecision(first, True), UserDecision(second, False)], "One is deleted.")
 
     assert (done.reason, done.text) == ("stop", "One is deleted.")
     assert [each.status for each in asked.message.calls.all()] == ["success", "error"]
@@ -413,7 +413,7 @@ def test_decisions_about_several_calls_are_carried_out_at_once(chat: ChatHarness
 def test_call_that_still_waits_is_asked_about_again(chat: ChatHarness) -> None:
     asked, (first, second) = ask_about_two(chat)
 
-    still = chat.decide_all(asked, [Decision(first, True)])
+    still = chat.decide_all(asked, [UserDecision(first, True)])
 
     assert (still.reason, still.requests) == ("ask", [])
     again = still.of_type("tool")[-1]
@@ -422,7 +422,7 @@ def test_call_that_still_waits_is_asked_about_again(chat: ChatHarness) -> None:
     end = [frame for type, data in still.events for frame in encoder.encode(type, data)][-1]
     assert [each["id"] for each in end["outcome"]["interrupts"]] == [second]
 
-    assert chat.decide_all(asked, [Decision(second, True)], "Both are deleted.").reason == "stop"
+    assert chat.decide_all(asked, [UserDecision(second, True)], "Both are deleted.").reason == "stop"
     assert Task.objects.exclude(deleted_at=None).count() == 2
 
 
@@ -430,7 +430,7 @@ def test_stop_leaves_what_is_not_carried_out_waiting(chat: ChatHarness) -> None:
     asked, (first, second) = ask_about_two(chat)
     stop_after(chat, "onto.task.delete")
 
-    stopped = chat.decide_all(asked, [Decision(first, True), Decision(second, True)])
+    stopped = chat.decide_all(asked, [UserDecision(first, True), UserDecision(second, True)])
 
     assert stopped.reason == "cancelled"
     assert [each.status for each in asked.message.calls.all()] == ["success", "confirm"]

@@ -11,7 +11,7 @@ from django.urls import reverse
 from analytics.events.models import OperationEvent
 from gateway.model_evals import conversation, job
 from gateway.model_evals.conversation import CaseScore
-from gateway.model_evals.tool_runner import MadeCall, ToolRunner
+from gateway.model_evals.tool_runner import EvalToolRunner, MadeCall
 from gateway.models import ModelRun
 from registry.catalog.model import Catalog
 from registry.models import EvalCase, Op
@@ -83,7 +83,7 @@ def test_no_figure_counts_the_calls_of_a_run(
 
 
 def test_a_batch_runs_in_order_with_references(live_catalog: Catalog) -> None:
-    runner = ToolRunner(live_catalog, subject=DEMO_SUBJECT, by="ana")
+    runner = EvalToolRunner(live_catalog, subject=DEMO_SUBJECT, by="ana")
     first = {"type": "exec", "op": "onto.project.list", "args": {"limit": 1}}
     second = {"type": "exec", "op": LIST, "args": {"project_id": {"$result": "0#/result/projects/0/id"}}}
     lost = {"type": "exec", "op": LIST, "args": {"project_id": {"$result": "9#/nothing"}}}
@@ -109,7 +109,7 @@ def test_a_batch_runs_in_order_with_references(live_catalog: Catalog) -> None:
     ],
 )
 def test_calls_that_make_no_sense_are_answered_with_an_error(live_catalog: Catalog, name: str, arguments: str) -> None:
-    runner = ToolRunner(live_catalog, subject=DEMO_SUBJECT, by="ana")
+    runner = EvalToolRunner(live_catalog, subject=DEMO_SUBJECT, by="ana")
 
     answer = orjson.loads(runner.answer(name, arguments))
 

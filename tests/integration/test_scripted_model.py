@@ -13,7 +13,7 @@ from django.utils import timezone
 from chat.scripted_model import server
 from chat.scripted_model.dates import read_days
 from chat.scripted_model.outcomes import TOOL_NAME_BY_OP
-from chat.scripted_model.plans import ToolCall
+from chat.scripted_model.plans import ScriptedToolCall
 from chat.scripted_model.scripts import SUGGESTIONS
 from registry.catalog import model
 from tests.support.api import Api
@@ -33,7 +33,7 @@ class MinimalChat:
     surface: str
     agrees: bool = True
     messages: list[dict[str, Any]] = field(default_factory=list)
-    calls: list[ToolCall] = field(default_factory=list)  # of the last turn
+    calls: list[ScriptedToolCall] = field(default_factory=list)  # of the last turn
     confirmations: int = 0
 
     def send(self, message: str) -> str:
@@ -52,7 +52,7 @@ class MinimalChat:
             assert len(self.calls) < MAX_CALLS, self.calls
             self._run(answer.tool_calls)
 
-    def _run(self, calls: tuple[ToolCall, ...]) -> None:
+    def _run(self, calls: tuple[ScriptedToolCall, ...]) -> None:
         names = [f"call_{len(self.messages)}_{at}" for at in range(len(calls))]
         functions = [{"name": call.name, "arguments": json.dumps(call.arguments)} for call in calls]
         sent = [
@@ -64,7 +64,7 @@ class MinimalChat:
             self.calls.append(call)
             self.messages.append({"role": "tool", "tool_call_id": name, "content": json.dumps(self._call(call))})
 
-    def _call(self, call: ToolCall) -> Any:
+    def _call(self, call: ScriptedToolCall) -> Any:
         endpoint = ENDPOINTS.get(call.name, "exec")
         body = call.arguments if call.name in ENDPOINTS else {"op": call.name, "args": call.arguments}
         envelope = self.api.post(endpoint, body).json()
@@ -80,7 +80,7 @@ class MinimalChat:
         return [_describe_call(call) for call in self.calls]
 
 
-def _describe_call(call: ToolCall) -> str:
+def _describe_call(call: ScriptedToolCall) -> str:
     if call.name == "tool_batch":
         return "+".join(entry["op"] for entry in call.arguments["ops"])
     return str(call.arguments["op"]) if call.name == "tool_exec" else call.name

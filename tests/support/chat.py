@@ -15,7 +15,7 @@ from analytics.flags import FlagKey
 from analytics.rollout import assignment
 from analytics.rollout.models import Cohort
 from chat.conversations import start_turn
-from chat.conversations.start_turn import Decision
+from chat.conversations.start_turn import UserDecision
 from chat.events import event_reader
 from chat.events.turn_log import TurnLog
 from chat.gateway import client as gateway_client
@@ -98,9 +98,9 @@ class ChatHarness:
     def decide(self, turn: TurnResult, *answers: Answer, approve: bool, call_id: str = "") -> TurnResult:
         """Decide about the first call that waits in a turn, or about another one, and go on."""
         waiting = next(each for each in turn.calls if each.status == ToolCall.Status.CONFIRM)
-        return self.decide_all(turn, [Decision(call_id or str(waiting.pk), approve)], *answers)
+        return self.decide_all(turn, [UserDecision(call_id or str(waiting.pk), approve)], *answers)
 
-    def decide_all(self, turn: TurnResult, decisions: Sequence[Decision], *answers: Answer) -> TurnResult:
+    def decide_all(self, turn: TurnResult, decisions: Sequence[UserDecision], *answers: Answer) -> TurnResult:
         """Decide about several calls of a turn at once, and go on."""
         session = str(turn.conversation.pk)
         return self._run(answers, message="", session_id=session, context=None, decisions=decisions)

@@ -50,7 +50,9 @@ def dump_rows() -> dict[str, list[str]]:
 
     Also without entries about exports: a link downloads a file, and who did is in the audit log.
     """
-    configs = [apps.get_app_config(app) for app in ("analytics", "audit", "gateway", "notifications", "registry", "workspace")]
+    configs = [
+        apps.get_app_config(app) for app in ("analytics", "audit", "gateway", "notifications", "registry", "workspace")
+    ]
     tables = [model._meta.db_table for each in configs for model in each.get_models(include_auto_created=True)]
     rows_by_table = {}
     with connection.cursor() as cursor:

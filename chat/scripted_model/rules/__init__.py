@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from types import MappingProxyType
 
-from chat.scripted_model.conversation import Conversation
+from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
 from chat.scripted_model.plans import Plan
 from chat.scripted_model.rules import reads, writes
@@ -41,7 +41,7 @@ DECLINED = "All right. Nothing was changed."
 TEXTS = MappingProxyType({"introduce": INTRODUCTION, "refuse": REFUSED, "refuse_many": REFUSED_MANY, "thank": WELCOME})
 
 
-def plan_free_message(conversation: Conversation, days: Days) -> Plan:
+def plan_free_message(conversation: ScriptedConversation, days: Days) -> Plan:
     """Return the plan of a message that no script matches."""
     try:
         request = read_request(conversation, days)

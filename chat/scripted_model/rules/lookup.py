@@ -5,8 +5,8 @@ from collections.abc import Generator
 from dataclasses import replace
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.outcomes import Outcome, build_op
-from chat.scripted_model.plans import Call, run
+from chat.scripted_model.outcomes import ScriptedOutcome, build_op
+from chat.scripted_model.plans import ScriptedCall, run
 from chat.scripted_model.rows import NOT_IN_PROJECTS, Row, describe_row, read_rows, search_other_projects
 from chat.scripted_model.rules.request import Request
 
@@ -14,7 +14,7 @@ MAX_CANDIDATES = 3
 _MAX_QUERY = 200  # characters, as search ops allow
 _WORD = re.compile(r"\w+")
 
-RowLookup = Generator[list[Call], list[Outcome], Row]
+RowLookup = Generator[list[ScriptedCall], list[ScriptedOutcome], Row]
 
 
 class Finished(Exception):
@@ -48,7 +48,7 @@ def find_row(request: Request, days: Days, *, default_kind: str = "") -> RowLook
 
 def _search_rows(
     kind: str, query: str, place: Row | None
-) -> Generator[list[Call], list[Outcome], tuple[list[Row], bool]]:
+) -> Generator[list[ScriptedCall], list[ScriptedOutcome], tuple[list[Row], bool]]:
     """Return the rows that a search finds, and whether the chat left out a result."""
     op = build_op(kind, "search") if kind else "onto.search"
     outcomes = [(yield from run(op, query=query, limit=5))]
@@ -58,7 +58,7 @@ def _search_rows(
     return [row for outcome in outcomes for row in read_rows(outcome)], any(each.is_cut for each in outcomes)
 
 
-def find_project(name: str) -> Generator[list[Call], list[Outcome], Row | None]:
+def find_project(name: str) -> Generator[list[ScriptedCall], list[ScriptedOutcome], Row | None]:
     """Return the project of a name, or None if there is none or more than one."""
     outcome = yield from run("onto.project.search", query=name[:_MAX_QUERY], limit=5)
     matches = select_rows(read_rows(outcome), name)
@@ -84,7 +84,7 @@ def describe_candidates(rows: list[Row], days: Days) -> str:
     return "\n".join(f"{at}. {describe_row(row, days)}" for at, row in enumerate(rows[:MAX_CANDIDATES], start=1))
 
 
-def _list_candidates(kind: str, days: Days) -> Generator[list[Call], list[Outcome], str]:
+def _list_candidates(kind: str, days: Days) -> Generator[list[ScriptedCall], list[ScriptedOutcome], str]:
     outcome = yield from run(build_op(kind, "list"), limit=MAX_CANDIDATES)
     rows = read_rows(outcome)
     if not rows:

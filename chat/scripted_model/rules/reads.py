@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from chat.scripted_model.dates import Days
-from chat.scripted_model.intents import OPEN_STATES, Intent, read_list_filters
-from chat.scripted_model.outcomes import Outcome, build_op
-from chat.scripted_model.plans import Call, CallFailed, Plan, run
+from chat.scripted_model.intents import OPEN_STATES, ScriptedIntent, read_list_filters
+from chat.scripted_model.outcomes import ScriptedOutcome, build_op
+from chat.scripted_model.plans import Plan, ScriptedCall, ScriptedCallFailed, run
 from chat.scripted_model.rows import (
     DATE_LABELS,
     NOT_IN_PROJECTS,
@@ -48,13 +48,13 @@ def plan_list(request: Request, days: Days) -> Plan:
         place = None if project else request.place
         return (yield from _search(build_op(kind, "search") if kind else "onto.search", words, scope, place, days))
     where = project or (None if kind == "project" else request.place)  # a list is of the place if it has no project
-    calls = [Call(build_op(kind or "task", "list"), {**filters, **scope, "limit": _LIMIT})]
+    calls = [ScriptedCall(build_op(kind or "task", "list"), {**filters, **scope, "limit": _LIMIT})]
     times = days.parse_range(intent.message)
     if times and TO_DO.search(intent.message.lower()):
-        calls.append(Call("cal.event.list", {**times, "calendar_scope": "user", "limit": _LIMIT}))
+        calls.append(ScriptedCall("cal.event.list", {**times, "calendar_scope": "user", "limit": _LIMIT}))
     outcomes = yield calls
     if failed := next((outcome for outcome in outcomes if not outcome.ok), None):
-        raise CallFailed(failed)
+        raise ScriptedCallFailed(failed)
     tasks, *events = outcomes
     parts = [_describe_list([tasks], kind or "row", days, project=where, filters=filters)]
     parts += [_describe_list(events, "event", days)] if events else []
@@ -113,7 +113,9 @@ def plan_free_time(request: Request, days: Days) -> Plan:
     return f"You are free for at least {minutes} minutes:\n\n{slots}"
 
 
-def find_slots(message: str, minutes: int, days: Days) -> Generator[list[Call], list[Outcome], Outcome]:
+def find_slots(
+    message: str, minutes: int, days: Days
+) -> Generator[list[ScriptedCall], list[ScriptedOutcome], ScriptedOutcome]:
     """Find free time in the days that a message names, else in the next seven."""
     return (yield from run("cal.slot.find", **days.parse_hours(message), duration_minutes=minutes, limit=3))
 
@@ -127,7 +129,7 @@ def read_minutes(message: str) -> int | None:
     return max(1, min(1440, int(number * (60 if match[2].lower().startswith("h") else 1))))
 
 
-def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
+def _read_filters(intent: ScriptedIntent, days: Days) -> dict[str, Any]:
     filters = read_list_filters(intent.message)
     lower = intent.message.lower()
     times = {} if "overdue" in filters else days.parse_range(lower)
@@ -143,7 +145,7 @@ def _read_filters(intent: Intent, days: Days) -> dict[str, Any]:
 
 
 def _describe_list(
-    outcomes: list[Outcome],
+    outcomes: list[ScriptedOutcome],
     kind: str,
     days: Days,
     *,

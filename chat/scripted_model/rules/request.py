@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from chat.scripted_model.conversation import Conversation
+from chat.scripted_model.conversation import ScriptedConversation
 from chat.scripted_model.dates import Days
-from chat.scripted_model.intents import Intent, find_action, parse_intent, read_changes, read_words
+from chat.scripted_model.intents import ScriptedIntent, find_action, parse_intent, read_changes, read_words
 from chat.scripted_model.rows import Row, read_rows
 
 _LISTED = re.compile(r"^(?:-|\d\.) \*\*([^*\n]{1,300})\*\*", re.MULTILINE)
@@ -36,7 +36,7 @@ _TURNS_LOOKED_BACK = 3
 class Request:
     """What the user wants now. `row` is the row that they chose, `agreed` whether they said yes to a question."""
 
-    intent: Intent
+    intent: ScriptedIntent
     shown_rows: tuple[Row, ...]
     row: Row | None = None
     agreed: bool = False
@@ -49,12 +49,12 @@ class Declined(Exception):
     """The user said no to a question."""
 
 
-def get_place(conversation: Conversation) -> Row | None:
+def get_place(conversation: ScriptedConversation) -> Row | None:
     """Return the project that the user looks at."""
     return Row("project", conversation.project[1], conversation.project[0], {}) if conversation.project else None
 
 
-def read_request(conversation: Conversation, days: Days) -> Request | None:
+def read_request(conversation: ScriptedConversation, days: Days) -> Request | None:
     """Return the request of the current turn, or None if no rule knows it. Raises Declined."""
     request = _read_request(conversation, days)
     if request is None:
@@ -62,7 +62,7 @@ def read_request(conversation: Conversation, days: Days) -> Request | None:
     return replace(request, place=get_place(conversation), offered_starts=_list_offered_starts(conversation))
 
 
-def _read_request(conversation: Conversation, days: Days) -> Request | None:
+def _read_request(conversation: ScriptedConversation, days: Days) -> Request | None:
     message = conversation.current.message.strip()
     shown = list_shown_rows(conversation)
     if _QUESTION.search(conversation.last_text):
@@ -76,13 +76,13 @@ def _read_request(conversation: Conversation, days: Days) -> Request | None:
     return Request(intent, tuple(shown), row=_find_known_row(intent, conversation, shown))
 
 
-def _read_follow_up(conversation: Conversation, message: str, days: Days) -> Intent | None:
+def _read_follow_up(conversation: ScriptedConversation, message: str, days: Days) -> ScriptedIntent | None:
     """Return the last intent with another day, time or project: and tomorrow? And the kitchen? At 14:00 instead."""
     base = _find_last_intent(conversation, days)
     return _apply_follow_up(base, message, days) if base else None
 
 
-def _apply_follow_up(base: Intent, message: str, days: Days) -> Intent | None:
+def _apply_follow_up(base: ScriptedIntent, message: str, days: Days) -> ScriptedIntent | None:
     lead = _FOLLOW_UP.match(message)
     if find_action(message) not in (None, "details") or not (lead or _INSTEAD.search(message)):
         return None
@@ -98,7 +98,7 @@ def _apply_follow_up(base: Intent, message: str, days: Days) -> Intent | None:
     return replace(base, project=words, words="")
 
 
-def _read_reply(conversation: Conversation, message: str, shown: list[Row], days: Days) -> Request | None:
+def _read_reply(conversation: ScriptedConversation, message: str, shown: list[Row], days: Days) -> Request | None:
     """Return the request that a reply completes: the last one, with the row or the change that the reply names."""
     agreed = bool(_YES.search(message))
     own = None if agreed else parse_intent(message, days)
@@ -117,7 +117,7 @@ def _read_reply(conversation: Conversation, message: str, shown: list[Row], days
     return Request(base, tuple(shown), row=chosen, agreed=agreed, question=conversation.last_text)
 
 
-def _complete_intent(base: Intent, reply: str, question: str) -> Intent:
+def _complete_intent(base: ScriptedIntent, reply: str, question: str) -> ScriptedIntent:
     """Return an intent with what was missing: a new title, a time, a project, or else the title of the row."""
     if base.action != "create" or "be called?" in question:
         return replace(base, title=reply)
@@ -126,7 +126,7 @@ def _complete_intent(base: Intent, reply: str, question: str) -> Intent:
     return replace(base, project=reply)
 
 
-def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
+def _find_last_intent(conversation: ScriptedConversation, days: Days) -> ScriptedIntent | None:
     """Return the intent of the latest message that was no reply itself, with what replies and follow-ups added."""
     recent = conversation.earlier[-_TURNS_LOOKED_BACK:]
     for at, turn in reversed(list(enumerate(recent))):
@@ -140,7 +140,7 @@ def _find_last_intent(conversation: Conversation, days: Days) -> Intent | None:
     return None
 
 
-def list_shown_rows(conversation: Conversation) -> list[Row]:
+def list_shown_rows(conversation: ScriptedConversation) -> list[Row]:
     """Return the rows of the latest answer with rows, in its order: those of its list, else those in bold.
 
     A row whose result is no longer in the conversation has an empty id; it is found again by its title.
@@ -157,27 +157,27 @@ def list_shown_rows(conversation: Conversation) -> list[Row]:
     return []
 
 
-def _list_all_rows(conversation: Conversation) -> list[Row]:
+def _list_all_rows(conversation: ScriptedConversation) -> list[Row]:
     """Return the rows in the results of earlier turns, oldest first, without those that were deleted."""
     deleted = _list_deleted_ids(conversation)
     outcomes = (outcome for turn in conversation.earlier for outcome in turn.outcomes)
     return [row for outcome in outcomes for row in read_rows(outcome) if row.id not in deleted]
 
 
-def _list_deleted_ids(conversation: Conversation) -> set[str]:
+def _list_deleted_ids(conversation: ScriptedConversation) -> set[str]:
     outcomes = (outcome for turn in conversation.earlier for outcome in turn.outcomes)
     deletes = (outcome for outcome in outcomes if outcome.ok and outcome.op.endswith(".delete"))
     return {row.id for outcome in deletes for row in read_rows(outcome)}
 
 
-def _list_offered_starts(conversation: Conversation) -> tuple[str, ...]:
+def _list_offered_starts(conversation: ScriptedConversation) -> tuple[str, ...]:
     """Return when the free times of the previous turn start."""
     outcomes = conversation.earlier[-1].outcomes if conversation.earlier else []
     slots = next((outcome.result.get("slots") for outcome in outcomes if outcome.op == "cal.slot.find"), None)
     return tuple(str(slot.get("start")) for slot in slots or () if isinstance(slot, dict))
 
 
-def _find_known_row(intent: Intent, conversation: Conversation, shown: list[Row]) -> Row | None:
+def _find_known_row(intent: ScriptedIntent, conversation: ScriptedConversation, shown: list[Row]) -> Row | None:
     """Return the row of earlier turns that a message means: by title, by number, as “it”, or by its words."""
     if intent.action not in _ABOUT_KNOWN_ROWS:
         return None
@@ -197,7 +197,7 @@ def _may_be(row: Row, kind: str) -> bool:
     return row.kind in ("", kind) if kind else row.kind != "event"
 
 
-def _find_subject(conversation: Conversation, shown: list[Row]) -> Row | None:
+def _find_subject(conversation: ScriptedConversation, shown: list[Row]) -> Row | None:
     """Return the row that the previous turn was about: the one that it wrote or got, or the only one that it showed.
 
     Otherwise, it is the task that the user looks at.

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chat.scripted_model.dates import Days, read_time
-from chat.scripted_model.intents import SHIFT_DAYS, Intent
-from chat.scripted_model.outcomes import Outcome, build_op
-from chat.scripted_model.plans import Call, CallFailed, Plan, run
+from chat.scripted_model.intents import SHIFT_DAYS, ScriptedIntent
+from chat.scripted_model.outcomes import ScriptedOutcome, build_op
+from chat.scripted_model.plans import Plan, ScriptedCall, ScriptedCallFailed, run
 from chat.scripted_model.rows import Row, describe_slots, read_rows
 from chat.scripted_model.rules.lookup import Finished, describe_candidates, find_project, find_row
 from chat.scripted_model.rules.reads import find_slots, read_minutes
@@ -65,7 +65,7 @@ def _create_project(request: Request, title: str) -> Plan:
     return created.message
 
 
-def _create_event(intent: Intent, title: str, days: Days) -> Plan:
+def _create_event(intent: ScriptedIntent, title: str, days: Days) -> Plan:
     day, time = days.parse_day(intent.message), read_time(intent.message)
     if not day:
         return f"When is **{title}**? Say, for example: create an event “{title}” tomorrow at 10:00."
@@ -76,7 +76,7 @@ def _create_event(intent: Intent, title: str, days: Days) -> Plan:
     return outcome.message
 
 
-def _find_project_to_write(request: Request, days: Days) -> Generator[list[Call], list[Outcome], Row]:
+def _find_project_to_write(request: Request, days: Days) -> Generator[list[ScriptedCall], list[ScriptedOutcome], Row]:
     if request.row and request.row.kind == "project":
         return request.row
     if request.intent.project and (project := (yield from find_project(request.intent.project))):
@@ -118,7 +118,9 @@ def _move_event(row: Row, changes: dict[str, Any], message: str, days: Days) -> 
     return {**changes, "start_at": moved, "end_at": _add_minutes(moved, minutes)}
 
 
-def _shift_date(row: Row, changes: dict[str, Any], days: Days) -> Generator[list[Call], list[Outcome], dict[str, Any]]:
+def _shift_date(
+    row: Row, changes: dict[str, Any], days: Days
+) -> Generator[list[ScriptedCall], list[ScriptedOutcome], dict[str, Any]]:
     """Return the changes with a new date for a row that is to be moved by some days. Raises Finished."""
     name = _DATE_FIELD.get(row.kind, "due_at")
     if name not in row.fields:
@@ -165,14 +167,14 @@ def plan_schedule(request: Request, days: Days) -> Plan:
     args |= {"due_at": _add_minutes(start, named_minutes or 60)} if moves_deadline else {}
     try:
         outcome = yield from run("cal.task.schedule", **args)
-    except CallFailed as failed:
+    except ScriptedCallFailed as failed:
         if not any(error.get("code") == "after_due" for error in failed.outcome.field_errors):
             raise
         return f"**{row.title}** is due before that time, so nothing was scheduled. {DEADLINE_QUESTION}"
     return f"{outcome.message}{free}"
 
 
-def _get_duration(row: Row) -> Generator[list[Call], list[Outcome], int]:
+def _get_duration(row: Row) -> Generator[list[ScriptedCall], list[ScriptedOutcome], int]:
     """Return how long a task takes; lists leave that out."""
     outcome = yield from run("onto.task.get", task_id=row.id, max_chars=500)
     minutes = next((one.fields.get("duration_minutes") for one in read_rows(outcome) if one.id == row.id), None)
@@ -185,7 +187,7 @@ def _adapt_changes(changes: dict[str, Any], kind: str) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in changes.items()}
 
 
-def _read_title(intent: Intent) -> str:
+def _read_title(intent: ScriptedIntent) -> str:
     if intent.title:
         return intent.title
     head = _HEAD.match(intent.message)

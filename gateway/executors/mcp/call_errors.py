@@ -20,7 +20,7 @@ from gateway.contracts.errors import (
 )
 from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session_pool import TooManySessions
-from gateway.executors.mcp.tool_call import ToolCall
+from gateway.executors.mcp.tool_call import McpToolCall
 from gateway.executors.remote import errors
 from gateway.executors.remote.errors import (
     SAID,
@@ -45,7 +45,7 @@ def build_tool_error(said: str) -> InvalidRequestError:
     )
 
 
-def to_api_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
+def to_api_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
     """Return the error for a call without a result. A write that may have arrived has an unknown outcome."""
     if call.is_changed:
         return InternalError(
@@ -87,7 +87,7 @@ def _build_callers_error(error: MCPError) -> GatewayError:
     )
 
 
-def _build_status_error(call: ToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
+def _build_status_error(call: McpToolCall, config: ConnectionConfig, *, is_write: bool) -> GatewayError:
     status = call.exchange.status
     if status in (429, 503) and not (is_write and status == 503 and call.was_sent):
         retry_after = read_retry_seconds(call.exchange.answer_headers)
@@ -97,7 +97,7 @@ def _build_status_error(call: ToolCall, config: ConnectionConfig, *, is_write: b
     return build_denied_error(status, config, {})
 
 
-def _build_failure(call: ToolCall, *, is_write: bool) -> GatewayError:
+def _build_failure(call: McpToolCall, *, is_write: bool) -> GatewayError:
     if call.exchange.error is not None:
         error: OutgoingError = call.exchange.error
         error.was_sent = call.was_sent

@@ -33,7 +33,7 @@ _RESULT: TypeAdapter[CallToolResult | InputRequiredResult] = TypeAdapter(CallToo
 
 
 @dataclass(slots=True, repr=False)
-class ToolCall:
+class McpToolCall:
     """A call of a tool. Exactly one of the last members is set once it has ended, `error` besides others."""
 
     tool: str
@@ -81,7 +81,7 @@ class ToolCall:
         return self.was_opened and not (is_write and self.was_sent)
 
 
-async def run(call: ToolCall, config: ConnectionConfig, owner: ClientSubject | None) -> None:
+async def run(call: McpToolCall, config: ConnectionConfig, owner: ClientSubject | None) -> None:
     """Make the call in the session of its owner, or in the one that all callers share. Runs on the event loop."""
     try:
         async with session_pool.hold_session(config, owner, call.exchange) as session:
@@ -100,7 +100,7 @@ async def run(call: ToolCall, config: ConnectionConfig, owner: ClientSubject | N
             log.info("mcp.call_failed connection=%s error=%s", config.name, type(error).__name__)
 
 
-async def _call_in_session(call: ToolCall, session: McpSession, config: ConnectionConfig) -> None:
+async def _call_in_session(call: McpToolCall, session: McpSession, config: ConnectionConfig) -> None:
     call.was_opened = True
     approved = connections.get_connections().approved.get((config.name, call.tool), "")
     if not approved or await session.get_digest(call.tool) != approved:
@@ -126,7 +126,7 @@ async def _call_in_session(call: ToolCall, session: McpSession, config: Connecti
         call.result = result
 
 
-def _follow_progress(call: ToolCall, session: McpSession) -> ProgressFnT:
+def _follow_progress(call: McpToolCall, session: McpSession) -> ProgressFnT:
     """Return what keeps the last progress that the server tells. Its message is left out: nobody asked for it."""
 
     async def follow(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001

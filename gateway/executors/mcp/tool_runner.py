@@ -14,7 +14,7 @@ from gateway.contracts.errors import GatewayError
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, session_pool, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
-from gateway.executors.mcp.tool_call import ToolCall
+from gateway.executors.mcp.tool_call import McpToolCall
 from gateway.executors.remote import circuit_breaker, credentials
 from gateway.executors.remote.call_limits import limit_calls
 from gateway.executors.remote.result_values import build_unread_response
@@ -61,12 +61,12 @@ def _add_progress(error: GatewayError, progress: dict[str, float] | None) -> Gat
     return error
 
 
-def _send(work: UpstreamCall, prepared: PreparedTool) -> ToolCall:
+def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
     """Make one attempt, and note in the circuit breaker whether the server failed."""
     config = prepared.config
     exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
     caller = work.client_subject
-    call = ToolCall(prepared.tool, prepared.arguments, exchange)
+    call = McpToolCall(prepared.tool, prepared.arguments, exchange)
     breaker = circuit_breaker.get_breaker(config.name)
     with (
         lend_thread(),

@@ -19,14 +19,16 @@ from django.utils import timezone
 
 from notifications import delivery, outbox
 from notifications.models import Notification
-from notifications.outbox import Message
+from notifications.outbox import OutgoingMessage
 from tests.support.http_servers import Server, build_response
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 SECRET = base64.b64encode(b"k" * 32).decode()
-MESSAGE = Message("review.asked", "ann asks for a review of 2 ops", "ann asks.\n\n<b>Please</b>", "/admin/x/", "ann")
+MESSAGE = OutgoingMessage(
+    "review.asked", "ann asks for a review of 2 ops", "ann asks.\n\n<b>Please</b>", "/admin/x/", "ann"
+)
 
 
 @pytest.fixture(autouse=True)

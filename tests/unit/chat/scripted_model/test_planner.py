@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.scripted_model.plans import Answer, ToolCall
+from chat.scripted_model.plans import Answer, ScriptedToolCall
 from chat.scripted_model.scripts import SUGGESTIONS
 from tests.support.cpu_budget import examples
 from tests.unit.chat.scripted_model.requests import (
@@ -71,7 +71,7 @@ def test_typed_tools_are_called_by_their_names() -> None:
 
     answer = ask(build_user("blocked tasks"), tools=tools)
 
-    assert answer.tool_calls == (ToolCall("list_onto_tasks", {"state_key": ["blocked"], "limit": 8}),)
+    assert answer.tool_calls == (ScriptedToolCall("list_onto_tasks", {"state_key": ["blocked"], "limit": 8}),)
 
 
 def test_pinned_tool_is_preferred_to_exec() -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from chat.scripted_model.dates import read_days
 from chat.scripted_model.outcomes import TOOL_NAME_BY_OP
-from chat.scripted_model.scripts import SUGGESTIONS, Script, Step, find_script, load_scripts, plan_script
+from chat.scripted_model.scripts import SUGGESTIONS, Script, ScriptStep, find_script, load_scripts, plan_script
 
 SCRIPTS = {script.title: script for script in load_scripts()}
 
 
-def list_steps(script: Script) -> list[Step]:
+def list_steps(script: Script) -> list[ScriptStep]:
     """Return the calls of a script."""
     return [one for step in script.steps for one in (step.together or (step,))]
 
