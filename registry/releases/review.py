@@ -1,5 +1,6 @@
 """Review the draft before publishing: what changes for models, and what the checks find."""
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -75,12 +76,12 @@ def review_draft() -> DraftReview:
     found_changes = diff.diff_snapshots(before, after)
     same_release = Release.objects.filter(version=version).first()
     cache_key = version, live.version if live else ""
-    if _cached_verdict is None or _cached_verdict[0] != cache_key:
-        _cached_verdict = (
-            cache_key,
-            _check_draft(after, found_changes, live, frozen=frozen.decode() or None, is_known=same_release is not None),
-        )
-    verdict = _cached_verdict[1]
+    with _checking:
+        if _cached_verdict is None or _cached_verdict[0] != cache_key:
+            is_known, canonical_text = same_release is not None, frozen.decode() or None
+            checked = _check_draft(after, found_changes, live, frozen=canonical_text, is_known=is_known)
+            _cached_verdict = cache_key, checked
+        verdict = _cached_verdict[1]
     if unrunnable := checks.find_unrunnable_ops(after["ops"]):  # not cached: connections may change without the draft
         verdict = replace(verdict, problems=[*verdict.problems, *unrunnable], warnings=[])
     evals = evaluation.compare_with_live(version, after, live, blocked={finding.op for finding in verdict.problems})
@@ -89,6 +90,7 @@ def review_draft() -> DraftReview:
 
 # Cache of the last verdict: a large draft is reviewed page by page, and checking takes longer than comparing.
 _cached_verdict: tuple[tuple[str, str], ReviewVerdict] | None = None
+_checking = threading.Lock()  # people open the review at the same time: one check is enough for all
 
 
 def _check_draft(

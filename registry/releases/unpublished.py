@@ -1,6 +1,7 @@
 """Find the unpublished entries of the draft, and keep the help tokens of each op in its row."""
 
 import logging
+import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -25,6 +26,8 @@ UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
 ROWS_PER_BATCH = 100  # rows
 CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
 _cached: tuple[tuple[Any, ...], NamesByKind] | None = None
+# First requests come together: each would compare, and all would take as long as their sum.
+_comparing = threading.Lock()
 log = logging.getLogger(__name__)
 BATCH_SIZE = 200  # ops, about 0.1 s
 
@@ -45,9 +48,10 @@ def find_unpublished_names() -> NamesByKind:
     }
     last_update = max((at for update_times in rows.values() for at in update_times.values()), default=since)
     cache_key = (version, last_update, max(last_changes.values(), default=0), *map(len, rows.values()))
-    if _cached is None or _cached[0] != cache_key:
-        _cached = (cache_key, _find_differing(version, rows, touched))
-    return _cached[1]
+    with _comparing:
+        if _cached is None or _cached[0] != cache_key:
+            _cached = (cache_key, _find_differing(version, rows, touched))
+        return _cached[1]
 
 
 def _iterate_update_times(kind: Kind) -> Iterator[tuple[str, datetime]]:

@@ -3,16 +3,18 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from django.db import connection
-from django.http import HttpResponse
+
+T = TypeVar("T")
 
 
-def run_at_once(calls: list[Callable[[], HttpResponse]]) -> list[HttpResponse]:
+def run_at_once(calls: list[Callable[[], T]]) -> list[T]:
     """Run calls at the same moment, each in its own thread with its own connection."""
     barrier = threading.Barrier(len(calls))
 
-    def run(call: Callable[[], HttpResponse]) -> HttpResponse:
+    def run(call: Callable[[], T]) -> T:
         barrier.wait()
         try:
             return call()

@@ -1,6 +1,7 @@
 """The review of the draft checks only changed ops again, and still misses no finding."""
 
 from datetime import UTC, datetime
+from time import sleep
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from registry import checks
 from registry.models import Op
 from registry.releases import publishing, review
+from registry.releases.review import ReviewVerdict
+from tests.support.concurrency import run_at_once
 from tests.support.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -56,3 +59,22 @@ def test_review_rechecks_only_changed_ops(monkeypatch: pytest.MonkeyPatch) -> No
     review.review_draft()
 
     assert looked_at == ["onto.task.get"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_draft_is_checked_once_for_reviews_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_op("onto.task.add")
+    checked, check_draft = [], review._check_draft
+
+    def check_slowly(*args: Any, **options: Any) -> ReviewVerdict:
+        checked.append(args)
+        sleep(0.1)  # long enough for the others to come
+        return check_draft(*args, **options)
+
+    monkeypatch.setattr(review, "_cached_verdict", None)
+    monkeypatch.setattr(review, "_check_draft", check_slowly)
+
+    reviews = run_at_once([review.review_draft] * 4)
+
+    assert {each.version for each in reviews} == {reviews[0].version}
+    assert len(checked) == 1

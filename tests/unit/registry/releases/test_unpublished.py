@@ -1,6 +1,7 @@
 """Unpublished changes: exactly those that a complete comparison finds, in few queries."""
 
 from datetime import UTC, datetime, timedelta
+from time import sleep
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from registry.models import Group, Op, PolicyRule, PromptSection
 from registry.releases import lifecycle, publishing, stored_releases, unpublished
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
+from tests.support.concurrency import run_at_once
 from tests.support.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -125,3 +127,23 @@ def test_old_live_release_is_compared_with_all_later_changes() -> None:
     publishing.publish_draft(note="Test", by="tests", at=datetime(2020, 1, 1, tzinfo=UTC))
 
     assert unpublished.find_unpublished_names() == NOTHING
+
+
+@pytest.mark.django_db(transaction=True)
+def test_draft_is_compared_once_for_requests_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_op()
+    publish()
+    compared, find_differing = [], unpublished._find_differing
+
+    def find_slowly(*args: Any) -> dict[Kind, frozenset[str]]:
+        compared.append(args)
+        sleep(0.1)  # long enough for the others to come
+        return find_differing(*args)
+
+    monkeypatch.setattr(unpublished, "_cached", None)
+    monkeypatch.setattr(unpublished, "_find_differing", find_slowly)
+
+    names = run_at_once([unpublished.find_unpublished_names] * 4)
+
+    assert names == [NOTHING] * 4
+    assert len(compared) == 1
