@@ -35,9 +35,14 @@ def load(*, at: datetime, days: int = DAYS, turns_a_day: int = TURNS_PER_DAY) ->
     return event_count
 
 
-def write(*, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS) -> int:
-    """Write the activity without the rollup. Return the number of events."""
-    variants = _build_variants(at)
+def write(
+    *, at: datetime, days: int, turns_a_day: int, ops: Sequence[DemoOp] = turns.OPS, earlier: str | None = None
+) -> int:
+    """Write the activity without the rollup. Return the number of events.
+
+    `earlier` is the version of the release that the live one is compared with; by default a plainer copy of it.
+    """
+    variants = _build_variants(at, earlier)
     event_count = 0
     with transaction.atomic():
         for batch in _split_into_batches(_generate_turns(variants, at, days, turns_a_day, ops)):
@@ -58,11 +63,12 @@ def list_cohorts(at: datetime) -> Iterator[tuple[DemoVariant, list[str]]]:
             yield each, [subject for subject in SUBJECTS if _assign_variant(subject, variants) == each]
 
 
-def _build_variants(at: datetime) -> list[DemoVariant]:
+def _build_variants(at: datetime, earlier: str | None = None) -> list[DemoVariant]:
     """Return the default and two cohorts on two releases; the later release performs better."""
     live_release = stored_releases.get_live_release()
     live = live_release.version if live_release else ""
-    earlier = earlier_copy.get_or_create_release(live_release, at).version if live_release else ""
+    if earlier is None:
+        earlier = earlier_copy.get_or_create_release(live_release, at).version if live_release else ""
     return [
         DemoVariant("", "legacy", live, failure_rate=0.14, repair_rate=0.75, unknown_name_rate=0.05, loop_rate=0.006),
         DemoVariant(
