@@ -10,14 +10,15 @@ FITS := import sys, ensurepip, venv; sys.exit(not (3, 11) <= sys.version_info[:2
 INSTALL := $(IN_VENV) -m pip install --quiet --quiet --disable-pip-version-check --no-input \
 	--require-hashes --no-deps --only-binary :all: -r
 COMPILE := $(IN_VENV) -m uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --no-header $(ARGS) pyproject.toml
+	--no-emit-index-url --no-emit-find-links --no-header $(ARGS)
+PEERS := fastmcp contextforge
 
 # If the Python of .venv is missing or of another version, remove the stamp files so that .venv is created again.
 ifneq ($(wildcard .venv/.base .venv/.dev),)
 STALE := $(shell $(IN_VENV) -c '$(FITS)' >/dev/null 2>&1 || rm -f .venv/.base .venv/.dev)
 endif
 
-.PHONY: help run test test-all chaos conformance check fix docs changelog bench bench-search soak lock clean clean-data
+.PHONY: help run test test-all chaos conformance check fix docs changelog bench bench-peers bench-search soak lock clean clean-data
 .DEFAULT_GOAL := help
 
 help: ## List these commands
@@ -29,7 +30,7 @@ run: .venv/.base ## Install what is missing and serve on PORT (8000); Ctrl-C sto
 test: .venv/.suite ## Run the suite on SQLite and the marked tests on PostgreSQL; ARGS go to pytest
 	@exec $(IN_VENV) -m tools.run_tests $(ARGS)
 
-test-all: .venv/.suite ## Run all tests on both databases, chaos, changing releases and conformance; nightly and before a release
+test-all: .venv/.suite ## Run all tests on both databases, chaos, changing releases, small benchmarks, conformance; nightly and before a release
 	@exec $(IN_VENV) -m tools.run_tests --all $(ARGS)
 
 chaos: .venv/.dev ## Kill processes during 100,000 keyed writes; ARGS="--seed 7 --points 40 --writes 2500"
@@ -51,8 +52,10 @@ docs: .venv/.dev ## Build the site of docs/ with search in var/site
 changelog: .venv/.dev ## Show the changes that the next release will list, from the fragments in changelog.d/
 	@exec $(IN_VENV) -m towncrier build --draft --version next
 
-bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print a table and write var/bench.json; ARGS choose which
+bench: .venv/.dev .venv/production/.base ## Run the benchmarks, print each figure and write var/bench.json; ARGS choose which
 	@exec $(IN_VENV) -m benchmarks.run $(ARGS)
+
+bench-peers: .venv/peers/fastmcp/.installed .venv/peers/contextforge/.installed ## Install the gateways that bench compares with
 
 bench-search: .venv/.dev ## Measure search on a set of tools and queries: EVALS=folder
 	@if [ -z "$(EVALS)" ]; then echo "Name a folder with tools.jsonl and queries.jsonl (benchmarks/search.py describes" \
@@ -62,9 +65,10 @@ bench-search: .venv/.dev ## Measure search on a set of tools and queries: EVALS=
 soak: .venv/.dev .venv/production/.base ## Send calls for half an hour, check memory, p99 and events; ARGS="--minutes 4"
 	@exec $(IN_VENV) -m benchmarks.soak $(ARGS)
 
-lock: .venv/.dev ## Update the pins in requirements/ from pyproject.toml; ARGS=--upgrade takes the newest versions
-	@$(COMPILE) --output-file requirements/base.txt
-	@$(COMPILE) --extra dev --constraint requirements/base.txt --output-file requirements/dev.txt
+lock: .venv/.dev ## Update the pins in requirements/; ARGS=--upgrade takes the newest versions
+	@$(COMPILE) pyproject.toml --output-file requirements/base.txt
+	@$(COMPILE) pyproject.toml --extra dev --constraint requirements/base.txt --output-file requirements/dev.txt
+	@for peer in $(PEERS); do $(COMPILE) requirements/peers/$$peer.in --output-file requirements/peers/$$peer.txt; done
 
 clean: ## Remove .venv and all caches, but not var/
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
@@ -92,6 +96,14 @@ clean-data: ## Remove var/: the database, secrets and keys of make run
 .venv/production/.base: requirements/base.txt .venv/.dev
 	@$(IN_VENV) -m venv .venv/production
 	@$(INSTALL:.venv/%=.venv/production/%) requirements/base.txt
+	@touch $@
+
+# Gateways that the benchmarks compare with, each in an environment of its own: their requirements exclude ours. The tests
+# need none of them.
+.venv/peers/%/.installed: requirements/peers/%.txt .venv/.dev
+	@$(IN_VENV) -m venv .venv/peers/$*
+	@echo "Installing $< into .venv/peers/$*"
+	@$(INSTALL:.venv/%=.venv/peers/$*/%) $<
 	@touch $@
 
 # The JSON Schema Test Suite, which we do not ship. If no package index can be reached, the tests run without it. The

@@ -1,7 +1,8 @@
 """All benchmarks, in the order in which they run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from benchmarks import chat, connect, mcp, measures
 from benchmarks.figures import BenchmarkFigure
@@ -15,10 +16,10 @@ SIZE_FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One benchmark and the names of its figures."""
+    """One benchmark and the names of its figures, which it gives one by one, as soon as it has them."""
 
     names: tuple[str, ...]
-    run: Callable[[Lab], list[BenchmarkFigure]]
+    run: Callable[[Lab], Iterable[BenchmarkFigure]]
 
 
 BENCHMARKS = (
@@ -71,8 +72,8 @@ BENCHMARKS = (
     Benchmark(("mcp.vs_fastmcp_proxy",), mcp.measure_proxy),
     Benchmark(("connect.map.seconds", "connect.import.seconds"), connect.measure_import),
     Benchmark(("desk.ops.s", "desk.review.s"), measures.measure_admin_pages),
-    Benchmark(
-        tuple(figure.format(name) for name in measures.SIZE_NAMES.values() for figure in SIZE_FIGURES),
-        measures.measure_sizes,
+    *(
+        Benchmark(tuple(figure.format(name) for figure in SIZE_FIGURES), partial(measures.measure_size, number=number))
+        for number, name in measures.SIZE_NAMES.items()
     ),
 )

@@ -1,11 +1,9 @@
 """Benchmark figures: measured values, what they are compared with, and whether they meet their goals."""
 
-import json
 import operator
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +103,10 @@ class BenchmarkFigure:
         return asdict(self) | {"goal": self.goal.value if self.goal else None, "met": self.is_met}
 
 
+class NotMeasured(Exception):
+    """This machine lacks what a benchmark needs. The message says what, or how to get it."""
+
+
 def build_median_figure(name: str, rounds: Sequence[float], unit: str, against: str) -> BenchmarkFigure:
     """Return the median of the rounds as a figure; `against` gets their number, minimum and maximum."""
     spread = f"{len(rounds)} rounds, {min(rounds):.3g} to {max(rounds):.3g}"
@@ -134,9 +136,3 @@ def format_markdown(rows: Sequence[Sequence[str]]) -> str:
     ruled = [rows[0], ["-" * width for width in widths], *rows[1:]]
     lines = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in ruled)
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def write_json(figures: Sequence[BenchmarkFigure], path: Path) -> None:
-    """Write the figures as a JSON list."""
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    path.write_text(json.dumps([figure.to_dict() for figure in figures], indent=2, ensure_ascii=False) + "\n")

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,12 +18,15 @@ import psycopg
 from environ import Env
 from psycopg import sql
 
-from benchmarks import servers
+from benchmarks import run_size, servers
+from benchmarks.figures import NotMeasured
 from benchmarks.load import build_request
 from benchmarks.servers import BenchmarkServer
 from tools import databases
 
 SUBJECT = "benchmark-user"
+SQLITE = "sqlite:///"
+LEAST_OPS = 10  # in a smoke run, apart from databases without synthetic ops
 
 PUT_ALL_ON_GATEWAY = """
 from analytics.rollout.models import Cohort
@@ -33,13 +37,14 @@ Cohort.objects.create(name="all", flag_id=FlagKey.SURFACE, variant="gateway", pe
 
 @dataclass(frozen=True, slots=True)
 class PreparedDatabase:
-    """A filled database: its URL, an API key, task ids, and the seconds that publishing and loading took."""
+    """A filled database: its URL, an API key, task ids, its number of ops, the seconds to publish and to load them."""
 
     url: str
     key: str
     tasks: list[str]
+    ops: int  # synthetic ones
     publish_s: float
-    load_s: float
+    load_s: list[float]  # of three rounds
 
     @property
     def headers(self) -> dict[str, str]:
@@ -70,6 +75,10 @@ class PreparedDatabase:
         return build_request("POST", f"/api/v1/{path}", self.headers, json.dumps(body, separators=(",", ":")).encode())
 
 
+class CommandFailed(Exception):
+    """A management command failed. The message has its name and its last line."""
+
+
 class Lab:
     """Fills each database once per run: SQLite in a temporary folder, or a PostgreSQL database of our own."""
 
@@ -77,20 +86,23 @@ class Lab:
         self.postgres_url = postgres_url
         self._folder = folder
         self._prepared: dict[str, PreparedDatabase] = {}
+        self._broken: dict[str, CommandFailed] = {}  # by URL
         self._has_demo = False
         self._demo_key = ""
 
     def get_sqlite(self, ops: int) -> PreparedDatabase:
-        """Return an SQLite database with this many ops."""
-        return self._fill_once(f"sqlite:///{self._folder / f'{ops}.sqlite3'}", ops)
+        """Return an SQLite database with this many ops, fewer in a smoke run."""
+        return self._fill_once(f"{SQLITE}{self._folder / f'{ops}.sqlite3'}", ops)
 
     def get_spare_sqlite(self, ops: int) -> PreparedDatabase:
         """Return a separate SQLite database whose copy may be overwritten."""
-        return self._fill_once(f"sqlite:///{self._folder / f'spare-{ops}.sqlite3'}", ops)
+        return self._fill_once(f"{SQLITE}{self._folder / f'spare-{ops}.sqlite3'}", ops)
 
-    def get_postgres(self, ops: int) -> PreparedDatabase | None:
-        """Return the PostgreSQL database, or None if there is none. The first call decides its number of ops."""
-        return self._fill_once(self.postgres_url, ops) if self.postgres_url else None
+    def get_postgres(self, ops: int) -> PreparedDatabase:
+        """Return the PostgreSQL database. The first call decides its number of ops. Raises NotMeasured."""
+        if self.postgres_url is None:
+            raise NotMeasured("It needs PostgreSQL; the beginning of the run says what was tried.")
+        return self._fill_once(self.postgres_url, ops)
 
     def serve_gateway(self, prepared: PreparedDatabase, **variables: str) -> AbstractContextManager[BenchmarkServer]:
         """Serve the gateway on a database, with extra environment variables."""
@@ -125,7 +137,7 @@ class Lab:
 
     def get_empty_sqlite(self, name: str) -> PreparedDatabase:
         """Return a separate SQLite database without synthetic ops, for a document to import."""
-        return self._fill_once(f"sqlite:///{self._folder / f'{name}.sqlite3'}", 0)
+        return self._fill_once(f"{SQLITE}{self._folder / f'{name}.sqlite3'}", 0)
 
     def connect_service(self, prepared: PreparedDatabase, url: str) -> str:
         """Import the OpenAPI document at an address, publish its ops, and return the op that the figures call."""
@@ -155,7 +167,7 @@ class Lab:
         if not self._demo_key:
             self._run_on_demo("shell", "-c", PUT_ALL_ON_GATEWAY)
             self._demo_key = self._run_on_demo("create_api_key", "chat", "--rate", "100000").decode().strip()
-        return PreparedDatabase(self._demo_url, self._demo_key, [], 0, 0)
+        return PreparedDatabase(self._demo_url, self._demo_key, tasks=[], ops=0, publish_s=0, load_s=[])
 
     def run_on_demo(self, command: str) -> list[dict[str, Any]]:
         """Run a management command on the shipped catalog and the demo workspace; return the figures that it prints."""
@@ -165,19 +177,17 @@ class Lab:
 
     @property
     def _demo_url(self) -> str:
-        return f"sqlite:///{self._folder / 'demo.sqlite3'}"
+        return f"{SQLITE}{self._folder / 'demo.sqlite3'}"
 
     def _set_up_demo(self) -> None:
         if not self._has_demo:
-            self._run_on_demo("migrate", "-v0")
+            self._copy_migrated(self._demo_url)
             self._run_on_demo("load_catalog", "--publish")
             self._run_on_demo("load_demo")
             self._has_demo = True
 
     def _run_on_demo(self, *arguments: str) -> bytes:
-        line = [sys.executable, "manage.py", *arguments]
-        variables = os.environ | build_environment(self._demo_url)
-        return subprocess.run(line, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True).stdout
+        return _run_manage(self._demo_url, *arguments)
 
     def count_stored(self, prepared: PreparedDatabase) -> dict[str, Any]:
         """Return what a database stores about the calls (see the command count_stored)."""
@@ -185,31 +195,56 @@ class Lab:
 
     def _run_command(self, prepared: PreparedDatabase, command: str, *arguments: str) -> dict[str, Any]:
         """Run a management command on a database and return the JSON that it prints."""
-        variables = build_environment(prepared.url) | {"BENCHMARK_KEY": prepared.key}
-        full_command = [sys.executable, "manage.py", command, *arguments]
-        process = subprocess.run(
-            full_command, cwd=servers.ROOT, env=os.environ | variables, stdout=subprocess.PIPE, check=True
-        )
-        output: dict[str, Any] = json.loads(process.stdout)
+        output: dict[str, Any] = json.loads(_run_manage(prepared.url, command, *arguments, BENCHMARK_KEY=prepared.key))
         return output
 
     def edit_draft(self, prepared: PreparedDatabase, ops: int) -> dict[str, str]:
         """Edit some ops of the draft; return the headers of a logged-in admin's browser."""
-        command = [sys.executable, "manage.py", "edit_draft", str(ops)]
-        variables = os.environ | build_environment(prepared.url)
-        process = subprocess.run(command, cwd=servers.ROOT, env=variables, stdout=subprocess.PIPE, check=True)
-        return {"Cookie": process.stdout.decode().strip()}
+        return {"Cookie": _run_manage(prepared.url, "edit_draft", str(ops)).decode().strip()}
 
     def _fill_once(self, url: str, ops: int) -> PreparedDatabase:
+        if url in self._broken:
+            raise self._broken[url]
         if url not in self._prepared:
-            print(f"Filling {url.partition(':')[0]} with {ops} ops", file=sys.stderr, flush=True)
-            command = [sys.executable, "manage.py", "prepare_benchmark", str(ops)]
-            # No process group of its own, so that Ctrl-C ends it too.
-            process = subprocess.run(
-                command, cwd=servers.ROOT, env=os.environ | build_environment(url), stdout=subprocess.PIPE, check=True
-            )
-            self._prepared[url] = PreparedDatabase(url=url, **json.loads(process.stdout))
+            number = run_size.shrink(ops, least=LEAST_OPS)
+            print(f"Filling {url.partition(':')[0]} with {number} ops", file=sys.stderr, flush=True)
+            try:
+                self._copy_migrated(url)
+                output = _run_manage(url, "prepare_benchmark", str(number))
+            except CommandFailed as error:
+                self._broken[url] = error  # half full, so that filling it again would fail for another reason
+                raise
+            self._prepared[url] = PreparedDatabase(url=url, ops=number, **json.loads(output))
         return self._prepared[url]
+
+    def _copy_migrated(self, url: str) -> None:
+        """Begin a new SQLite database with the tables of the first one. To create them takes ten seconds."""
+        if not url.startswith(SQLITE):
+            return
+        migrated = self._folder / "migrated.sqlite3"
+        if not migrated.exists():
+            _run_manage(f"{SQLITE}{migrated}", "migrate", "-v0")
+        shutil.copyfile(migrated, url.removeprefix(SQLITE))
+
+
+def _run_manage(url: str, *arguments: str, **variables: str) -> bytes:
+    """Run a management command on a database and return what it prints. Raises CommandFailed.
+
+    It has no process group of its own, so that Ctrl-C ends it, too.
+    """
+    process = subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=servers.ROOT,
+        env=os.environ | build_environment(url) | variables,
+        capture_output=True,
+        check=False,
+    )
+    messages = process.stderr.decode(errors="replace")
+    sys.stderr.write(messages)
+    if process.returncode != 0:
+        last_line = (messages.strip().splitlines() or [f"exit code {process.returncode}"])[-1]
+        raise CommandFailed(f"manage.py {arguments[0]}: {last_line}")
+    return process.stdout
 
 
 def build_environment(url: str) -> dict[str, str]:

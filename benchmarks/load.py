@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 RECEIVE_BYTES = 65_536
-TIMEOUT_SECONDS = 30.0  # a server that is silent for this long has failed
+TIMEOUT_SECONDS = 30.0
 
 _CONTENT_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 
@@ -76,10 +76,12 @@ def run_load(
     connections: int = 1,
     seconds: float = float("inf"),
     with_heads: bool = False,
+    timeout: float = TIMEOUT_SECONDS,
 ) -> LoadResult:
     """Send requests until they or the seconds run out, one at a time on each connection. Raises UnexpectedResponse.
 
-    The connections share one stream of requests. Responses after the time limit are not counted.
+    The connections share one stream of requests. Responses after the time limit are not counted. A server that is
+    silent for `timeout` seconds has failed.
     """
     source = iter(requests)
     with ExitStack() as open_sockets, selectors.DefaultSelector() as selector:
@@ -89,7 +91,7 @@ def run_load(
             )
             connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             selector.register(connection.socket, selectors.EVENT_READ, connection)
-        return _run_loop(selector, source, seconds, with_heads)
+        return _run_loop(selector, source, seconds, with_heads, timeout)
 
 
 @dataclass(slots=True)
@@ -116,16 +118,16 @@ class _LoadConnection:
 
 
 def _run_loop(
-    selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool
+    selector: selectors.BaseSelector, source: Iterator[bytes], seconds: float, with_heads: bool, timeout: float
 ) -> LoadResult:
     result = LoadResult()
     open_connections: list[_LoadConnection] = [key.data for key in selector.get_map().values()]
     started = time.perf_counter()
     pending = sum(_send_next(connection, source) for connection in open_connections)
     while pending:
-        ready = selector.select(TIMEOUT_SECONDS)
+        ready = selector.select(timeout)
         if not ready:
-            raise UnexpectedResponse(f"No response within {TIMEOUT_SECONDS:.0f} seconds.")
+            raise UnexpectedResponse(f"No response within {timeout:.0f} seconds.")
         for key, _ in ready:
             connection: _LoadConnection = key.data
             if (head := connection.receive_head()) is None:

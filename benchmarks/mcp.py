@@ -27,6 +27,7 @@ class ConnectedMcpGateway:
 
 def measure_same_tools(lab: Lab) -> list[BenchmarkFigure]:
     """Compare with FastMCP serving the same three tools, whose tool_exec makes the same call of a service."""
+    FASTMCP_TOOLS.require()
     with connect.serve_connected(lab, "mcp") as gateway:
         call = build_exec_call(gateway.prepared, gateway.op, {"id": "o-1"})
         return compare_with_peer(
@@ -36,6 +37,7 @@ def measure_same_tools(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_proxy(lab: Lab) -> list[BenchmarkFigure]:
     """Compare with FastMCP's proxy of the same MCP server."""
+    FASTMCP_PROXY.require()
     with _serve_proxy(lab) as gateway:
         return compare_with_peer(
             "mcp.vs_fastmcp_proxy",

@@ -13,12 +13,15 @@ from itertools import chain, cycle, islice
 from statistics import median as middle
 
 from benchmarks import figures, load, servers, synthetic, timing, upstream, usage
-from benchmarks.figures import GOALS, BenchmarkFigure, compute_percentile
+from benchmarks.figures import GOALS, BenchmarkFigure, NotMeasured, compute_percentile
 from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.load import Address, send_once
+from benchmarks.run_size import shorten, shrink
 
 ROUNDS = 9
 RATE_ROUNDS = 21
+SHORT_ROUNDS = 3
+FIRST_PAGE_SECONDS = 300.0
 SMALL, MEDIUM, LARGE = 100, 1_000, 10_000  # ops in a catalog
 SIZE_NAMES = {SMALL: "100", MEDIUM: "1k", LARGE: "10k"}  # names of the sizes in figure names
 ADMIN_OPS, EDITED_OPS = 6_000, 50  # ops in the catalog for the admin pages, and how many of them have unpublished edits
@@ -61,8 +64,6 @@ def measure_exec_read_by_orm(lab: Lab) -> list[BenchmarkFigure]:
 def measure_exec_read_on_postgres(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same read on PostgreSQL."""
     prepared = lab.get_postgres(MEDIUM)
-    if prepared is None:
-        return []
     names = ("exec.postgres.ratio", "exec.postgres.requests_per_s")
     return _compare_exec_read(lab, prepared, timing.build_reads(prepared), *names, " (gateway on PostgreSQL)")
 
@@ -73,34 +74,25 @@ def measure_overhead(lab: Lab) -> list[BenchmarkFigure]:
     requests = timing.build_reads(prepared)
     with lab.serve_gateway(prepared) as gateway:
         timing.warm_up(gateway.address, requests)
-        rounds = [timing.measure_overhead_round(gateway.address, requests) for _ in range(ROUNDS)]
+        rounds = [timing.measure_overhead_round(gateway.address, requests) for _ in range(shrink(ROUNDS))]
     against = "Server-Timing total minus handler, p50, concurrency 1"
     return [figures.build_median_figure("exec.overhead.ms", rounds, "ms", against)]
 
 
-def measure_scale(lab: Lab) -> list[BenchmarkFigure]:
+def measure_scale(lab: Lab) -> Iterator[BenchmarkFigure]:
     """Compare p50 with 10,000 ops and with 100 ops: HTTP, concurrency 1, ops spread over the whole catalog."""
     large, small = lab.get_sqlite(LARGE), lab.get_sqlite(SMALL)
     with lab.serve_gateway(large) as many, lab.serve_gateway(small) as few:
-        results = []
         for name, build_requests in (
             ("scale.help.ratio", timing.build_help_requests),
             ("scale.exec.ratio", timing.build_exec_requests),
         ):
-            sides = [(many.address, build_requests(large, LARGE)), (few.address, build_requests(small, SMALL))]
+            sides = [(many.address, build_requests(large)), (few.address, build_requests(small))]
             for address, sent in sides:
                 timing.warm_up(address, sent)
-            pairs = [[timing.measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(ROUNDS)]
-            against = f"p50 over HTTP with {LARGE:,} ops divided by p50 with {SMALL}, concurrency 1"
-            results.append(
-                figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against)
-            )
-    return results
-
-
-def measure_sizes(lab: Lab) -> list[BenchmarkFigure]:
-    """Measure catalogs of each size: publishing, loading, calls, searches and the memory of a worker."""
-    return [figure for number in SIZE_NAMES for figure in _measure_size(lab, lab.get_sqlite(number), number)]
+            pairs = [[timing.measure_p50(address, sent, 0.5) for address, sent in sides] for _ in range(shrink(ROUNDS))]
+            against = f"p50 over HTTP with {large.ops:,} ops divided by p50 with {small.ops}, concurrency 1"
+            yield figures.build_median_figure(name, [much / little for much, little in pairs], "ratio", against)
 
 
 def measure_repairs(lab: Lab) -> list[BenchmarkFigure]:
@@ -125,61 +117,55 @@ def measure_discovery(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_worker_memory(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the largest worker after it served help (short and full) of every op and ran every read."""
-    if not usage.is_available():
-        print("Skipping memory.worker.mb: this system has no /proc.", file=sys.stderr)
-        return []
+    _require_proc()
     prepared = lab.get_sqlite(MEDIUM)
-    names = [op["op"] for op in synthetic.build_ops(MEDIUM)]
+    names = [op["op"] for op in synthetic.build_ops(prepared.ops)]
     requests = [
         *(prepared.build_help_request(path=name, format=form) for name in names for form in ("short", "full")),
-        *timing.build_exec_requests(prepared, MEDIUM, sample=MEDIUM),
+        *timing.build_exec_requests(prepared, sample=prepared.ops),
         *timing.build_reads(prepared),
     ]
     with lab.serve_gateway(prepared) as gateway:
         for _ in range(3):  # a connection stays with one worker, so that worker has then served everything
             load.run_load(gateway.address, requests)
         load.run_load(
-            gateway.address, islice(cycle(timing.build_reads(prepared)), 5_000), connections=timing.CONNECTIONS
+            gateway.address, islice(cycle(timing.build_reads(prepared)), shrink(5_000)), connections=timing.CONNECTIONS
         )
         value = usage.get_largest_child_mb(gateway.pid)
-    against = (
-        f"RSS of the largest of 2 workers, {MEDIUM:,} ops, after {len(requests):,} calls, among them help of every op"
-    )
+    calls = f"after {len(requests):,} calls, among them help of every op"
+    against = f"RSS of the largest of 2 workers, {prepared.ops:,} ops, {calls}"
     return [BenchmarkFigure("memory.worker.mb", round(value, 1), "MB", against)]
 
 
 def measure_idle_cpu(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the CPU time of the busiest worker while nobody calls, in % of a core."""
-    if not usage.is_available():
-        print("Skipping idle.worker.cpu: this system has no /proc.", file=sys.stderr)
-        return []
-    prepared = lab.get_postgres(MEDIUM) or lab.get_sqlite(MEDIUM)
+    _require_proc()
+    prepared = lab.get_postgres(MEDIUM) if lab.postgres_url else lab.get_sqlite(MEDIUM)
+    seconds = shorten(IDLE_SECONDS, least=1)
     with lab.serve_gateway(prepared) as gateway:
         load.run_load(
             gateway.address, [prepared.build_help_request()] * timing.CONNECTIONS, connections=timing.CONNECTIONS
         )
-        time.sleep(IDLE_WARM_UP_SECONDS)
+        time.sleep(shorten(IDLE_WARM_UP_SECONDS, least=1))
         before = usage.get_cpu_seconds_by_child(gateway.pid)
-        time.sleep(IDLE_SECONDS)
+        time.sleep(seconds)
         after = usage.get_cpu_seconds_by_child(gateway.pid)
-    busiest = max(seconds - before.get(child, 0.0) for child, seconds in after.items())
+    busiest = max(spent - before.get(child, 0.0) for child, spent in after.items())
     database = prepared.url.partition(":")[0]
-    against = f"of a core, the busier of 2 workers over {IDLE_SECONDS} s without a call, {database}"
-    return [BenchmarkFigure("idle.worker.cpu", round(busiest / IDLE_SECONDS * 100, 2), "%", against)]
+    against = f"of a core, the busier of 2 workers over {seconds:g} s without a call, {database}"
+    return [BenchmarkFigure("idle.worker.cpu", round(busiest / seconds * 100, 2), "%", against)]
 
 
 def measure_idempotency(lab: Lab) -> list[BenchmarkFigure]:
     """Measure what an idempotency key adds to a small write on PostgreSQL, alternating with and without."""
     prepared = lab.get_postgres(MEDIUM)
-    if prepared is None:
-        return []
     with lab.serve_gateway(prepared) as gateway:
         load.run_load(
             gateway.address,
             chain.from_iterable(timing.build_write_pairs(prepared, "warm")),
             connections=timing.CONNECTIONS,
         )
-        rounds = [_measure_key_cost(gateway.address, prepared, str(number)) for number in range(ROUNDS)]
+        rounds = [_measure_key_cost(gateway.address, prepared, str(number)) for number in range(shrink(ROUNDS))]
     against = f"p50 with a key minus p50 without, PostgreSQL, concurrency 1, {timing.WRITE_PAIRS} pairs per round"
     return [figures.build_median_figure("idempotency.ms", rounds, "ms", against)]
 
@@ -197,9 +183,6 @@ def measure_parallel_batch_over_redis(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the same batch in a Celery worker over Redis, on PostgreSQL."""
     prepared = lab.get_postgres(MEDIUM)
     with servers.run_redis() as url, upstream.run_upstream() as port:
-        if prepared is None or url is None:
-            print("Skipping batch.parallel.redis.ratio: it needs PostgreSQL and redis-server.", file=sys.stderr)
-            return []
         variables = {upstream.PORT_VARIABLE: str(port), "CELERY_BROKER_URL": url}
         with lab.serve_gateway(prepared, **variables) as gateway, lab.run_worker(prepared, **variables):
             setup = "PostgreSQL, one worker process over Redis"
@@ -214,7 +197,7 @@ def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
     with lab.serve_gateway(prepared) as gateway:
         load.run_load(gateway.address, [batched, alone] * 20, connections=timing.CONNECTIONS)
         rounds = []
-        for _ in range(ROUNDS):
+        for _ in range(shrink(ROUNDS)):
             latencies = load.run_load(gateway.address, [batched, alone] * 30).latencies
             rounds.append(middle(latencies[0::2]) - middle(latencies[1::2]))
     return [
@@ -226,7 +209,7 @@ def measure_batch_of_one(lab: Lab) -> list[BenchmarkFigure]:
 
 def measure_changing_releases(lab: Lab) -> list[BenchmarkFigure]:
     """Check help and search responses while, each second, one release is published and one rolled back."""
-    seconds = float(os.environ.get("BENCH_RELEASES_SECONDS", "60"))
+    seconds = shorten(float(os.environ.get("BENCH_RELEASES_SECONDS", "60")), least=2)
     prepared = lab.get_spare_sqlite(SMALL)
     with lab.serve_gateway(prepared) as gateway:
         result = lab.change_releases(prepared, gateway, seconds)
@@ -239,9 +222,7 @@ def measure_changing_releases(lab: Lab) -> list[BenchmarkFigure]:
 def measure_reports(lab: Lab) -> list[BenchmarkFigure]:
     """Measure the slowest admin report over a million events in 28 days."""
     prepared = lab.get_postgres(MEDIUM)
-    if prepared is None:
-        return []
-    result = lab.measure_reports(prepared, 1_000_000)
+    result = lab.measure_reports(prepared, shrink(1_000_000))
     seconds = f"written in {result['filled_s']:.0f} s, counted in {result['counted_s']:.0f} s"
     print(f"Reports, p95 in ms: {result['pages']}; {seconds}", file=sys.stderr)
     slowest = max(result["pages"], key=result["pages"].get)
@@ -249,19 +230,21 @@ def measure_reports(lab: Lab) -> list[BenchmarkFigure]:
     return [BenchmarkFigure("reports.1m.p95_ms", round(result["pages"][slowest], 1), "ms", against)]
 
 
-def measure_admin_pages(lab: Lab) -> list[BenchmarkFigure]:
+def measure_admin_pages(lab: Lab) -> Iterator[BenchmarkFigure]:
     """Measure the largest admin pages, the op list and the review, with thousands of ops, some of them edited."""
     prepared = lab.get_sqlite(ADMIN_OPS)
-    headers = lab.edit_draft(prepared, EDITED_OPS)
-    against = f"over HTTP, concurrency 1; {ADMIN_OPS:,} ops, {EDITED_OPS} of them edited, SQLite"
-    results = []
+    edited = shrink(EDITED_OPS, least=5)
+    headers = lab.edit_draft(prepared, edited)
+    against = f"over HTTP, concurrency 1; {prepared.ops:,} ops, {edited} of them edited, SQLite"
     with lab.serve_gateway(prepared) as gateway:
         for name, path in (("ops", "op"), ("review", "release/review")):
             page_request = load.build_request("GET", f"/admin/registry/{path}/", headers)
-            load.run_load(gateway.address, [page_request] * 8, connections=8)  # warm the caches of every process
-            rounds = [load.run_load(gateway.address, [page_request]).latencies[0] / 1_000 for _ in range(ROUNDS)]
-            results.append(figures.build_median_figure(f"desk.{name}.s", rounds, "s", against))
-    return results
+            # The first request of each process compares the whole draft, which takes long on a busy machine.
+            load.run_load(gateway.address, [page_request] * 8, connections=8, timeout=FIRST_PAGE_SECONDS)
+            rounds = [
+                load.run_load(gateway.address, [page_request]).latencies[0] / 1_000 for _ in range(shrink(ROUNDS))
+            ]
+            yield figures.build_median_figure(f"desk.{name}.s", rounds, "s", against)
 
 
 def _compare_exec_read(
@@ -272,37 +255,44 @@ def _compare_exec_read(
     return timing.build_rate_figures(ratio, rate, rates, BARE_POST + suffix)
 
 
-def _measure_size(lab: Lab, prepared: PreparedDatabase, number: int) -> Iterator[BenchmarkFigure]:
-    name, setup = SIZE_NAMES[number], f"{number:,} ops, SQLite"
+def measure_size(lab: Lab, number: int) -> Iterator[BenchmarkFigure]:
+    """Measure a catalog of a size: publishing, loading, calls, searches and the memory of a worker."""
+    prepared = lab.get_sqlite(number)
+    name, setup = SIZE_NAMES[number], f"{prepared.ops:,} ops, SQLite"
     yield BenchmarkFigure(
         f"publish.{name}.s", round(prepared.publish_s, 2), "s", f"checks and token counts, one run; {setup}"
     )
-    yield BenchmarkFigure(
-        f"load.{name}.s", round(prepared.load_s, 2), "s", f"hash, catalog and search index, one run; {setup}"
+    yield figures.build_median_figure(
+        f"load.{name}.s", prepared.load_s, "s", f"hash, catalog and search index; {setup}"
     )
     with lab.serve_gateway(prepared) as gateway:
         for call, build_requests in (("help", timing.build_help_requests), ("exec", timing.build_exec_requests)):
-            requests = build_requests(prepared, number)
+            requests = build_requests(prepared)
             timing.warm_up(gateway.address, requests)
-            rounds = [timing.measure_p50(gateway.address, requests, 0.3) for _ in range(3)]
+            rounds = [timing.measure_p50(gateway.address, requests, 0.3) for _ in range(SHORT_ROUNDS)]
             yield figures.build_median_figure(
                 f"{call}.{name}.p50_ms", rounds, "ms", f"over HTTP, concurrency 1; {setup}"
             )
         requests = [
             prepared.build_help_request(query=f"{op['action']} {op['entity'].replace('_', ' ')}")
-            for op in timing.sample_ops(number, timing.SAMPLE)
+            for op in timing.sample_ops(prepared)
         ]
         load.run_load(gateway.address, requests, connections=timing.CONNECTIONS)
-        result = load.run_load(gateway.address, chain.from_iterable([requests] * 5))
-        against = f"{5 * timing.SAMPLE} searches of three words over HTTP, concurrency 1; {setup}"
+        rounds = [
+            compute_percentile(load.run_load(gateway.address, requests * 2).latencies, 95) for _ in range(SHORT_ROUNDS)
+        ]
+        against = f"{2 * len(requests)} searches of three words over HTTP, concurrency 1; {setup}"
+        yield figures.build_median_figure(f"search.{name}.p95_ms", rounds, "ms", against)
+        _require_proc()
+        value = round(usage.get_largest_child_mb(gateway.pid), 1)
         yield BenchmarkFigure(
-            f"search.{name}.p95_ms", round(compute_percentile(result.latencies, 95), 2), "ms", against
+            f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}"
         )
-        if usage.is_available():
-            value = round(usage.get_largest_child_mb(gateway.pid), 1)
-            yield BenchmarkFigure(
-                f"memory.{name}.mb", value, "MB", f"RSS of the largest of 2 workers after these calls; {setup}"
-            )
+
+
+def _require_proc() -> None:
+    if not usage.is_available():
+        raise NotMeasured("It needs /proc, which this system does not have.")
 
 
 def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatabase, setup: str) -> BenchmarkFigure:
@@ -311,7 +301,7 @@ def _measure_parallel_batch(name: str, address: Address, prepared: PreparedDatab
     while time.monotonic() < deadline and b"degraded" in send_once(address, batch_request):
         pass  # the worker is still starting
     ideal = math.ceil(SLOW_READS / BATCH_THREADS) * upstream.DELAY_SECONDS * 1000
-    rounds = [load.run_load(address, [batch_request]).latencies[0] / ideal for _ in range(ROUNDS)]
+    rounds = [load.run_load(address, [batch_request]).latencies[0] / ideal for _ in range(shrink(ROUNDS))]
     against = (
         f"{SLOW_READS} reads of {upstream.DELAY_SECONDS * 1000:.0f} ms over {ideal:.0f} ms, {BATCH_THREADS} at once"
     )

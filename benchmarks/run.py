@@ -1,38 +1,45 @@
-"""Run benchmarks, print a table and write var/bench.json: python -m benchmarks.run [figure name prefix ...]."""
+"""Run benchmarks: python -m benchmarks.run [--smoke] [figure name prefix ...].
 
+Each figure is printed and written to var/bench.json when it comes. A benchmark that fails is a row that says why, and
+the run goes on. Exit codes: 0 all goals were met, 1 a goal was missed, 2 wrong arguments, 3 a benchmark failed.
+
+--smoke runs everything at about a hundredth of its size, to show that each benchmark gives its figures. Their values
+say nothing and are not judged.
+"""
+
+import os
 import signal
 import sys
-import time
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
-from benchmarks import figures, lab
+from benchmarks import lab, run_size
 from benchmarks.benchmark_list import BENCHMARKS, Benchmark
-from benchmarks.figures import BenchmarkFigure
+from benchmarks.figures import NotMeasured
+from benchmarks.run_record import FigureGap, GapKind, RunRecord
 from tools.databases import VAR
 
-RESULT = VAR / "bench.json"
+WRONG_ARGUMENTS = 2
+SMOKE_OPTION = "--smoke"
+RESULT, SMOKE_RESULT = VAR / "bench.json", VAR / "bench-smoke.json"  # a smoke run keeps the figures of a whole one
 
 
-def main(prefixes: Sequence[str]) -> int:
-    """Run the benchmarks whose figures match the prefixes (all if none) and return the exit code.
-
-    A missed goal is reported in the table, but is not a failure.
-    """
+def main(arguments: Sequence[str], benchmarks: Sequence[Benchmark] = BENCHMARKS) -> int:
+    """Run the benchmarks whose figures match the prefixes (all if none) and return the exit code."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the servers are stopped
-    selected = [measure for measure in BENCHMARKS if any(is_wanted(name, prefixes) for name in measure.names)]
-    if not selected:
-        names = ", ".join(name for measure in BENCHMARKS for name in measure.names)
-        print(f"No figure starts with {' or '.join(prefixes)}. Available: {names}.", file=sys.stderr)
-        return 2
-    started = time.monotonic()
+    prefixes = [argument for argument in arguments if argument != SMOKE_OPTION]
+    if SMOKE_OPTION in arguments:
+        os.environ[run_size.SMOKE] = "yes"
+    names = [name for benchmark in benchmarks for name in benchmark.names]
+    wanted = [name for name in names if is_wanted(name, prefixes)]
+    if not wanted:
+        print(f"No figure starts with {' or '.join(prefixes)}. Available: {', '.join(names)}.", file=sys.stderr)
+        return WRONG_ARGUMENTS
     with lab.open_lab() as benchmark_lab:
-        results = [figure for measure in selected for figure in _run_benchmark(measure, benchmark_lab, prefixes)]
-    figures.write_json(results, RESULT)
-    print(
-        f"\n{figures.format_table(results)}\n\n"
-        f"{len(results)} figures in {time.monotonic() - started:.0f} s; see var/bench.json"
-    )
-    return 0
+        record = run_benchmarks(benchmarks, wanted, benchmark_lab, SMOKE_RESULT if run_size.is_smoke() else RESULT)
+    print(f"\n{record.build_summary()}")
+    return record.compute_exit_code()
 
 
 def is_wanted(name: str, prefixes: Sequence[str]) -> bool:
@@ -40,9 +47,40 @@ def is_wanted(name: str, prefixes: Sequence[str]) -> bool:
     return not prefixes or name.startswith(tuple(prefixes))
 
 
-def _run_benchmark(measure: Benchmark, benchmark_lab: lab.Lab, prefixes: Sequence[str]) -> list[BenchmarkFigure]:
-    print(f"Measuring {', '.join(measure.names)}", file=sys.stderr, flush=True)
-    return [figure for figure in measure.run(benchmark_lab) if is_wanted(figure.name, prefixes)]
+def run_benchmarks(
+    benchmarks: Sequence[Benchmark], wanted: Sequence[str], benchmark_lab: lab.Lab, path: Path
+) -> RunRecord:
+    """Run the benchmarks that measure wanted figures, and record each figure, or why it has no value."""
+    record = RunRecord(path, wanted)
+    for benchmark in benchmarks:
+        if missing := [name for name in benchmark.names if name in wanted]:
+            print(f"Measuring {', '.join(missing)}", file=sys.stderr, flush=True)
+            _run_benchmark(benchmark, benchmark_lab, missing, record)
+    record.write()
+    return record
+
+
+def _run_benchmark(benchmark: Benchmark, benchmark_lab: lab.Lab, missing: list[str], record: RunRecord) -> None:
+    """Run a benchmark. Each of the missing figures gets a row, whatever happens."""
+    kind, reason = GapKind.FAILED, "The benchmark ended without this figure."
+    try:
+        for figure in benchmark.run(benchmark_lab):
+            if figure.name in missing:
+                missing.remove(figure.name)
+                record.add_figure(figure)
+    except NotMeasured as error:
+        kind, reason = GapKind.NOT_RUN, get_first_line(error)
+    except Exception as error:  # whatever a benchmark raises, the others can still be measured
+        traceback.print_exc()
+        reason = get_first_line(error)
+    for name in missing:
+        record.add_gap(FigureGap(name, kind, reason))
+
+
+def get_first_line(error: Exception) -> str:
+    """Return the first line of an error's message, with its class unless it is ours to read."""
+    lines = str(error).strip().splitlines() or [""]
+    return lines[0] if isinstance(error, NotMeasured) else f"{type(error).__name__}: {lines[0]}".removesuffix(": ")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from benchmarks.figures import NotMeasured
 from benchmarks.load import Address, UnexpectedResponse, build_request, send_once
 from config.serve import build_arguments
 
@@ -95,11 +96,10 @@ def run_worker(environment: Mapping[str, str]) -> Iterator[None]:
 
 
 @contextmanager
-def run_redis() -> Iterator[str | None]:
-    """Run Redis without persistence and yield its URL, or None if it is not installed."""
+def run_redis() -> Iterator[str]:
+    """Run Redis without persistence and yield its URL. Raises NotMeasured if it is not installed."""
     if shutil.which("redis-server") is None:
-        yield None
-        return
+        raise NotMeasured("It needs redis-server.")
     port = _find_free_port()
     command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True)

@@ -10,6 +10,7 @@ from benchmarks import figures, load, synthetic
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import PreparedDatabase
 from benchmarks.load import Address
+from benchmarks.run_size import shorten, shrink
 
 CONNECTIONS = 16
 RATE_SECONDS = 0.6  # many short rounds, so that other load affects both sides equally
@@ -23,7 +24,7 @@ def measure_rates(ours: Address, bare: Address, requests: Sequence[bytes], round
     """Return the requests per second of both servers for each round."""
     for address in (ours, bare):
         warm_up(address, requests)
-    return [(measure_rate(ours, requests), measure_rate(bare, requests)) for _ in range(rounds)]
+    return [(measure_rate(ours, requests), measure_rate(bare, requests)) for _ in range(shrink(rounds))]
 
 
 def build_rate_figures(ratio: str, rate: str, rates: list[tuple[float, float]], against: str) -> list[BenchmarkFigure]:
@@ -35,27 +36,28 @@ def build_rate_figures(ratio: str, rate: str, rates: list[tuple[float, float]], 
 
 
 def measure_rate(address: Address, requests: Sequence[bytes]) -> float:
-    return load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=RATE_SECONDS).per_second
+    seconds = shorten(RATE_SECONDS)
+    return load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=seconds).per_second
 
 
 def warm_up(address: Address, requests: Sequence[bytes]) -> None:
     """Send everything to both workers, so that their caches are warm."""
     load.run_load(address, chain.from_iterable([requests] * 8), connections=CONNECTIONS)
-    load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=1)
+    load.run_load(address, cycle(requests), connections=CONNECTIONS, seconds=shorten(1))
 
 
 def measure_p50(address: Address, requests: Sequence[bytes], seconds: float) -> float:
-    return middle(load.run_load(address, cycle(requests), seconds=seconds).latencies)
+    return middle(load.run_load(address, cycle(requests), seconds=shorten(seconds)).latencies)
 
 
 def measure_overhead_round(address: Address, requests: Sequence[bytes]) -> float:
-    result = load.run_load(address, cycle(requests), seconds=0.5, with_heads=True)
+    result = load.run_load(address, cycle(requests), seconds=shorten(0.5), with_heads=True)
     timings = [match.groups() for head in result.heads if (match := _TIMING.search(head))]
     return middle(float(total) - float(handler) for total, handler in timings)
 
 
 def build_write_pairs(prepared: PreparedDatabase, name: str) -> Iterator[tuple[bytes, bytes]]:
-    for number, task in enumerate(islice(cycle(prepared.tasks), WRITE_PAIRS)):
+    for number, task in enumerate(islice(cycle(prepared.tasks), shrink(WRITE_PAIRS, least=10))):
         args = {"task_id": task, "priority": number % 5 + 1}
         keyed = prepared.build_exec_request(synthetic.WRITE["op"], args, idempotency_key=f"{name}-{number}")
         yield keyed, prepared.build_exec_request(synthetic.WRITE["op"], args)
@@ -65,15 +67,15 @@ def build_reads(prepared: PreparedDatabase, op: str = synthetic.READ["op"]) -> l
     return [prepared.build_exec_request(op, {"task_id": task}) for task in prepared.tasks]
 
 
-def build_help_requests(prepared: PreparedDatabase, number: int) -> list[bytes]:
-    return [prepared.build_help_request(path=op["op"]) for op in sample_ops(number, SAMPLE)]
+def build_help_requests(prepared: PreparedDatabase) -> list[bytes]:
+    return [prepared.build_help_request(path=op["op"]) for op in sample_ops(prepared)]
 
 
-def build_exec_requests(prepared: PreparedDatabase, number: int, sample: int = SAMPLE) -> list[bytes]:
-    read = [op for op in sample_ops(number, sample) if op["kind"] == "read"]
+def build_exec_requests(prepared: PreparedDatabase, sample: int = SAMPLE) -> list[bytes]:
+    read = [op for op in sample_ops(prepared, sample) if op["kind"] == "read"]
     return [prepared.build_exec_request(op["op"], op["examples"][0]["args"]) for op in read]
 
 
-def sample_ops(number: int, sample: int) -> list[dict[str, Any]]:
-    """Return `sample` ops, evenly spread over a catalog of `number` ops."""
-    return synthetic.build_ops(number)[:: number // sample]
+def sample_ops(prepared: PreparedDatabase, sample: int = SAMPLE) -> list[dict[str, Any]]:
+    """Return some ops, evenly spread over the catalog of a database; all if it has fewer."""
+    return synthetic.build_ops(prepared.ops)[:: max(1, prepared.ops // sample)]

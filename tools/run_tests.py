@@ -77,7 +77,7 @@ def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_data
 
 
 def _run_all(arguments: list[str]) -> int:
-    """Run everything at length: all tests on both databases, deaths of processes, changing releases, conformance.
+    """Run everything at length: all tests on both databases, then the programs that are no tests.
 
     The property tests and Schemathesis look at ten times as many examples.
     """
@@ -86,13 +86,14 @@ def _run_all(arguments: list[str]) -> int:
     if main(["--hypothesis-profile=thorough", *arguments], on_postgres=()) != 0:
         failed.append("the suite")
     programs = {
-        "make chaos": "tools.chaos",
-        "changing releases": "tools.mixed_releases",
-        "make conformance": "tools.conformance",
+        "make chaos": ["tools.chaos"],
+        "changing releases": ["tools.mixed_releases"],
+        "each benchmark, small": ["benchmarks.run", "--smoke"],
+        "make conformance": ["tools.conformance"],
     }
-    for name, module in programs.items():
+    for name, command in programs.items():
         print(f"\n== {name}", flush=True)
-        if subprocess.run([sys.executable, "-m", module], cwd=ROOT, check=False).returncode != 0:
+        if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
     minutes = (time.monotonic() - began) / 60
     print(f"\nFailed: {', '.join(failed)}." if failed else "\nAll of it passed.", f"It took {minutes:.0f} minutes.")

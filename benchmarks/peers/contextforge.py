@@ -76,4 +76,4 @@ def _register_tool(address: Address, service: str, headers: Mapping[str, str]) -
     return name
 
 
-CONTEXTFORGE = Peer("ContextForge", "mcp-contextforge-gateway", "BENCHMARKS_CONTEXTFORGE_PYTHON", serve_contextforge)
+CONTEXTFORGE = Peer("ContextForge", "contextforge", serve_contextforge)

@@ -11,7 +11,7 @@ from benchmarks.orders_document import READ_OPERATION
 from benchmarks.peers.peer import SERVICE_VARIABLE, Peer, PeerServer, build_tool_call
 
 HEADERS = {"Accept": "application/json, text/event-stream"}
-PACKAGE, PYTHON_VARIABLE = "fastmcp", "BENCHMARKS_FASTMCP_PYTHON"
+ENVIRONMENT = "fastmcp"
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def serve_app(
 
 def _build_peer(title: str, module: str, tool: str, arguments: Mapping[str, Any]) -> Peer:
     serve = partial(serve_app, module=module, tool=tool, arguments=arguments)
-    return Peer(title, PACKAGE, PYTHON_VARIABLE, serve)
+    return Peer(title, ENVIRONMENT, serve)
 
 
 ORDER = {"id": "o-1"}

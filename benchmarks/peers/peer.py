@@ -1,13 +1,17 @@
 """Another gateway that makes the same call of the same service. Each is installed in an environment of its own."""
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import NotMeasured
 from benchmarks.load import Address, build_request
+from benchmarks.servers import ROOT
+
+PEERS = ROOT / ".venv" / "peers"  # made by make bench-peers
 
 SERVICE_VARIABLE = "BENCHMARKS_SERVICE"  # the environment variable with the URL of the service
 
@@ -22,24 +26,21 @@ class PeerServer:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A gateway to compare with. `serve` takes its Python and the URL of the service."""
+    """A gateway to compare with, in an environment of its own. `serve` takes its Python and the URL of the service."""
 
     title: str
-    package: str
-    python_variable: str  # the environment variable with the Python that has the package
+    environment: str  # its folder in .venv/peers
     serve: Callable[[str, str], AbstractContextManager[PeerServer]]
 
     @property
-    def python(self) -> str:
-        """The Python that has the package; empty if none was named."""
-        return os.environ.get(self.python_variable, "")
+    def python(self) -> Path:
+        """Its Python, which is there if it is installed."""
+        return PEERS / self.environment / "bin" / "python"
 
-    def explain_skip(self) -> str:
-        """Return why the peer is left out, and how to install it."""
-        return (
-            f"Skipping the comparison with {self.title}. To get it: python3 -m venv peer && peer/bin/pip install "
-            f"{self.package}, then set {self.python_variable} to the absolute path of peer/bin/python"
-        )
+    def require(self) -> None:
+        """Raise NotMeasured if the peer is not installed."""
+        if not (PEERS / self.environment / ".installed").exists():
+            raise NotMeasured("make bench-peers")
 
 
 def build_tool_call(path: str, headers: Mapping[str, str], tool: str, arguments: Mapping[str, Any]) -> bytes:

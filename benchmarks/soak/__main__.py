@@ -13,6 +13,7 @@ from dataclasses import asdict
 from tempfile import TemporaryFile
 
 from benchmarks import lab, usage
+from benchmarks.figures import NotMeasured
 from benchmarks.lab import Lab, PreparedDatabase
 from benchmarks.soak import soak_report
 from benchmarks.soak.calls import OPS, CallMix
@@ -37,9 +38,11 @@ def main(arguments: list[str]) -> int:
     plan = SoakPlan(seconds=options.minutes * 60 / 2, per_second=options.rate)
     results: list[SoakResult] = []
     with lab.open_lab() as soak_lab:
-        for label, prepared in (("SQLite", soak_lab.get_sqlite(OPS)), ("PostgreSQL", soak_lab.get_postgres(OPS))):
-            if prepared is None:
-                parser.error("no PostgreSQL was found or could be started")
+        try:
+            databases = {"SQLite": soak_lab.get_sqlite(OPS), "PostgreSQL": soak_lab.get_postgres(OPS)}
+        except NotMeasured as error:
+            parser.error(str(error))
+        for label, prepared in databases.items():
             results.append(soak_database(soak_lab, prepared, label, plan))
             RESULT.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n")
             print(f"\n{soak_report.format_result(results[-1])}\n", flush=True)

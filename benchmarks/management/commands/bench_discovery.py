@@ -6,6 +6,7 @@ import orjson
 from django.core.management.base import BaseCommand
 
 from benchmarks import discovery, evals, figures
+from benchmarks.run_size import shrink
 from registry.catalog import cache
 from registry.models import Release
 from registry.releases import stored_releases
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         content = stored_releases.load_content(Release.objects.get(version=catalog.version))
         measured = [
             *discovery.measure_discovery(catalog),
-            *discovery.measure_discovery(discovery.add_tools(content, OTHER_TOOLS), name="discovery.4k"),
+            *discovery.measure_discovery(discovery.add_tools(content, shrink(OTHER_TOOLS)), name="discovery.4k"),
             discovery.measure_plain_requests(catalog),
             *evals.measure_evals(catalog),
         ]

@@ -1,0 +1,160 @@
+"""A run of benchmarks writes each figure when it comes, goes on after failures, and its exit code says how it ended."""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import lab, run, run_record, run_size
+from benchmarks.benchmark_list import Benchmark
+from benchmarks.figures import BenchmarkFigure, NotMeasured
+from benchmarks.lab import Lab
+from benchmarks.peers import peer
+from benchmarks.peers.fastmcp import FASTMCP_TOOLS
+
+RATIO, RATE = "help.cached.ratio", "help.requests_per_s"
+MET, MISSED = BenchmarkFigure(RATIO, 0.95, "ratio", "a"), BenchmarkFigure(RATIO, 0.5, "ratio", "a")
+OTHER = BenchmarkFigure("exec.overhead.ms", 0.5, "ms", "b")
+
+
+def give(*figures: BenchmarkFigure, then: Exception | None = None) -> Benchmark:
+    def measure(_lab: Lab) -> Iterator[BenchmarkFigure]:
+        yield from figures
+        if then:
+            raise then
+
+    return Benchmark((RATIO, RATE), measure)
+
+
+@pytest.fixture(autouse=True)
+def _isolated_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def open_lab() -> Iterator[Lab]:
+        yield Lab(tmp_path, None)
+
+    monkeypatch.setattr(lab, "open_lab", open_lab)
+    monkeypatch.setattr(run, "RESULT", tmp_path / "bench.json")
+    monkeypatch.setattr(run, "SMOKE_RESULT", tmp_path / "bench-smoke.json")
+    monkeypatch.setattr(run.signal, "signal", lambda *_: None)
+    monkeypatch.setenv(run_size.SMOKE, "")
+
+
+def read_rows(tmp_path: Path, name: str = "bench.json") -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in json.loads((tmp_path / name).read_text())["figures"]}
+
+
+def test_failed_benchmark_keeps_its_first_figures_and_those_of_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmarks = [
+        give(MET, then=RuntimeError("The server is gone.\nA second line")),
+        Benchmark((OTHER.name,), lambda _: [OTHER]),
+    ]
+
+    code = run.main([], benchmarks)
+
+    rows, printed = read_rows(tmp_path), capsys.readouterr().out
+    assert code == run_record.FAILED
+    assert (rows[RATIO]["value"], rows[OTHER.name]["value"]) == (0.95, 0.5)
+    assert rows[RATE] == {
+        "name": RATE,
+        "value": None,
+        "unit": "",
+        "against": "",
+        "goal": None,
+        "met": None,
+        "status": "failed",
+        "reason": "RuntimeError: The server is gone.",
+    }
+    assert "FAILED   RuntimeError: The server is gone." in printed
+    assert f"Failed: {RATE}." in printed
+
+
+def test_benchmark_that_ends_without_a_figure_has_failed(tmp_path: Path) -> None:
+    assert run.main([], [give(MET)]) == run_record.FAILED
+    assert read_rows(tmp_path)[RATE]["reason"] == "The benchmark ended without this figure."
+
+
+def test_figure_is_in_the_file_before_the_next_one_is_measured(tmp_path: Path) -> None:
+    seen: list[Iterable[str]] = []
+
+    def measure(_lab: Lab) -> Iterator[BenchmarkFigure]:
+        yield MET
+        seen.append(read_rows(tmp_path).keys())
+        raise KeyboardInterrupt  # as Ctrl-C does
+
+    with pytest.raises(KeyboardInterrupt):
+        run.main([], [Benchmark((RATIO, RATE), measure)])
+
+    assert seen == [{RATIO}]
+    assert read_rows(tmp_path).keys() == {RATIO}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "figure", "then", "code"),
+    [
+        ([], MET, None, run_record.ALL_MET),
+        ([], MISSED, None, run_record.MISSED),
+        ([], MISSED, RuntimeError("x"), run_record.FAILED),  # the worse of both
+        ([], MET, NotMeasured("make bench-peers"), run_record.ALL_MET),
+        (["--smoke"], MISSED, None, run_record.ALL_MET),  # judges no value
+        (["--smoke"], MET, RuntimeError("x"), run_record.FAILED),
+        (["exec"], MET, None, run.WRONG_ARGUMENTS),
+    ],
+)
+def test_exit_code_says_how_the_run_ended(
+    arguments: list[str], figure: BenchmarkFigure, then: Exception | None, code: int
+) -> None:
+    rate = [] if then else [BenchmarkFigure(RATE, 1, "1/s", "c")]
+
+    assert run.main(arguments, [give(figure, *rate, then=then)]) == code
+
+
+def test_peer_that_is_not_installed_is_a_row_that_says_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(peer, "PEERS", tmp_path)
+
+    def measure(_lab: Lab) -> list[BenchmarkFigure]:
+        FASTMCP_TOOLS.require()
+        return [MET]
+
+    assert run.main([], [Benchmark((RATIO,), measure)]) == run_record.ALL_MET
+    row = read_rows(tmp_path)[RATIO]
+    assert (row["status"], row["reason"]) == ("not run", "make bench-peers")
+    assert "not run  make bench-peers" in capsys.readouterr().out
+
+
+def test_smoke_run_is_a_hundredth_and_keeps_the_figures_of_a_whole_run(tmp_path: Path) -> None:
+    sizes: list[float] = []
+
+    def measure(_lab: Lab) -> list[BenchmarkFigure]:
+        sizes.extend((run_size.shrink(1_000), run_size.shrink(50, least=5), run_size.shorten(60, least=2)))
+        return [MET]
+
+    run.main(["--smoke"], [Benchmark((RATIO,), measure)])
+
+    assert sizes == [10, 5, 2]
+    assert not (tmp_path / "bench.json").exists()
+    assert json.loads((tmp_path / "bench-smoke.json").read_text())["smoke"] is True
+
+
+def test_prefixes_choose_figures(tmp_path: Path) -> None:
+    run.main(["help.cached"], [give(MET, BenchmarkFigure(RATE, 1, "1/s", "c"))])
+
+    assert read_rows(tmp_path).keys() == {RATIO}
+
+
+def test_run_says_how_busy_the_machine_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(run_record.os, "getloadavg", lambda: (1.25, 0, 0))
+
+    run.main(["help.cached"], [give(MET)])
+
+    content = json.loads((tmp_path / "bench.json").read_text())
+    assert content["load_before"] == content["load_after"] == 1.25
+    assert "Load average 1.2 before, 1.2 after" in capsys.readouterr().out
