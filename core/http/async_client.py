@@ -4,11 +4,9 @@ A library keeps a client for many calls. What belongs to one call (its headers, 
 context variable `current_call`, which the library's tasks inherit.
 """
 
-import ssl
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import anyio
@@ -17,7 +15,7 @@ import httpcore2
 import httpx2
 from httpcore2 import AnyIOBackend
 
-from core.http.client import CONNECT_SECONDS, CONNECTIONS, IDLE_SECONDS
+from core.http.client import CONNECT_SECONDS, CONNECTIONS, IDLE_SECONDS, get_ssl_context
 from core.http.errors import OutgoingError, TimedOut, TooLarge, Unreachable
 from core.http.ssrf import Networks, resolve_allowed_addresses
 
@@ -78,17 +76,11 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
         return [address.target[0] for address in found]
 
 
-@cache
-def _build_ssl_context() -> ssl.SSLContext:
-    """Return the context that all clients share: it takes 50 ms to load the certificates."""
-    return httpx2.create_ssl_context(trust_env=False)
-
-
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
     """httpx2's transport with our sockets. It notes in `current_call` what becomes of each request."""
 
     def __init__(self, allow: Networks) -> None:
-        context = _build_ssl_context()
+        context = get_ssl_context()
         super().__init__(verify=context, trust_env=False)
         del self._pool  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
         self._pool = httpcore2.AsyncConnectionPool(

@@ -1,10 +1,12 @@
 """One guarded call to another server, its body with size limits. Nothing else opens connections."""
 
 import os
+import ssl
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 
 import httpcore2
 import httpx2
@@ -97,11 +99,17 @@ class Response:
     unread: OutgoingError | None = None
 
 
+@cache
+def get_ssl_context() -> ssl.SSLContext:
+    """Return the context that all clients of this process share: it takes 30 ms to load the certificates."""
+    return httpx2.create_ssl_context(trust_env=False)
+
+
 class GuardedTransport(httpx2.HTTPTransport):
     """httpx2's transport with our sockets, which its constructor does not accept."""
 
     def __init__(self, *, connections: int) -> None:
-        context = httpx2.create_ssl_context(trust_env=False)
+        context = get_ssl_context()
         super().__init__(verify=context, trust_env=False)
         self._pool.close()  # if httpx2 ever renames its pool, this raises AttributeError and no call is made
         self._pool = httpcore2.ConnectionPool(
@@ -197,7 +205,7 @@ def open_stream(
 
 
 def get_transport(allow: Networks | None = None, *, connections: int = CONNECTIONS) -> GuardedTransport:
-    """Return this process's transport for some allowed networks, created on first use (TLS setup takes tens of ms)."""
+    """Return this process's transport for some allowed networks, created on first use."""
     key = (os.getpid(), allow, connections)
     existing = _transports.get(key)
     if existing is None:  # two threads may both create one; the first one stays

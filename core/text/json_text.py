@@ -9,7 +9,6 @@ from functools import cache, partial
 from typing import Any, NoReturn
 
 import orjson
-_PLAIN_PARTS_DEPTH = 4  # how deep plain parts of other values are looked for: each level walks the value once more
 import rfc8785
 
 from core.text import json_pointer
@@ -25,6 +24,7 @@ _LONG_NUMBER_BYTES = re.compile(rb"\d{19}")
 _PLAIN_TYPES = frozenset([str, int, bool, type(None)])
 _MAX_SAFE_INTEGER = 2**53 - 1
 _MIN_EXPONENT_FLOAT = 1e16  # from here on Python writes the shortest digits with an exponent
+_PLAIN_PARTS_DEPTH = 4  # how deep plain parts of other values are looked for: each level walks the value once more
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{},]|[^\s"\[\]{},:]+')
 
 

@@ -10,6 +10,7 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from pytest_django.fixtures import Settings
 
@@ -317,8 +318,10 @@ def test_trusted_certificate_is_valid_for_its_name_only(
     tls: tuple[Server, list[str | None]], call: SendRequest, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server, requested_names = tls
-    monkeypatch.setattr(client, "_transports", {})  # only this test's transport trusts the certificate
-    client.get_transport()._pool._ssl_context.load_verify_locations(certificate)
+    context = httpx2.create_ssl_context(trust_env=False)  # only this test's transport trusts the certificate
+    context.load_verify_locations(certificate)
+    monkeypatch.setattr(client, "_transports", {})
+    monkeypatch.setattr(client, "get_ssl_context", lambda: context)
 
     assert call(server.url(host="a.test", scheme="https")).body == b"ok"
     assert call(server.url(host="a.test", scheme="https")).body == b"ok"
