@@ -3,6 +3,7 @@
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from itertools import count
 from math import inf
 from pathlib import Path
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.test import override_settings
 from hypothesis import settings as hypothesis_settings
+from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events import event_log
 from analytics.rollout import assignment, exposures
@@ -29,6 +31,7 @@ from tests.support import any_upstream, catalog_fixture
 from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
 from tests.support.run_folder import get_run_folder
+from tests.support.servers import stores
 
 pytest_plugins = [
     "tests.support.background",
@@ -144,6 +147,23 @@ def _fast_password_hashing() -> Iterator[None]:
     fast = "django.contrib.auth.hashers.MD5PasswordHasher"
     with override_settings(PASSWORD_HASHERS=[fast, *settings.PASSWORD_HASHERS]):
         yield
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    django_test_environment: None,
+    django_db_modify_db_settings: None,
+    django_db_blocker: DjangoDbBlocker,
+    run_folder: Path,
+) -> Iterator[None]:
+    """Copy a migrated database, in place of pytest-django's, which runs all migrations in each test worker."""
+    databases = ExitStack()
+    with django_db_blocker.unblock():
+        migrated = databases.enter_context(stores.share_migrated_store(run_folder))
+        databases.enter_context(stores.use_test_database(migrated))
+    yield
+    with django_db_blocker.unblock():
+        databases.close()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -23,11 +23,12 @@ from tests.support.servers.stores import Store
 def set_up_store(django_db_blocker: DjangoDbBlocker, run_folder: Path) -> Iterator[Store]:
     """A database as `make run` leaves it, to be copied. One test worker sets it up for all, the last one drops it."""
     stores.add_probe()  # also where another worker sets it up
+    shared = ExitStack()
     with django_db_blocker.unblock():
-        store = stores.share_store(run_folder)
+        store = shared.enter_context(stores.share_set_up_store(run_folder))
     yield store
     with django_db_blocker.unblock():
-        stores.leave_shared_store(store, run_folder)
+        shared.close()
 
 
 @pytest.fixture

@@ -1,13 +1,14 @@
-"""Databases for server processes, copied from a prepared one. The test process can use them, too."""
+"""Databases for tests and for server processes, copied from those that one test worker of a run prepares for all."""
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
@@ -21,7 +22,7 @@ from tests.support.servers.processes import eventually
 from workspace import demo
 
 CONNECTS_WITHIN = 30.0  # seconds
-SHARED_USERS = "users of the store"  # a file: how many test workers use the shared database
+MIGRATED, SET_UP = "migrated", "set_up"  # names of the databases that the workers of a run share
 
 _numbers = count(1)
 
@@ -53,11 +54,15 @@ class Store:
             _disconnect()
             connection.settings_dict["NAME"] = before
 
-    def set_up(self) -> None:
-        """Set up the database like `make run`: schema, published catalog with the probe, demo workspace."""
-        add_probe()
+    def migrate(self) -> None:
+        """Create the tables, and the rows that come with them."""
         with self.connected():
             call_command("migrate", verbosity=0)
+
+    def set_up(self) -> None:
+        """Fill a migrated database as `make run` does: published catalog with the probe, demo workspace."""
+        add_probe()
+        with self.connected():
             loader.load_into_draft(loader.read_shipped_catalog())
             loader.load_into_draft(probe.CONTENT)
             publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
@@ -69,23 +74,48 @@ def add_probe() -> None:
     embedded.add_upstream("probe", probe.HANDLERS)
 
 
-def share_store(folder: Path) -> Store:
-    """Return a database that is set up, the same for all test workers that share this folder."""
-    users = folder / SHARED_USERS
-    with lock_folder(folder, SHARED_USERS):
-        store = _name_shared_store(folder)
+@contextmanager
+def share_migrated_store(folder: Path) -> Iterator[Store]:
+    """Yield a migrated database, the same for all test workers that share this folder. The last one drops it."""
+    with _share_store(folder, MIGRATED, Store.migrate) as store:
+        yield store
+
+
+@contextmanager
+def share_set_up_store(folder: Path) -> Iterator[Store]:
+    """Yield a database as `make run` leaves it, the same for all test workers that share this folder."""
+    with (
+        share_migrated_store(folder) as migrated,
+        _share_store(folder, SET_UP, Store.set_up, source=migrated) as store,
+    ):
+        yield store
+
+
+@contextmanager
+def use_test_database(source: Store) -> Iterator[None]:
+    """Create the test database of this worker as a copy of another one, and drop it at the end."""
+    store, before = Store(str(connection.creation._get_test_db_name())), connection.settings_dict["NAME"]
+    _create(store, source)
+    _rename_database(store.name)
+    yield
+    _rename_database(before)
+    drop_store(store)
+
+
+@contextmanager
+def _share_store(
+    folder: Path, name: str, prepare: Callable[[Store], None], *, source: Store | None = None
+) -> Iterator[Store]:
+    users = folder / f"users of {name}"  # how many test workers use the database
+    with lock_folder(folder, users.name):
+        store = _name_shared_store(folder, name)
         number = int(users.read_text()) if users.exists() else 0
         if number == 0:
-            _create(store)
-            store.set_up()
+            _create(store, source)
+            prepare(store)
         users.write_text(str(number + 1))
-    return store
-
-
-def leave_shared_store(store: Store, folder: Path) -> None:
-    """Drop the shared database if no other test worker uses it."""
-    users = folder / SHARED_USERS
-    with lock_folder(folder, SHARED_USERS):
+    yield store
+    with lock_folder(folder, users.name):
         number = int(users.read_text()) - 1
         if number == 0:
             drop_store(store)
@@ -103,10 +133,10 @@ def create_store(folder: Path, source: Store | None = None) -> Store:
     return store
 
 
-def _name_shared_store(folder: Path) -> Store:
+def _name_shared_store(folder: Path, name: str) -> Store:
     if connection.vendor == "sqlite":
-        return Store(str(folder / "set-up.sqlite3"))
-    return Store(f"{_get_prefix()}_set_up")
+        return Store(str(folder / f"{name}.sqlite3"))
+    return Store(f"{_get_prefix()}_{name}")
 
 
 def _get_prefix() -> str:
@@ -120,12 +150,11 @@ def _get_worker() -> str:
 
 
 def _create(store: Store, source: Store | None = None) -> None:
+    drop_store(store)  # may be left by a killed run
     if connection.vendor == "sqlite":
-        Path(store.name).unlink(missing_ok=True)
         if source:
             shutil.copyfile(source.name, store.name)
         return
-    drop_store(store)  # may be left by a killed run
     _execute(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
     # Commits survive when a client process is killed. Only a crash of the server could lose them, and the test of that
     # uses its own server.
@@ -133,9 +162,12 @@ def _create(store: Store, source: Store | None = None) -> None:
 
 
 def drop_store(store: Store) -> None:
-    """Drop a database, also if it is in use. SQLite files are deleted with their folder."""
+    """Drop a database, also if it is in use."""
     if connection.vendor == "postgresql":
         _execute(f'DROP DATABASE IF EXISTS "{store.name}" WITH (FORCE)')
+        return
+    for suffix in ("", "-wal", "-shm"):  # an old log would be applied to a new file
+        Path(f"{store.name}{suffix}").unlink(missing_ok=True)
 
 
 def _execute(statement: str) -> None:
@@ -151,6 +183,12 @@ def _is_connected() -> bool:
     except OperationalError:
         return False
     return True
+
+
+def _rename_database(name: str) -> None:
+    """Connect this process to another database from now on."""
+    _disconnect()
+    settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = name
 
 
 def _disconnect() -> None:
