@@ -30,6 +30,7 @@ from registry.catalog import cache, connections, model, switches
 from tests.support import any_upstream, catalog_fixture
 from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
+from tests.support.migrated_rows import insert_rows_after_flush
 from tests.support.run_folder import get_run_folder
 from tests.support.servers import stores
 
@@ -161,6 +162,7 @@ def django_db_setup(
     with django_db_blocker.unblock():
         migrated = databases.enter_context(stores.share_migrated_store(run_folder))
         databases.enter_context(stores.use_test_database(migrated))
+        databases.enter_context(insert_rows_after_flush())
     yield
     with django_db_blocker.unblock():
         databases.close()

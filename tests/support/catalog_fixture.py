@@ -69,7 +69,7 @@ class PreparedRows:
 
     def _insert(self, cursor: CursorWrapper) -> None:
         for name, rows in (self.rows or {}).items():
-            _insert_rows(cursor, name, rows)
+            insert_rows(cursor, name, rows)
 
     def _advance_sequences(self, cursor: CursorWrapper) -> None:
         """Continue after the ids of the rows, in this process's database too. A rollback does not undo it."""
@@ -93,7 +93,7 @@ def _load_demo() -> None:
     demo.load(at=timezone.now())
 
 
-def _insert_rows(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) -> None:
+def insert_rows(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) -> None:
     """Insert rows as they were read, in the fastest way of each database."""
     if connection.vendor == "postgresql":
         with cursor.copy(f'COPY "{table}" FROM STDIN') as copy:
