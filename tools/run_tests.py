@@ -27,6 +27,7 @@ CI = bool(os.environ.get("CI"))
 BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could avoid
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
+SLOWEST = 10  # tests and modules that are listed at the end
 FEW = 3  # failed tests that are run once more, alone: more of them are no accident
 
 # What pytest's exit codes mean where the counts do not show it.
@@ -44,6 +45,8 @@ class Run:
     failed: int = 0
     unstable: int = 0  # of the passed: failed, then passed when nothing else ran
     left_out: Counter[str] = field(default_factory=Counter)
+    seconds_by_test: Counter[str] = field(default_factory=Counter)  # set-up and teardown included
+    seconds_by_module: Counter[str] = field(default_factory=Counter)
 
     @property
     def is_good(self) -> bool:
@@ -173,6 +176,9 @@ def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess
 def _count(run: Run, report: Path) -> None:
     for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it just now
         skipped = case.find("skipped")
+        module, seconds = case.get("classname", ""), float(case.get("time", 0))
+        run.seconds_by_test[f"{module}::{case.get('name')}"] += seconds
+        run.seconds_by_module[module] += seconds
         if case.find("failure") is not None or case.find("error") is not None:
             run.failed += 1
         elif skipped is not None:
@@ -203,8 +209,18 @@ def _print_outcome(runs: list[Run]) -> None:
     print("\nLeft out:" if left_out else "\nNothing was left out.")
     for reason, count in left_out.most_common():
         print(f"{count:5} × {reason}")
+    for run in runs:
+        _print_slowest(run)
     if CI and any(not reason.startswith(BY_DESIGN) for reason in left_out):
         print(f'With CI set this fails: there only what is left out "{BY_DESIGN}" may be.')
+
+
+def _print_slowest(run: Run) -> None:
+    for title, seconds_by_name in (("tests", run.seconds_by_test), ("modules", run.seconds_by_module)):
+        if seconds_by_name:
+            print(f"\nThe slowest {title} on {run.name}, in seconds:")
+        for name, seconds in seconds_by_name.most_common(SLOWEST):
+            print(f"{seconds:7.1f}  {name}")
 
 
 if __name__ == "__main__":
