@@ -31,6 +31,7 @@ from tests.support import any_upstream, catalog_fixture
 from tests.support.api import EXAMPLE, Api
 from tests.support.grouping import GroupScheduling
 from tests.support.migrated_rows import insert_rows_after_flush
+from tests.support.parsed_files import remember_parsed_files
 from tests.support.run_folder import get_run_folder
 from tests.support.servers import stores
 
@@ -63,6 +64,8 @@ COLLECT_AFTER = (5_000, 10, 10)  # new objects, and collections of each generati
 
 _numbers = count(1)
 _seconds: Counter[str] = Counter()
+
+remember_parsed_files()  # before test modules are imported, some of which read the shipped catalog
 
 gc.disable()  # until all tests are collected: that makes a million objects, and none of them is garbage
 
