@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 from chat.connections import gives_connection_back
-from chat.events import event_reader, event_writer, failed_turns
+from chat.events import event_writer, failed_turns
 from chat.events.turn_log import Event, TurnLog
 from chat.models import EventChunk, Message
 
@@ -93,7 +93,7 @@ def parse_event_id(text: str) -> tuple[str, int] | None:
 async def stream_turn(turn_id: str, after: int = 0) -> AsyncIterator[bytes]:
     """Yield the events of a turn after a number, until its end. Events that are there together come together."""
     start = f"id: {turn_id}:".encode()
-    async for events in event_reader.follow_events(turn_id, after):
+    async for events in follow_events(turn_id, after):
         yield (
             b"".join(
                 b"%s%d\nevent: %s\ndata: %s\n\n" % (start, event.number, event.type.encode(), event.data)

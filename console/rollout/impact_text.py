@@ -14,7 +14,6 @@ from analytics.flags import LIVE, FlagKey, Surface
 from analytics.rollout import assignment, exposures, impact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.impact import RolloutImpact, VariantChange
-from console.rollout import impact_text
 from console.rollout.exposures import name_variants
 from core.admin.page_parts import LivePreviewAdmin
 from gateway.access import release_routing
@@ -147,11 +146,9 @@ class ImpactPreviewMixin(LivePreviewAdmin):
     def render_preview(self, request: HttpRequest, row: Any) -> str:
         flag_and_rollout = self.build_rollout_from_form(request, row)
         lines = (
-            [INCOMPLETE_FORM]
-            if flag_and_rollout is None
-            else impact_text.describe_impact(self._compute_impact(*flag_and_rollout))
+            [INCOMPLETE_FORM] if flag_and_rollout is None else describe_impact(self._compute_impact(*flag_and_rollout))
         )
         return render_to_string("console/rollout/impact.html", {"lines": lines})
 
     def _compute_impact(self, flag: FlagKey, after: Rollout) -> RolloutImpact:
-        return impact_text.compute_impact(flag, after, at=timezone.now())
+        return compute_impact(flag, after, at=timezone.now())

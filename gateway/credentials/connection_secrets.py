@@ -13,7 +13,6 @@ from django.urls import reverse
 from core import encryption
 from core.encryption import DecryptionFailed
 from gateway.contracts.errors import InternalError, UpstreamUnreachableError
-from gateway.credentials import connection_secrets
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
@@ -193,6 +192,6 @@ def _iterate_missing_fields(connection: Connection) -> Iterator[str]:
 
 def _iterate_missing_secrets(connection: Connection) -> Iterator[str]:
     rows = {row.name: row for row in connection.secrets.all()}
-    for name in connection_secrets.iterate_needed(connection):
-        if name not in rows or not connection_secrets.is_bound(rows[name], connection):
+    for name in iterate_needed(connection):
+        if name not in rows or not is_bound(rows[name], connection):
             yield name.label

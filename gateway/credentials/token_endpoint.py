@@ -17,7 +17,7 @@ import orjson
 from core import http
 from core.database.deadlines import Deadline
 from gateway.contracts.errors import GatewayError
-from gateway.credentials import connection_secrets, token_endpoint
+from gateway.credentials import connection_secrets
 from gateway.credentials.connection_secrets import build_not_configured_error, build_token_unavailable_error
 from gateway.models import ConnectionSecret
 from registry.catalog.connections import ConnectionConfig
@@ -177,7 +177,7 @@ def _find_cached(connection: str, settings_hash: str) -> str:
 def _fetch_token(config: ConnectionConfig, secret: str, settings_hash: str, deadline: Deadline) -> str:
     fields = {"grant_type": "client_credentials"} | ({"scope": config.scopes} if config.scopes else {})
     try:
-        response = token_endpoint.request_token(config, fields, client_secret=secret, deadline=deadline)
+        response = request_token(config, fields, client_secret=secret, deadline=deadline)
     except TokenRefused as refusal:
         why = f"its token endpoint refuses the client ({refusal.code or 'no reason given'})"
         raise build_not_configured_error(config, why) from None

@@ -16,7 +16,6 @@ from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
-from gateway.recording import call_events
 from registry.catalog.model import CatalogOp
 from registry.models import Op
 
@@ -125,8 +124,8 @@ def record_failed_call(
     """
     envelope = envelopes.build_failure(None, error, envelopes.build_meta(trace))
     if caller is not None:
-        event = call_events.build_event(
+        event = build_event(
             event_type, caller=caller, trace=trace, name=name, status=error.status, error=envelope["error"]
         )
         event_log.enqueue_event(event)
-    return envelope, call_events.build_metric_labels(event_type, error=envelope["error"])
+    return envelope, build_metric_labels(event_type, error=envelope["error"])

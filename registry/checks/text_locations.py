@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any
 
 from core.text import json_text
-from registry.checks import text_locations
 from registry.checks.finding import CheckRule, Finding, join_pointer
 from registry.jsonschema import dialect
 from registry.snapshot.copy_kinds import Kind
@@ -175,7 +174,7 @@ def iter_strings(value: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def find_hidden_characters(name: str, value: Any, *, kind: Kind = Kind.OP) -> Iterator[Finding]:
     """Yield a finding for each string with invisible characters, at any depth of an entry."""
-    for field, text in text_locations.iter_strings(value) if _can_hide_characters(value) else ():
+    for field, text in iter_strings(value) if _can_hide_characters(value) else ():
         if letters := cleanup.find_hidden_characters(text):
             codes = ", ".join(f"U+{ord(letter):04X}" for letter in letters[:5])
             cleaned = (
@@ -187,13 +186,9 @@ def find_hidden_characters(name: str, value: Any, *, kind: Kind = Kind.OP) -> It
 
 def find_instructions(entry: dict[str, Any]) -> Iterator[Finding]:
     """Yield a finding for each text of an imported op that instructs the model."""
-    texts = [
-        (field, text)
-        for field, text in text_locations.iter_strings(entry)
-        if field.startswith(f"{text_locations.SCHEMA}/")
-    ]
+    texts = [(field, text) for field, text in iter_strings(entry) if field.startswith(f"{SCHEMA}/")]
     for field in ("summary", "description", "notes"):
-        texts += text_locations.iter_strings(entry.get(field, ""), field)
+        texts += iter_strings(entry.get(field, ""), field)
     for field, text in texts:
         if instruction := cleanup.find_instruction(text):
             yield INSTRUCTION.make_finding(

@@ -11,7 +11,6 @@ from django.db.models import Max, Q
 from audit import audit_log
 from audit.models import AuditEntry
 from core.text import json_text
-from registry.drafts import history
 from registry.drafts.bulk_writes import BATCH_SIZE
 from registry.models import Example, Op, OpAlias, PolicyRule
 from registry.snapshot import diff, snapshot
@@ -106,7 +105,7 @@ class ChangeTracker:
             for key in {*before, *after}:
                 if change := diff.diff_entries(KIND_BY_MODEL[model], before.get(key), after.get(key)):
                     recorded_changes.append(change)
-        history.record_changes(recorded_changes, by=by, at=at, note=note)
+        record_changes(recorded_changes, by=by, at=at, note=note)
         self._before, self._new = {}, {}
         return recorded_changes
 

@@ -11,7 +11,6 @@ from typing import Any
 import yaml
 
 from core.text import lists
-from registry.files import export
 from registry.models import get_parent_path
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, OP_FIELDS, Kind
@@ -165,7 +164,7 @@ def _diff_lines(before: Any, after: Any) -> Iterator[str]:
 def _to_text(value: Any) -> str:
     if isinstance(value, str):
         return value
-    return export.dump_yaml(value) if value not in ([], {}, None) else ""
+    return dump_yaml(value) if value not in ([], {}, None) else ""
 
 
 def _escape_unprintable(line: str) -> str:

@@ -16,7 +16,7 @@ from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.help import token_counts
 from registry.models import Op, Release
-from registry.releases import lifecycle, publishing, stored_releases
+from registry.releases import draft_problems, lifecycle, stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
@@ -146,9 +146,9 @@ def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
     try:
         content_json = json_text.canonicalize(content)
     except ValueError:  # the problems report it for each op
-        raise NotPublishable(checks.find_errors(content)) from None
+        raise NotPublishable(draft_problems.find_problems(content)) from None
     text, version = content_json.decode(), json_text.hash_canonical_form(content_json)
-    problems = checks.find_errors(content, canonical_text=text)
+    problems = draft_problems.find_problems(content, canonical_text=text)
     if not stored_releases.is_live(
         version
     ):  # what is live already changes nothing for models, and starting must not fail for it
@@ -192,7 +192,7 @@ def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
 def has_unpublished_edits() -> bool:
     """Return whether the draft differs from the live release. Not so before the first release."""
     live = stored_releases.get_live_release()
-    return live is not None and publishing.compute_draft_version() != live.version
+    return live is not None and compute_draft_version() != live.version
 
 
 def publish_loaded_copy(*, had_edits: bool, note: str, by: str, at: datetime) -> str:
@@ -200,7 +200,7 @@ def publish_loaded_copy(*, had_edits: bool, note: str, by: str, at: datetime) ->
     if had_edits:
         return "Not published: the draft has unpublished edits. Review them first."
     try:
-        release = publishing.publish_draft(note=note, by=by, at=at, accepted=note, accepted_loss=note)
+        release = publish_draft(note=note, by=by, at=at, accepted=note, accepted_loss=note)
     except lifecycle.AlreadyLive:
         return "The live release is up to date."
     return f"Release {release.version[:12]} with {release.op_count} ops is live."

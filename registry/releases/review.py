@@ -13,7 +13,7 @@ from registry.drafts import history
 from registry.evals import evaluation
 from registry.evals.comparison import EvalComparison
 from registry.models import Release
-from registry.releases import help_diff, publishing, stored_releases
+from registry.releases import draft_problems, help_diff, publishing, stored_releases
 from registry.releases.help_diff import EntryDifference, TokenCounts
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange, Kind
@@ -99,27 +99,13 @@ def _check_draft(
     names = {change.name for change in changes if change.kind == Kind.OP}
     changed = [op for op in content["ops"] if op["op"] in names]
     counts = publishing.count_tokens({"groups": [], "ops": changed})
-    problems = _find_problems(content, frozen, changes)
+    problems = draft_problems.find_problems(content, canonical_text=frozen, changes=changes)
     warnings = [] if problems or is_known else publishing.find_new_warnings(content, counts)
     before = live.tokens if live else {}
     tokens_by_op = {
         name: _sum_added_tokens(counts, before, {name}) for name in sorted(names) if name in counts and name in before
     }
     return ReviewVerdict(problems, warnings, _sum_added_tokens(counts, before, names), tokens_by_op)
-
-
-def _find_problems(content: dict[str, Any], frozen: str | None, changes: list[CopyChange]) -> list[Finding]:
-    """Return what blocks publishing. An op without problems is checked by itself again only after it has changed."""
-    global _sound_hashes
-    hashes = {op["op"]: json_text.try_digest(op) for op in content["ops"]}
-    sound = {name for name, digest in hashes.items() if _sound_hashes.get(name) == digest}
-    problems = checks.find_errors(content, canonical_text=frozen, valid_paths=sound, changes=changes)
-    blocked = {finding.op for finding in problems}
-    _sound_hashes = {name: digest for name, digest in hashes.items() if name not in blocked}
-    return problems
-
-
-_sound_hashes: dict[str, str] = {}  # op -> hash of its entry when nothing blocked it
 
 
 def _sum_added_tokens(counts: checks.TokenCountsByOp, before: checks.TokenCountsByOp, names: set[str]) -> TokenCounts:

@@ -17,7 +17,7 @@ from registry import checks
 from registry.drafts import draft
 from registry.help import token_counts
 from registry.models import Activation, Op, Release
-from registry.releases import stored_releases, unpublished
+from registry.releases import stored_releases
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
@@ -100,7 +100,7 @@ def count_batch() -> bool:
         # Locked until they are written: an edit in the meantime waits, and then clears the count again.
         locked = Op.objects.select_for_update(skip_locked=True, of=("self",)).filter(is_counted=False).order_by("pk")
         ops = list(locked.select_related("connection").prefetch_related("rules", "examples", "aliases")[:BATCH_SIZE])
-        changed_names = unpublished.find_unpublished_names()[Kind.OP]
+        changed_names = find_unpublished_names()[Kind.OP]
         live = Release.objects.filter(activations__is_live=True).values_list("tokens", flat=True).first() or {}
         for op in ops:
             short, full = _count_op_or_log(op) if op.op in changed_names else live.get(op.op, (None, None))

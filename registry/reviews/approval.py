@@ -10,7 +10,7 @@ from registry.drafts import history
 from registry.models import Release, ReviewRequest
 from registry.models.review import Person
 from registry.releases import publishing, stored_releases
-from registry.reviews import approval, requests
+from registry.reviews import requests
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import CopyChange
 
@@ -98,6 +98,6 @@ def _check_approval(by: str, version: str) -> None:
     live = stored_releases.get_live_release()
     before = stored_releases.load_content(live) if live else EMPTY_SNAPSHOT
     changes = diff.diff_snapshots(before, snapshot.snapshot_draft())
-    decision = approval.decide(by=by, version=version, changes=changes, live=live)
+    decision = decide(by=by, version=version, changes=changes, live=live)
     if not decision.allowed:
         raise ApprovalMissing(decision.reason)

@@ -16,7 +16,6 @@ from notifications import outbox
 from notifications.outbox import OutgoingMessage
 from registry.models import Release, ReviewComment, ReviewRequest, ScheduledPublish
 from registry.models.review import Person
-from registry.reviews import requests
 
 MAX_QUOTED = 2_000  # characters of a comment
 Action = ReviewComment.Action
@@ -201,7 +200,7 @@ class OpenReview(NamedTuple):
 
 def describe_open_review(*, user: str, may_decide: bool) -> OpenReview | None:
     """Return the open review for a user, or None. It waits for those who may decide, or for who has to change it."""
-    request = requests.get_open_request()
+    request = get_open_request()
     if request is None:
         return None
     is_asker = request.asked_by == user

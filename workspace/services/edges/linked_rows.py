@@ -11,7 +11,6 @@ from django.db.models.expressions import OuterRef
 
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, TASK, EntityType
 from workspace.models import Edge, Entity, EntityQuerySet, Project, Task
-from workspace.services.edges import linked_rows
 from workspace.services.edges.edges import INCOMING, OUTGOING
 from workspace.services.entities.serialization import quote_name
 from workspace.services.search import ranking
@@ -136,7 +135,7 @@ def describe_dependents(row: Entity, *, subject: str) -> str:
         subtasks = TASK.get_rows().visible_to(subject).filter(parent_task=row.pk).order_by("title", "pk")
         titles = list(subtasks.values_list("title", flat=True)[: MAX_COUNTED + 1])
         parts += _describe(titles, ("subtask stays", "subtasks stay"), "without a parent:")
-    links, has_more = linked_rows.list_linked_summaries(row.pk, subject=subject, limit=MAX_COUNTED)
+    links, has_more = list_linked_summaries(row.pk, subject=subject, limit=MAX_COUNTED)
     names = [str(link[ENTITY_TYPE_BY_NAME[link["kind"]].label]) for link in links]
     parts += _describe([*names, *([""] if has_more else [])], ("link is", "links are"), "gone, with")
     return "".join(f" {part}" for part in parts)

@@ -11,7 +11,6 @@ from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models.calendar_event import EARLIEST, LATEST
 from workspace.models.profile import get_zone_names
 from workspace.services import access
-from workspace.services.time import times
 
 EXPECTED = "an RFC 3339 date-time in the years 1 to 9999 without a leap second, such as 2026-03-01T09:00:00Z"
 EXPECTED_LOCAL = "a date-time in the years 1 to 9999, such as 2026-03-01T09:00 in the user's zone or with an offset"
@@ -105,7 +104,7 @@ class LocalTimeParser:
         try:
             if len(text) == len("2026-03-01"):
                 return self._check_range(name, date.fromisoformat(text))
-            moment = times.parse_time(text, zone=self.zone)
+            moment = parse_time(text, zone=self.zone)
         except ValueError:
             self.add_error(name, "impossible_time", f"{name} is not a valid time; send {EXPECTED_LOCAL}.")
             return None
@@ -127,7 +126,7 @@ class LocalTimeParser:
         """Add a warning if the local time does not exist on that day, or occurs twice."""
         if local_time.tzinfo is not None:
             return
-        text = times.format_time(moment, zone=self.zone)
+        text = format_time(moment, zone=self.zone)
         first, second = (local_time.replace(tzinfo=self.zone, fold=fold).utcoffset() for fold in (0, 1))
         if moment.astimezone(self.zone).replace(tzinfo=None) != local_time:
             self.warnings.append(f"The clocks of {self.zone.key} skip {name} that day; read it as {text}.")
@@ -157,4 +156,4 @@ def from_request(request: OpRequest) -> LocalTimeParser:
 
 def get_day_start(day: date, zone: ZoneInfo) -> datetime:
     """Return the start of a day in the zone, in UTC."""
-    return times.localize(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a local time has no zone yet
+    return localize(datetime(day.year, day.month, day.day), zone)  # noqa: DTZ001  # a local time has no zone yet

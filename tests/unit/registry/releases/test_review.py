@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from registry import checks
+from registry.checks import errors
 from registry.models import Op
 from registry.releases import publishing, review
 from registry.releases.review import ReviewVerdict
@@ -78,3 +79,21 @@ def test_draft_is_checked_once_for_reviews_at_the_same_time(monkeypatch: pytest.
 
     assert {each.version for each in reviews} == {reviews[0].version}
     assert len(checked) == 1
+
+
+def test_publishing_does_not_check_again_what_the_review_found_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    for op in ("onto.task.add", "onto.task.get"):
+        make_op(op)
+    review.review_draft()
+    Op.objects.filter(op="onto.task.get").update(summary="Another")
+    checked, find_op_errors = [], errors.find_op_errors
+
+    def record(op: dict[str, Any], **options: Any) -> list[checks.Finding]:
+        checked.append(op["op"])
+        return find_op_errors(op, **options)
+
+    monkeypatch.setattr(errors, "find_op_errors", record)
+
+    publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Tested")
+
+    assert checked == ["onto.task.get"]
