@@ -1,4 +1,7 @@
-"""Answers as HTML: CommonMark, cleaned by a list of what is allowed."""
+"""Answers as HTML: CommonMark, cleaned by a list of what is allowed.
+
+No HTML of the source, no pictures (their addresses would tell where they are read), and links to http and https only.
+"""
 
 import functools
 import re

@@ -1,4 +1,7 @@
-"""Log lines: JSON in production, text locally, with the request's trace id and without secrets."""
+"""Log lines: JSON in production, text locally, with the request's trace id and without secrets.
+
+The code logs with the standard library, and structlog formats. `trace` and `release` are set once they are known.
+"""
 
 import logging
 import re

@@ -1,4 +1,8 @@
-"""Stop asking too much: pauses after failures, rate limits, and counts that all workers share."""
+"""Stop asking too much: pauses after failures, rate limits, and counts that all workers share.
+
+It is a table of slots in anonymous memory, made before the workers are forked. Entries with the same slot replace each
+other, and nothing is locked: a lost or doubled count is the worst that happens. Use it only where that does no harm.
+"""
 
 import hashlib
 import logging

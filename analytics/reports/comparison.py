@@ -1,4 +1,8 @@
-"""Compare the failures of two groups of calls, with Newcombe's confidence intervals."""
+"""Compare the failures of two groups of calls, with Newcombe's confidence intervals.
+
+E. B. Wilson, JASA 22 (1927) 209–212; R. G. Newcombe, Statistics in Medicine 17 (1998) 873–890, method 10. Unlike the
+normal approximation, they stay within the possible range, and are valid for small samples and for rates of 0 or 1.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

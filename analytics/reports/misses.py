@@ -1,4 +1,7 @@
-"""Misses: names and args that models got wrong, and searches after which nothing was run."""
+"""Misses: names and args that models got wrong, and searches after which nothing was run.
+
+Field errors come from daily figures. The others need the order of events in a turn, so only the newest turns are read.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence

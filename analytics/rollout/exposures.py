@@ -1,4 +1,8 @@
-"""Record which subjects were exposed to a cohort, and which subjects were seen, in the background."""
+"""Record which subjects were exposed to a cohort, and which subjects were seen, in the background.
+
+A call neither waits for its exposure to be written nor fails if that fails. Rows are kept forever, so one API key adds
+a limited number an hour: more wait until their subjects are seen again, and flags are evaluated all the same.
+"""
 
 import logging
 from collections.abc import Iterable

@@ -1,4 +1,8 @@
-"""Plans of a turn: which tools to call next, and the text of the answer."""
+"""Plans of a turn: which tools to call next, and the text of the answer.
+
+A request contains everything that happened so far, so a plan is run from its beginning for each request. Outcomes that
+the request contains are sent into it. The first call without an outcome is the answer.
+"""
 
 from collections.abc import Generator
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""Requests and responses of the scripted model, as Chat Completions and over HTTP."""
+"""Requests and responses of the scripted model, as Chat Completions and over HTTP.
+
+https://platform.openai.com/docs/api-reference/chat
+"""
 
 import asyncio
 import re

@@ -1,4 +1,8 @@
-"""What each role may do, and the page of a refused one."""
+"""What each role may do, and the page of a refused one.
+
+Every `migrate` resets each role to the permissions listed here. To grant more, use other groups or user permissions:
+those are never changed, and permissions add up.
+"""
 
 from collections.abc import Iterator
 from enum import StrEnum

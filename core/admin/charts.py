@@ -1,4 +1,9 @@
-"""Charts of the admin: bars as SVG, and lines over days for Chart.js with a table of the same values."""
+"""Charts of the admin: bars as SVG, and lines over days for Chart.js with a table of the same values.
+
+The page also writes each value as text, so that nothing depends on seeing a bar.
+
+`static/console/line_chart.js` draws them and the template `console/line_chart.html` shows both.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,13 @@
-"""Threads that refresh a process's memory from the database, and work that outlives a request."""
+"""Threads that refresh a process's memory from the database, and work that outlives a request.
+
+Every half second it calls the functions that `config/wiring.py` passes to `set_functions`. Each reads its rows and
+swaps one reference. So all processes agree within two seconds without talking to each other.
+
+What must not get lost is a row in the database first; the thread only works on it.
+
+The SQL of polled queries is built once: building it takes ten times as long as running it, and an idle process does
+nothing else.
+"""
 
 import logging
 import os

@@ -1,4 +1,8 @@
-"""A thread in each process that asks twice a second whether PostgreSQL answers, and what its errors mean."""
+"""A thread in each process that asks twice a second whether PostgreSQL answers, and what its errors mean.
+
+A database that is paused, or behind a network that swallows packets, keeps its connections but sends nothing. No error
+tells so. SQLite is a file in this machine and is not watched.
+"""
 
 import logging
 import os

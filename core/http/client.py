@@ -1,4 +1,8 @@
-"""One guarded call to another server, its body with size limits. Nothing else opens connections."""
+"""One guarded call to another server, its body with size limits. Nothing else opens connections.
+
+This does not use httpx2's client, which stores cookies, reads proxies and passwords from the environment, logs whole
+URLs, and sends all headers across redirects. It uses httpx2's transport over our own sockets.
+"""
 
 import os
 import ssl

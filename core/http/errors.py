@@ -1,4 +1,8 @@
-"""Errors of outgoing calls, each with one fixed sentence, and headers that are parsed in bounded time."""
+"""Errors of outgoing calls, each with one fixed sentence, and headers that are parsed in bounded time.
+
+The sentences never quote the URL, the headers or the response: a query may contain a token, and callers must not be
+able to distinguish a refused host from one that does not exist.
+"""
 
 import socket
 from collections.abc import Mapping

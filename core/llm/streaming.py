@@ -1,4 +1,7 @@
-"""Ask a model for an answer that arrives in pieces (Server-Sent Events), with the tools that it calls."""
+"""Ask a model for an answer that arrives in pieces (Server-Sent Events), with the tools that it calls.
+
+https://platform.openai.com/docs/api-reference/chat-streaming
+"""
 
 import logging
 import time

@@ -1,4 +1,8 @@
-"""Second factors and sessions of users: authenticator apps, passkeys, recovery codes (ADR 29)."""
+"""Second factors and sessions of users: authenticator apps, passkeys, recovery codes (ADR 29).
+
+Who has entered the password of a user with a second factor is signed in, but gets no further than the page that asks
+for it. What was shown is in the session, so no page asks the database for this.
+"""
 
 import logging
 from collections.abc import Callable

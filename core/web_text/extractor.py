@@ -1,4 +1,11 @@
-"""Extract the text of one page in a separate process, from untrusted bytes in any encoding."""
+"""Extract the text of one page in a separate process, from untrusted bytes in any encoding.
+
+`core.web_text.subprocess_reader` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the
+parser busy for minutes, which no thread could be stopped from. The process can open no files or sockets once it parses
+the page. This is necessary: one of the libraries downloads a list if it does not find its file.
+
+Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
+"""
 
 import codecs
 import json

@@ -1,4 +1,8 @@
-"""Secrets of connections, sent only to their own origins, and settings they still lack."""
+"""Secrets of connections, sent only to their own origins, and settings they still lack.
+
+A secret is stored with the origins that it was entered for. Somebody who may change the address of a connection, but
+does not know its secrets, could otherwise have them sent to a server of their own.
+"""
 
 import os
 import re

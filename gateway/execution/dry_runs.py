@@ -1,4 +1,11 @@
-"""Calls that keep nothing: replays of recorded calls on a draft, and an admin's try of an op."""
+"""Calls that keep nothing: replays of recorded calls on a draft, and an admin's try of an op.
+
+Only calls that worked and whose args are stored (GATEWAY_CONTENT_DAYS) can be replayed.
+
+The call runs through the same checks and handlers as any other. Reads run for real. Writes are dry runs: undone, or at
+an upstream not sent, unless the caller asks for the real thing. Its event names the admin user,
+because the answer shows a subject's data. Reports do not count it.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -1,4 +1,10 @@
-"""Run periodic jobs, each in one process at a time, and know whether the database takes writes."""
+"""Run periodic jobs, each in one process at a time, and know whether the database takes writes.
+
+The background thread of every process checks every few seconds which jobs are due. `config/wiring.py` lists them. The
+same thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
+
+A small write into space that SQLite has already does not show that the disk is full, so its free space counts, too.
+"""
 
 import logging
 import shutil

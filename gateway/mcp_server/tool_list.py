@@ -1,4 +1,8 @@
-"""The tools that a client lists, with MCP's hints and words that begin with "Use when"."""
+"""The tools that a client lists, with MCP's hints and words that begin with "Use when".
+
+Clients that load tools only when they seem needed choose them by these words. Without them a server with three tools
+goes unnoticed, because the names of its ops are nowhere in the list.
+"""
 
 from typing import Any
 

@@ -1,4 +1,9 @@
-"""Prepare all other ops once, so that one op can be checked against them, and find near copies."""
+"""Prepare all other ops once, so that one op can be checked against them, and find near copies.
+
+Two summaries are similar if they share the words that distinguish ops. A word weighs more if fewer summaries have it.
+Summaries above the similarity limit always share one of their heaviest words, so an inverted index of those few words
+finds them (prefix filtering).
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,4 +1,8 @@
-"""Checks of prose: names of arguments and ops that do not exist, and policies that contradict."""
+"""Checks of prose: names of arguments and ops that do not exist, and policies that contradict.
+
+A text names arguments, fields of results and values alike. So a name is reported only if the text says to send it, or
+if it differs from an argument by a letter or two.
+"""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,7 @@
-"""Export a snapshot as YAML files or a CSV table, and format changes for a terminal."""
+"""Export a snapshot as YAML files or a CSV table, and format changes for a terminal.
+
+The same content gives the same bytes on every database: keys without a defined order are sorted.
+"""
 
 import io
 import json

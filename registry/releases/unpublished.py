@@ -1,4 +1,11 @@
-"""Find the unpublished entries of the draft, and keep the help tokens of each op in its row."""
+"""Find the unpublished entries of the draft, and keep the help tokens of each op in its row.
+
+Only entries touched since the live release was frozen are compared with it, by hash. The hashes of a release are
+computed once in each process. This relies on all code that writes copy setting `updated_at` or recording history.
+
+Every change clears the counts (see registry.drafts.history). `count_batch` counts the cleared ops: when a user opens a
+list, and from time to time for the rest, such as after an import.
+"""
 
 import logging
 import threading

@@ -1,4 +1,7 @@
-"""The words of ops, read field by field into an inverted index that is ranked by BM25F."""
+"""The words of ops, read field by field into an inverted index that is ranked by BM25F.
+
+Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, CIKM 2004.
+"""
 
 import math
 from collections import defaultdict

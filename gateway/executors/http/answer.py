@@ -1,4 +1,7 @@
-"""Read the answer of an upstream into the result of a call, or find what its error says."""
+"""Read the answer of an upstream into the result of a call, or find what its error says.
+
+Reads the formats of RFC 9457, JSON:API, FastAPI, Django REST framework, Rails, and plain objects with a message.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

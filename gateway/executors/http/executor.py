@@ -1,4 +1,8 @@
-"""Run ops of HTTP services, and turn their error statuses into errors of the API."""
+"""Run ops of HTTP services, and turn their error statuses into errors of the API.
+
+What the upstream said is in details.upstream and in field errors, cleaned, as data. Our own message never repeats it:
+a model would read it as ours.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Any

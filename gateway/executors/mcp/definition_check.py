@@ -1,4 +1,7 @@
-"""Whether an op's tool is defined as approved, and which programs can be MCP servers."""
+"""Whether an op's tool is defined as approved, and which programs can be MCP servers.
+
+The digests of approved definitions are in memory. A session compares them with what the server lists, before each call.
+"""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,8 @@
-"""Sessions with MCP servers: one for each connection, client and end user."""
+"""Sessions with MCP servers: one for each connection, client and end user.
+
+All callers share one session only where an admin said that the server keeps nothing of them. A session ends after five
+minutes without a call. If there are too many, the one used longest ago is closed; one that runs a call never is.
+"""
 
 import asyncio
 import os

@@ -1,4 +1,8 @@
-"""Build the request to an upstream: its credentials, the end user, and our own headers."""
+"""Build the request to an upstream: its credentials, the end user, and our own headers.
+
+What it adds replaces what the args of a call put in the same place: no arg can pass for a credential or for another
+end user.
+"""
 
 import hashlib
 import hmac

@@ -1,4 +1,8 @@
-"""Search all kinds of rows, with snippets, by trigrams on PostgreSQL."""
+"""Search all kinds of rows, with snippets, by trigrams on PostgreSQL.
+
+A title matches a word if it has at least half of the word's trigrams: its runs of three characters, including a space
+on either side. The comparison runs in Python, so that every database gives the same results.
+"""
 
 import re
 from collections.abc import Iterable, Sequence, Set

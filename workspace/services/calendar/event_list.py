@@ -1,4 +1,8 @@
-"""List events in a range, from the calendars that a user sees."""
+"""List events in a range, from the calendars that a user sees.
+
+Occurrences are computed and sorted in memory, because the database cannot expand recurrence rules. Their number is
+therefore limited, and complete rows are read only for the occurrences on the page.
+"""
 
 import struct
 from collections.abc import Iterator, Mapping, Sequence

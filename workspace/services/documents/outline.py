@@ -1,4 +1,7 @@
-"""The outline of a document in Markdown, its sections and excerpts."""
+"""The outline of a document in Markdown, its sections and excerpts.
+
+Headings inside code blocks, quotations and lists do not count.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,10 @@
-"""The tree of documents: parents, order, moves, and many documents at once."""
+"""The tree of documents: parents, order, moves, and many documents at once.
+
+Siblings have the positions 0, 1, 2 … without gaps. The parent of a living document is living and in the same project.
+To guarantee this, every change first locks the tree: two valid concurrent moves could form a cycle, and two new
+documents could take the same position. To prevent deadlocks, the project's row is locked before its documents, and
+documents are locked in order of id.
+"""
 
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator

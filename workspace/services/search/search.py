@@ -1,4 +1,7 @@
-"""Search rows by words, and match words against texts."""
+"""Search rows by words, and match words against texts.
+
+PostgreSQL folds case with UPPER. UPPER and LIKE of SQLite fold only ASCII, so a Python function replaces them there.
+"""
 
 import operator
 from collections.abc import Sequence
