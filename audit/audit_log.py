@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from audit.models import AuditEntry
+from core import manifest
 
 AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
@@ -21,7 +22,7 @@ def find_user_id(name: str) -> int | None:
 
 
 def record_change(
-    kind: AuditEntry.Kind,
+    kind: str,
     name: str,
     before: AuditValues | None,
     after: AuditValues | None,
@@ -44,6 +45,7 @@ def record_change(
         return None
     action = AuditEntry.Action.ADDED if before is None else AuditEntry.Action.CHANGED
     action = AuditEntry.Action.REMOVED if after is None else action
+    _check_kind(kind)
     return AuditEntry.objects.create(
         time=at,
         by=by,
@@ -57,7 +59,7 @@ def record_change(
 
 
 def record_action(
-    kind: AuditEntry.Kind,
+    kind: str,
     name: str,
     action: AuditEntry.Action,
     *,
@@ -67,6 +69,7 @@ def record_action(
     changes: Mapping[str, list[Any]] | None = None,
 ) -> AuditEntry:
     """Record what somebody did, if no row was added, changed or removed. `changes` is {field: [before, after]}."""
+    _check_kind(kind)
     return AuditEntry.objects.create(
         time=at,
         by=by[:150],
@@ -79,14 +82,19 @@ def record_action(
     )
 
 
-def record_export(kind: AuditEntry.Kind, name: str, *, by: str, at: datetime) -> None:
+def _check_kind(kind: str) -> None:
+    if kind not in manifest.get().audit_kinds:
+        raise ValueError(f"No manifest declares the audit kind {kind}. Add it to audit_kinds of its app's manifest.")
+
+
+def record_export(kind: str, name: str, *, by: str, at: datetime) -> None:
     """Record that somebody downloaded rows."""
     record_action(kind, name, AuditEntry.Action.EXPORTED, by=by, at=at)
 
 
 def describe_entry(entry: AuditEntry) -> str:
     """Return what was done, such as "cohort copy-b changed"."""
-    kind = "" if entry.kind == AuditEntry.Kind.SIGN_IN else entry.get_kind_display()
+    kind = "" if entry.kind == "sign_in" else entry.kind_label
     return f"{kind} {_shorten_version(entry.name)} {entry.get_action_display()}".strip()
 
 

@@ -3,6 +3,8 @@
 from django.db import models
 from django.db.models import Q
 
+from core import manifest
+
 AUDIT_ACTIONS = [
     *("added", "changed", "removed", "tried", "published", "made_live", "imported", "exported", "rotated", "revoked"),
     *("signed_in", "signed_out", "asked", "commented", "approved", "sent_back", "withdrawn", "failed"),
@@ -11,31 +13,6 @@ AUDIT_ACTIONS = [
 
 class AuditEntry(models.Model):
     """What an admin, a command or an import did: who and when; of a change, before and after. Never updated."""
-
-    class Kind(models.TextChoices):
-        OP = "op", "op"
-        GROUP = "group", "group"
-        SECTION = "section", "prompt section"
-        AGENT = "agent", "agent"
-        PIN = "pin", "pin"
-        CONNECTION = "connection", "connection"
-        SWITCH = "switch", "switch"
-        RELEASE = "release", "release"
-        FLAG = "flag", "flag"
-        COHORT = "cohort", "cohort"
-        SUBJECT = "subject", "subject"
-        EVAL_CASE = "eval_case", "eval case"
-        COPY = "copy", "copy"  # as a whole: files that were exported or imported
-        REPORT = "report", "report"
-        VIEW = "view", "saved view"
-        CLIENT = "client", "client"
-        API_KEY = "api_key", "API key"
-        APPLICATION = "oauth_app", "OAuth application"
-        USER = "user", "user"
-        ROLE = "role", "role"
-        SIGN_IN = "sign_in", "sign-in"
-        REVIEW = "review", "review of draft"
-        SCHEDULE = "schedule", "scheduled publish of draft"
 
     class Action(models.TextChoices):
         ADDED = "added", "added"
@@ -63,7 +40,7 @@ class AuditEntry(models.Model):
     by_id = models.BigIntegerField(
         null=True, editable=False, help_text="Id of the account. A name can be changed, or given to somebody else."
     )
-    kind = models.CharField(max_length=10, choices=Kind)
+    kind = models.CharField(max_length=10, help_text="Of what: one of the kinds that the manifests declare.")
     name = models.CharField(max_length=200, help_text="The path or name after the change.")
     action = models.CharField(max_length=10, choices=Action)
     changes = models.JSONField(
@@ -86,4 +63,10 @@ class AuditEntry(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.get_kind_display()} {self.name} {self.get_action_display()} by {self.by}"
+        return f"{self.kind_label} {self.name} {self.get_action_display()} by {self.by}"
+
+    @property
+    def kind_label(self) -> str:
+        """The kind in words; the kind itself if the app that declared it is gone."""
+        kind = manifest.get().audit_kinds.get(self.kind)
+        return kind.label if kind else self.kind

@@ -18,7 +18,6 @@ from django.utils import timezone
 from analytics.reports.report_filter import COHORT_PARAMETER, NO_COHORT, match_cohort
 from analytics.rollout.models import Cohort
 from audit import audit_log
-from audit.models import AuditEntry
 from core.admin import base, page_parts
 
 TIME_FILTER = ("time", admin.DateFieldListFilter)
@@ -48,7 +47,7 @@ class AuditHistoryAdmin(base.ModelAdmin[Any]):
 class AuditedAdmin(AuditHistoryAdmin):
     """Admin page that records changes in the audit log. For rows other than copy, which records its own."""
 
-    audit_kind: AuditEntry.Kind
+    audit_kind: str
 
     def get_audit_key(self, row: Any) -> tuple[str, str]:
         return self.audit_kind, self.get_audit_name(row)

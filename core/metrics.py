@@ -31,31 +31,15 @@ CALLS = Counter(
 CALL_SECONDS = Histogram(
     "gateway_call_seconds", "Seconds from a call's arrival to its response.", ["type", "kind"], buckets=BUCKETS
 )
-EVENTS_BUFFERED = Gauge(
-    "gateway_events_buffered", "Operation events waiting to be written.", multiprocess_mode="livesum"
-)
-EVENTS_LOST = Counter("gateway_events_lost", "Operation events that could not be written.")
 LAST_POLL = Gauge(
     "gateway_last_poll_timestamp_seconds",
     "When the process furthest behind last polled releases, connections and keys, all without a failure.",
     multiprocess_mode="livemin",
 )
-RELEASE_LIVE = Gauge(
-    "gateway_release_live", "1 if every process has a live release, else 0.", multiprocess_mode="livemin"
-)
-RELEASE_LOADED = Gauge(
-    "gateway_release_loaded_timestamp_seconds",
-    "When the last process loaded the live release.",
-    multiprocess_mode="livemax",
-)
 POOL_USED = Gauge("gateway_db_pool_used", "Database connections in use (PostgreSQL).", multiprocess_mode="livesum")
 POOL_WAITING = Gauge(
     "gateway_db_pool_waiting", "Calls waiting for a database connection (PostgreSQL).", multiprocess_mode="livesum"
 )
-LLM_TOKENS = Counter(
-    "gateway_llm_tokens", "Tokens of language models, by tier (main, fast) and direction.", ["tier", "direction"]
-)
-LLM_DOLLARS = Counter("gateway_llm_dollars", "Price of those tokens in US dollars.", ["tier"])
 
 CallLabels = tuple[str, str, str, str]  # type, kind (empty if the op is unknown), code (OK for a success), reason
 

@@ -12,12 +12,17 @@ from typing import Any
 import orjson
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
+from prometheus_client import Counter, Gauge
 
 from analytics.events.models import OperationEvent
 from core.background.write_behind import WriteBehindBuffer
 from core.database.deadlines import Statement, execute_together
 
 BUFFER_SIZE = 20_000  # events; ten seconds without a database at 2,000 calls a second
+EVENTS_BUFFERED = Gauge(
+    "gateway_events_buffered", "Operation events waiting to be written.", multiprocess_mode="livesum"
+)
+EVENTS_LOST = Counter("gateway_events_lost", "Operation events that could not be written.")
 MAX_NAME_LENGTH = 200  # characters of op, subject, session and turn; longer ones are cut
 
 _FIELDS = [field for field in OperationEvent._meta.concrete_fields if not field.primary_key]
@@ -63,16 +68,21 @@ def discard_queued() -> None:
     _buffer.discard()
 
 
-def count_lost() -> int:
-    """Return how many buffered events this process could not write."""
-    return _buffer.lost
-
-
 def count_queued() -> int:
     """Return how many events are queued in this process."""
     return len(_buffer)
 
 
+def update_metrics() -> None:
+    """Update how many events wait in this process and how many it has lost. The poller calls this."""
+    global _counted_as_lost
+    lost = _buffer.lost
+    EVENTS_LOST.inc(lost - _counted_as_lost)
+    _counted_as_lost = lost
+    EVENTS_BUFFERED.set(len(_buffer))
+
+
+_counted_as_lost = 0
 _buffer = WriteBehindBuffer("events", write_events, capacity=BUFFER_SIZE)
 
 

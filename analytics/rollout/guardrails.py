@@ -96,7 +96,7 @@ def _count_calls(
 
 
 def _find_last_change(cohort: Cohort) -> datetime | None:
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=cohort.name)
+    entries = AuditEntry.objects.filter(kind="cohort", name=cohort.name)
     return entries.order_by("-time", "-id").values_list("time", flat=True).first()
 
 
@@ -110,9 +110,7 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
     current.is_on = False
     current.save(update_fields=["is_on"])
     reason = f"Since {reading.since:%-d %b, %H:%M} UTC, {reading.summary}."
-    audit_log.record_change(
-        AuditEntry.Kind.COHORT, current.name, {"is_on": True}, {"is_on": False}, by=BY, at=at, note=reason
-    )
+    audit_log.record_change("cohort", current.name, {"is_on": True}, {"is_on": False}, by=BY, at=at, note=reason)
     subject = f"The cohort {current.name} was stopped automatically"
     page = reverse("admin:analytics_cohort_change", args=[current.pk])
     message = OutgoingMessage(EVENT, subject, f"{subject}. {reason} Its users get what everyone else gets.", page, BY)
@@ -139,7 +137,7 @@ class GuardrailStop:
 def list_stops(cohorts: Iterable[Cohort]) -> list[GuardrailStop]:
     """Return which of the cohorts are off because of the guardrail, the latest first."""
     off = {cohort.name: cohort for cohort in cohorts if not cohort.is_on}
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name__in=list(off)).order_by("-time", "-id")
+    entries = AuditEntry.objects.filter(kind="cohort", name__in=list(off)).order_by("-time", "-id")
     latest: dict[str, AuditEntry] = {}
     for entry in entries[:1_000] if off else ():
         latest.setdefault(entry.name, entry)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Callable
 from datetime import timedelta
 
-from config import wiring
+from core import manifest
 from core.background import poller
 from gateway.jobs import runner
 
@@ -14,11 +14,11 @@ UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", ti
 def render_page(notice: str) -> str:
     """Return docs/reference/jobs.md."""
     jobs = [
-        f"| `{_shorten_name(job.function)}` | {_describe_interval(job.interval)} | {_describe_function(job.function)} |"
-        for job in wiring.PERIODIC_JOBS
+        f"| `{job.name}` | {_describe_interval(job.interval)} | {_describe_function(job.function)} |"
+        for job in manifest.get().jobs
     ]
     functions = [
-        f"| `{_shorten_name(function)}` | {_describe_function(function)} |" for function in wiring.POLLED_FUNCTIONS
+        f"| `{_shorten_name(function)}` | {_describe_function(function)} |" for function in manifest.get().polled
     ]
     return (
         f"# Background jobs\n\n{notice}\n\n"

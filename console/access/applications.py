@@ -11,7 +11,6 @@ from django.http import HttpRequest
 from django.utils import timezone
 from oauth2_provider.models import AccessToken, Application, Grant, IDToken, RefreshToken
 
-from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from core.admin import base
 from gateway.models import SignedInApplication
@@ -43,7 +42,7 @@ class ApplicationForm(forms.ModelForm[Application]):
 
 @admin.register(Application)
 class ApplicationAdmin(AuditedAdmin):
-    audit_kind = AuditEntry.Kind.APPLICATION
+    audit_kind = "oauth_app"
     empty = "Most applications describe themselves when a user lets them in. Add one that cannot."
     form = ApplicationForm
     list_display = ["name", "client_id", "registration_source", "created"]

@@ -9,17 +9,27 @@ from django.http import HttpRequest
 from audit import audit_log
 from audit.models import AuditEntry
 from console.log_pages import TIME_FILTER, LogAdmin
+from core import manifest
 from core.templatetags.admin_format import breakable
 
-# The permission to view entries about a kind of rows, where it is not that to view the audit log.
-KIND_PERMISSIONS = {
-    AuditEntry.Kind.CLIENT: "gateway.view_client",
-    AuditEntry.Kind.API_KEY: "gateway.view_apikey",
-    AuditEntry.Kind.APPLICATION: "oauth2_provider.view_application",
-    AuditEntry.Kind.USER: "auth.view_user",
-    AuditEntry.Kind.ROLE: "auth.view_group",
-    AuditEntry.Kind.SIGN_IN: "auth.view_user",
-}
+
+class KindFilter(admin.SimpleListFilter):
+    """Filter for a kind of rows, of those that the user may see."""
+
+    title, parameter_name = "kind", "kind__exact"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        hidden = list_hidden_kinds(request)
+        return [(name, kind.label) for name, kind in manifest.get().audit_kinds.items() if name not in hidden]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(kind=kind) if (kind := self.value()) else queryset
+
+
+def list_hidden_kinds(request: HttpRequest) -> list[str]:
+    """Return the kinds of entries that the user may not see, such as users and API keys."""
+    kinds = manifest.get().audit_kinds
+    return [name for name, kind in kinds.items() if kind.permission and not request.user.has_perm(kind.permission)]
 
 
 class PersonFilter(admin.SimpleListFilter):
@@ -41,8 +51,8 @@ class AuditEntryAdmin(LogAdmin):
     empty = "Edit an op. Who changed what, and the text before, appear here."
     list_display = ["time", "by", "what", "what_changed", "note"]
     list_display_links = ["what"]
-    list_filter = [PersonFilter, "kind", "action", TIME_FILTER]
-    link_lookups = ["name"]
+    list_filter = [PersonFilter, KindFilter, "action", TIME_FILTER]
+    link_lookups = ["kind", "name"]
     search_fields = ["name", "by", "note"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[AuditEntry]:
@@ -50,7 +60,7 @@ class AuditEntryAdmin(LogAdmin):
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         if not self.has_view_permission(request):
             return entries  # the pages refuse the user anyway
-        hidden = [kind for kind, permission in KIND_PERMISSIONS.items() if not request.user.has_perm(permission)]
+        hidden = list_hidden_kinds(request)
         return entries.exclude(kind__in=hidden) if hidden else entries
 
     @admin.display(description="what", ordering="name")

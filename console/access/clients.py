@@ -14,7 +14,6 @@ from django.template.response import TemplateResponse
 from django.utils import timezone
 from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget
 
-from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from gateway.access import api_keys
 from gateway.models import ApiKey, Client, Scope, all_scopes
@@ -25,7 +24,7 @@ ROTATION_OVERLAP = timedelta(hours=24)
 
 @admin.register(Client)
 class ClientAdmin(AuditedAdmin):
-    audit_kind = AuditEntry.Kind.CLIENT
+    audit_kind = "client"
     empty = "A client is a service that calls for end users. Add a client, then add a key for it."
     list_display = ["name", "is_active", "subject_pattern", "op_patterns", "created_at"]
     search_fields = ["name"]
@@ -38,7 +37,7 @@ class ClientAdmin(AuditedAdmin):
 
 @admin.register(ApiKey)
 class ApiKeyAdmin(AuditedAdmin):
-    audit_kind = AuditEntry.Kind.API_KEY
+    audit_kind = "api_key"
     empty = "Nobody can call the API yet. Add a key for a client; the key is shown once, right after you save."
     list_display = ["prefix", "client", "name", "subject", "rate", "expires_at", "revoked_at", "last_used_at"]
     list_filter = ["client", ("revoked_at", admin.EmptyFieldListFilter)]

@@ -141,7 +141,7 @@ def _record(action: AuditEntry.Action, request: HttpRequest | None, user: User) 
     address = read_client_address(request.META)
     way = "by single sign-on" if hasattr(request, "session") and used_single_sign_on(request.session) else ""
     note = " ".join(filter(None, [way, f"from {address}" if address else ""]))
-    audit_log.record_action(AuditEntry.Kind.SIGN_IN, name, action, by=name, at=timezone.now(), note=note)
+    audit_log.record_action("sign_in", name, action, by=name, at=timezone.now(), note=note)
 
 
 def record_added_factor(user: User, authenticator: Authenticator, **_: Any) -> None:
@@ -155,5 +155,5 @@ def record_removed_factor(user: User, authenticator: Authenticator, **_: Any) ->
 
 
 def _record_factor(user: User, note: str) -> None:
-    kind, action, name = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED, user.get_username()
+    kind, action, name = "user", AuditEntry.Action.CHANGED, user.get_username()
     audit_log.record_action(kind, name, action, by=name, at=timezone.now(), note=note)

@@ -16,52 +16,19 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 from django.utils.text import capfirst, get_text_list
 
-from console.reports.report_list import REPORTS
+from core import manifest
+from core.manifest import PageLink
 
 VIEW: tuple[str, ...] = ("view",)
 ALL: tuple[str, ...] = ("view", "add", "change", "delete")
 
-# Every model of this project belongs to exactly one area.
-AREAS = {
-    "copy": (
-        *("registry.group", "registry.op", "registry.policyrule", "registry.example", "registry.opalias"),
-        *("registry.promptsection", "registry.agent", "registry.pin", "registry.evalcase"),
-    ),
-    "model_runs": ("gateway.modelrun",),
-    "releases": ("registry.release", "registry.activation"),
-    "reviews": ("registry.reviewrequest", "registry.reviewcomment", "registry.scheduledpublish"),
-    "switches": (
-        *("registry.switch", "registry.connection", "registry.documentimport", "registry.upstreamdefinition"),
-    ),
-    "history": ("audit.auditentry",),
-    "rollout": ("analytics.flag", "analytics.cohort", "analytics.cohortrule"),
-    "activity": (
-        *("analytics.operationevent", "analytics.opdaily", "analytics.rollup", "analytics.assignment"),
-        *("analytics.subject", "analytics.turn", "analytics.toolselection", "analytics.savedview"),
-    ),
-    "calls": (
-        *("gateway.idempotencyrecord", "gateway.usedconfirmation", "gateway.batch", "gateway.batchentry"),
-        *("gateway.storedfile", "gateway.periodicjob", "registry.opembedding"),
-    ),
-    "workspace": (
-        *("workspace.project", "workspace.membership", "workspace.task", "workspace.document", "workspace.goal"),
-        *("workspace.plan", "workspace.milestone", "workspace.risk", "workspace.requirement", "workspace.edge"),
-        *("workspace.calendarevent", "workspace.projectcalendar", "workspace.profile"),
-    ),
-    "chat": ("chat.profile", "chat.conversation", "chat.message", "chat.toolcall", "chat.eventchunk"),
-    "notifications": ("notifications.notification",),
-    "clients": ("gateway.client", "gateway.apikey", "gateway.signedinapplication", "oauth2_provider.application"),
-    "credentials": ("gateway.connectionsecret", "gateway.usergrant", "gateway.signin"),
-    "people": ("auth.user", "auth.group", "axes.accessattempt"),
-}
-_VIEW_ONLY = dict.fromkeys(
+_VIEW_ONLY: dict[str | None, tuple[str, ...]] = dict.fromkeys(
     ("copy", "model_runs", "releases", "reviews", "switches", "history", "rollout", "activity"), VIEW
 )
 TRY_AS_ANY_SUBJECT = (
     "gateway.try_as_any_subject"  # shows rows of users, which the workspace's pages show to admins only
 )
 RUN_FOR_REAL = "registry.run_op"  # changes rows at an upstream
-PAGE_TITLES = {report.url_name: report.title for report in REPORTS}
 
 
 class Role(StrEnum):
@@ -73,25 +40,30 @@ class Role(StrEnum):
     AUDITOR = "Auditor"
 
 
-# What each role may do with the rows of each area. Publishing, making live and withdrawing require permission to add
-# releases; switching requires permission to change switches.
-GRANTS: dict[Role, dict[str, tuple[str, ...]]] = {
-    Role.ADMIN: dict.fromkeys(AREAS, ALL),
+# What each role may do with the rows of each area, which the manifests declare. None stands for all areas. Publishing,
+# making live and withdrawing require permission to add releases; switching requires permission to change switches.
+GRANTS: dict[Role, dict[str | None, tuple[str, ...]]] = {
+    Role.ADMIN: {None: ALL},
     Role.EDITOR: {**_VIEW_ONLY, "copy": ALL, "model_runs": ("view", "add"), "reviews": ("view", "add")},
     Role.PRODUCT_MANAGER: {**_VIEW_ONLY, "rollout": ALL},
-    Role.AUDITOR: dict.fromkeys(AREAS, VIEW),
+    Role.AUDITOR: {None: VIEW},
 }
 
 _SPECIAL_PERMISSIONS = {Role.ADMIN: (TRY_AS_ANY_SUBJECT, RUN_FOR_REAL)}
 
 
+def get_verbs(role: Role, area: str) -> tuple[str, ...]:
+    """Return what a role may do with the rows of an area."""
+    return GRANTS[role].get(area, GRANTS[role].get(None, ()))
+
+
 def list_permissions(role: Role) -> Iterator[str]:
     """Yield the permissions of a role in the form of `has_perm`, such as registry.change_op."""
-    for area, verbs in GRANTS[role].items():
-        for model in AREAS[area]:
+    for area, models in manifest.get().areas.items():
+        verbs = get_verbs(role, area)
+        for model in models:
             app, name = model.split(".")
-            for verb in verbs:
-                yield f"{app}.{verb}_{name}"
+            yield from (f"{app}.{verb}_{name}" for verb in verbs)
     yield from _SPECIAL_PERMISSIONS.get(role, ())
 
 
@@ -133,7 +105,8 @@ def _describe_allowed_roles(model: type[Model] | None) -> str:
 def _get_page_title(url_name: str, model: type[Model] | None) -> str:
     if model is not None:
         return str(capfirst(model._meta.verbose_name_plural))
-    return PAGE_TITLES.get(url_name, "this page")
+    pages = (page for entry in manifest.get().entries for page in entry.pages if isinstance(page, PageLink))
+    return next((page.title for page in pages if page.name == url_name), "this page")
 
 
 def _resolve_url_name(request: HttpRequest) -> str:

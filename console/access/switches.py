@@ -11,7 +11,6 @@ from django.utils import timezone
 from django.utils.html import format_html
 from unfold.widgets import UnfoldBooleanWidget
 
-from audit.models import AuditEntry
 from console.log_pages import AuditHistoryAdmin
 from core.admin import base
 from registry.catalog import switches
@@ -84,7 +83,7 @@ class SwitchAdmin(AuditHistoryAdmin):
     actions = ["turn_off", "turn_on"]
 
     def get_audit_key(self, row: Switch) -> tuple[str, str]:
-        return AuditEntry.Kind.SWITCH, switch_service.build_history_name(row.kind, row.name)
+        return "switch", switch_service.build_history_name(row.kind, row.name)
 
     @admin.display(description="State", ordering="is_off")
     def state(self, switch: Switch) -> str:

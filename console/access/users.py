@@ -102,7 +102,7 @@ class SignInMixin(base.ModelAdmin[User]):
 
 
 def _record(request: HttpRequest, user: User, note: str) -> None:
-    kind, action = AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
+    kind, action = "user", AuditEntry.Action.CHANGED
     audit_log.record_action(kind, user.username, action, by=str(request.user), at=timezone.now(), note=note)
 
 
@@ -122,7 +122,7 @@ class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no type
 
 @admin.register(User)
 class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
-    audit_kind = AuditEntry.Kind.USER
+    audit_kind = "user"
     empty = "Add the people who work here and give each a role."
     form = UserChangeForm
     add_form = AddUserForm
@@ -201,7 +201,7 @@ def _record_new_password(request: HttpRequest, *, user_id: str) -> Iterator[None
     yield
     after = users.first()
     if before and after and before.password != after.password:
-        note, kind, action = "Set a new password", AuditEntry.Kind.USER, AuditEntry.Action.CHANGED
+        note, kind, action = "Set a new password", "user", AuditEntry.Action.CHANGED
         audit_log.record_action(kind, after.username, action, by=str(request.user), at=timezone.now(), note=note)
 
 
@@ -213,7 +213,7 @@ def _list_permissions(permissions: Any) -> list[str]:
 class RoleAdmin(GroupAdmin, AuditedAdmin):
     """Groups. The built-in roles are read-only, because every `migrate` resets their permissions."""
 
-    audit_kind = AuditEntry.Kind.ROLE
+    audit_kind = "role"
 
     empty = "Run manage.py migrate to create the roles."
 

@@ -13,7 +13,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from audit.models import AuditEntry
 from console.access.switches import SwitchableMixin
 from console.connections import figures, import_pages
 from console.connections.connection_test import run_test
@@ -129,7 +128,7 @@ def build_attributes(column: str) -> dict[str, str]:
 @admin.register(Connection)
 class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
     empty = "Ops run through connections. Import a service, or load the shipped ops with load_catalog."
-    audit_kind = AuditEntry.Kind.CONNECTION
+    audit_kind = "connection"
     switch_kind, switch_name = Switch.Kind.CONNECTION, "name"
     list_display = ["name", "kind", "base_url", "op_count", "state", "off"]
     list_before_template = "console/connections/list_links.html"

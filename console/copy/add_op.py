@@ -19,7 +19,6 @@ from unfold.widgets import (
 )
 
 from audit import audit_log
-from audit.models import AuditEntry
 from console import diff_view
 from console.connections.connections import read_audit_values
 from console.copy import add_op_form
@@ -244,7 +243,5 @@ def _add_connection(form: OpByHandForm, *, by: str, at: datetime) -> Connection:
     connection = Connection(name=data["service_name"], kind=Connection.Kind.HTTP, base_url=data["base_url"])
     connection.full_clean()
     connection.save()
-    audit_log.record_change(
-        AuditEntry.Kind.CONNECTION, connection.name, None, read_audit_values(connection), by=by, at=at
-    )
+    audit_log.record_change("connection", connection.name, None, read_audit_values(connection), by=by, at=at)
     return connection

@@ -53,7 +53,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
             message = "The draft has an entry that no file can hold. Review and publish names it."
             self.message_user(request, message, messages.ERROR)
             return redirect("admin:registry_op_files")
-        audit_log.record_export(AuditEntry.Kind.COPY, "draft.zip", by=str(request.user), at=timezone.now())
+        audit_log.record_export("copy", "draft.zip", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="draft.zip"'}
         return HttpResponse(archive, content_type="application/zip", headers=headers)
 
@@ -87,7 +87,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
             return [f"Nothing was imported. {error}"]
         counts = diff_view.format_change_counts(imported)
         audit_log.record_action(
-            AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=by, at=at, note=f"Into the draft: {counts}"
+            "copy", "files", AuditEntry.Action.IMPORTED, by=by, at=at, note=f"Into the draft: {counts}"
         )
         self.message_user(request, f"Imported into the draft: {counts}.", messages.SUCCESS)
         return []

@@ -10,7 +10,6 @@ from django.utils import timezone
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from audit import audit_log
-from audit.models import AuditEntry
 from console.access.switches import SwitchableMixin
 from console.copy.files import CopyFilesMixin
 from console.copy.history import CopyForm
@@ -122,7 +121,7 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
         content["ops"] = [op for op in content["ops"] if op["op"] in chosen]
         table = export.to_csv(content, publishing.count_tokens(content))
         if chosen:
-            audit_log.record_export(AuditEntry.Kind.COPY, "ops.csv", by=str(request.user), at=timezone.now())
+            audit_log.record_export("copy", "ops.csv", by=str(request.user), at=timezone.now())
         headers = {"Content-Disposition": 'attachment; filename="ops.csv"'}
         return HttpResponse(table, content_type="text/csv; charset=utf-8", headers=headers)
 

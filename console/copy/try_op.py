@@ -168,12 +168,10 @@ def _run_call(
     by, for_real = request.user.get_username(), bool(call.get("confirmation"))
     if call["subject"] not in {"", *DEMO_SUBJECTS}:
         # Recorded first: nobody sees a user's rows without a trace.
-        kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
+        kind, action = "subject", AuditEntry.Action.TRIED
         audit_log.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)
     if for_real:
-        audit_log.record_action(
-            AuditEntry.Kind.OP, op.op, AuditEntry.Action.TRIED, by=by, at=trace.at, note="Sent for real"
-        )
+        audit_log.record_action("op", op.op, AuditEntry.Action.TRIED, by=by, at=trace.at, note="Sent for real")
     try:
         answer = dry_runs.try_op(
             op=op.op,

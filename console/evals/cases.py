@@ -13,7 +13,6 @@ from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
 from django.utils import timezone
 
-from audit.models import AuditEntry
 from console.evals import op_edit, results
 from console.evals.op_edit import OpPathField
 from console.forms import CompareEvalsForm, ImportFilesForm
@@ -74,7 +73,7 @@ class TagFilter(SimpleListFilter):
 @admin.register(EvalCase)
 class EvalCaseAdmin(AuditedAdmin):
     empty = "Eval cases are requests with the op that should be found. Load the shipped ones, import files, or add one."
-    audit_kind = AuditEntry.Kind.EVAL_CASE
+    audit_kind = "eval_case"
     line_lists = LISTS
     change_list_template = "console/evals/eval_case_list.html"
     list_display = ["request", "op", "case_set", "listed_tags", "is_active", "updated_at"]

@@ -35,7 +35,7 @@ MAX_NAMED_OPS = 5
 def build_access(_: HttpRequest) -> dict[str, Any]:
     """Return failed sign-ins, keys to look at with the reason, and the newest entries of the audit log."""
     at = timezone.now()
-    entries = AuditEntry.objects.exclude(kind=AuditEntry.Kind.SIGN_IN)[:MAX_ENTRIES]
+    entries = AuditEntry.objects.exclude(kind="sign_in")[:MAX_ENTRIES]
     return {
         "failed_sign_ins": AccessAttempt.objects.count(),
         "expiring": list(_usable_keys().filter(expires_at__gt=at, expires_at__lt=at + EXPIRES_SOON)[:MAX_KEYS]),

@@ -15,7 +15,6 @@ from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 
 from analytics.flags import FlagKey
-from audit.models import AuditEntry
 from console import diff_view
 from console.forms import CompareForm
 from console.log_pages import AuditHistoryAdmin
@@ -164,7 +163,7 @@ class ReleaseAdmin(
         return rows, may_have_duplicates
 
     def get_audit_key(self, row: Release) -> tuple[str, str]:
-        return AuditEntry.Kind.RELEASE, row.version
+        return "release", row.version
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Release]:
         activations = Activation.objects.filter(release=OuterRef("pk"))

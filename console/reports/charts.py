@@ -59,7 +59,7 @@ def _iter_releases(days: Sequence[date]) -> Iterator[_Happening]:
 
 def _iter_cohort_changes(days: Sequence[date], cohort: str) -> Iterator[_Happening]:
     begin, end = _get_bounds(days)
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, time__gte=begin, time__lt=end)
+    entries = AuditEntry.objects.filter(kind="cohort", time__gte=begin, time__lt=end)
     if cohort:
         entries = entries.filter(name=cohort)
     for entry in reversed(entries.order_by("-time", "-id")[:MAX_COHORT_CHANGES]):

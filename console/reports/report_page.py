@@ -13,7 +13,6 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from audit import audit_log
-from audit.models import AuditEntry
 from console.reports import saved_views
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS, Report
 from console.reports.report_query import ReportQuery
@@ -27,7 +26,7 @@ def page(request: HttpRequest, *, report: Report) -> HttpResponse:
     for table in content.tables:
         if request.GET.get("csv") == table.name:
             name = f"{report.title}, {table.title}"
-            audit_log.record_export(AuditEntry.Kind.REPORT, name, by=str(request.user), at=timezone.now())
+            audit_log.record_export("report", name, by=str(request.user), at=timezone.now())
             days = f"{content.query.scope.first_day:%Y-%m-%d}-to-{content.query.scope.last_day:%Y-%m-%d}"
             return table.to_csv_response(f"{slugify(report.title)}-{table.name.replace('_', '-')}-{days}")
     query = content.query

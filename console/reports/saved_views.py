@@ -15,7 +15,6 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from analytics.reports.models import SavedView
-from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin, KnownValuesFilter
 from console.reports import stored_views
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS
@@ -150,7 +149,7 @@ class SavedViewAdmin(AuditedAdmin):
     """Lists a person's own views and those that others share; all of them for who may delete them."""
 
     empty = "Filter a report or the list of events, and save the filters there under a name."
-    audit_kind = AuditEntry.Kind.VIEW
+    audit_kind = "view"
     list_display = ["name", "page_title", "owner", "is_shared", "saved_at"]
     list_filter = [PageFilter, "is_shared"]
     list_select_related = ["owner"]

@@ -8,7 +8,6 @@ from django.db.models import Q, QuerySet
 
 from analytics.reports.models import SavedView
 from audit import audit_log
-from audit.models import AuditEntry
 
 MAX_VIEWS = 50  # of a person on a page
 MAX_NAME_LENGTH = 60
@@ -41,14 +40,14 @@ def save_view(*, name: str, page: str, query: str, owner: Any, is_shared: bool, 
             page=page, owner=owner, name=name, defaults={"query": query, "is_shared": is_shared, "saved_at": at}
         )
         values = list_audit_values(before) if before else None
-        audit_log.record_change(AuditEntry.Kind.VIEW, name, values, list_audit_values(view), by=str(owner), at=at)
+        audit_log.record_change("view", name, values, list_audit_values(view), by=str(owner), at=at)
     return view
 
 
 @transaction.atomic
 def delete_view(view: SavedView, *, by: str, at: datetime) -> None:
     """Delete a view."""
-    audit_log.record_change(AuditEntry.Kind.VIEW, view.name, list_audit_values(view), None, by=by, at=at)
+    audit_log.record_change("view", view.name, list_audit_values(view), None, by=by, at=at)
     view.delete()
 
 

@@ -147,7 +147,7 @@ def _build_exposures_chart(request: HttpRequest, cohort: Cohort, at: datetime) -
 
 
 def _list_changes(cohort: Cohort) -> list[CohortChange]:
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=cohort.name).order_by("-id")[:MAX_CHANGES]
+    entries = AuditEntry.objects.filter(kind="cohort", name=cohort.name).order_by("-id")[:MAX_CHANGES]
     return [
         CohortChange(entry.time, entry.by, audit_log.describe_changes(entry) or entry.get_action_display())
         for entry in entries

@@ -21,7 +21,6 @@ from analytics.reports.report_filter import NO_COHORT
 from analytics.rollout import impact
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.models import MAX_VALUE_LENGTH, Assignment, Cohort, CohortRule
-from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from console.rollout import cohort_facts, impact_text
 from console.rollout.cohort_facts import RampMixin
@@ -42,7 +41,7 @@ class CohortAdmin(RampMixin, ImpactPreviewMixin, AuditedAdmin):
     line_lists = {"listed": MAX_VALUE_LENGTH}
     change_form_template = "console/rollout/cohort_form.html"
     empty = "Everyone gets each flag's default. Add a cohort to give some users another variant."
-    audit_kind = AuditEntry.Kind.COHORT
+    audit_kind = "cohort"
     fields = ["name", "variant", "flag", "is_on", "percentage", "is_guarded", "listed", "note"]
     list_display = ["name", "flag", "position", "members", "share", "variant_label", "exposed", "is_on"]
     list_filter = ["flag", "is_on"]

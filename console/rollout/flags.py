@@ -16,7 +16,6 @@ from analytics.flags import FLAGS, FlagKey
 from analytics.rollout import impact, models
 from analytics.rollout.evaluation import Rollout
 from analytics.rollout.models import Flag
-from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
 from console.rollout.impact_text import ImpactPreviewMixin
 
@@ -42,7 +41,7 @@ class FlagAdmin(ImpactPreviewMixin, AuditedAdmin):
     """Flags are declared in the code, so they cannot be added or deleted here."""
 
     empty = "Flags are declared in the code. Run manage.py migrate to create their rows."
-    audit_kind = AuditEntry.Kind.FLAG
+    audit_kind = "flag"
     form = FlagForm
     change_form_template = "console/rollout/flag_form.html"
 

@@ -2,8 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +19,8 @@ from django.template.response import SimpleTemplateResponse, TemplateResponse
 from django.urls import path, reverse
 from django.utils.functional import SimpleLazyObject
 from django.utils.text import smart_split
+
+from core import manifest
 
 if TYPE_CHECKING:  # unfold has no type hints; its site subclasses Django's
     from django.contrib.admin import AdminSite
@@ -85,24 +86,6 @@ def limit_rows(rows: QuerySet[Any], name_field: str, search_text: str) -> QueryS
     return rows.order_by(quality, name_field)[:MAX_ROWS]
 
 
-@dataclass(frozen=True, slots=True)
-class AdminPage:
-    """An admin page that does not belong to a single model: its URL name, its path below /admin/, its view."""
-
-    name: str
-    path: str
-    view: View
-
-
-_pages: tuple[AdminPage, ...] = ()
-
-
-def set_pages(pages: Sequence[AdminPage]) -> None:
-    """Set the pages besides those of the models. Must run before the URLs are built."""
-    global _pages
-    _pages = tuple(pages)
-
-
 class Site(AdminSite):
     """The admin site. All pages, Django's included, pass through `admin_view`."""
 
@@ -111,8 +94,8 @@ class Site(AdminSite):
         return super().admin_view(reject_malformed_requests(view), cacheable)
 
     def get_urls(self) -> list[Any]:
-        """Return the URLs of the pages of `set_pages`, then those of the models."""
-        page_urls = [path(page.path, self.admin_view(page.view), name=page.name) for page in _pages]
+        """Return the URLs of the pages that the manifests declare, then those of the models."""
+        page_urls = [path(page.path, self.admin_view(page.view), name=page.name) for page in manifest.get().pages]
         return page_urls + super().get_urls()
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> Any:

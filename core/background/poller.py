@@ -1,6 +1,6 @@
 """Threads that refresh a process's memory from the database, and work that outlives a request.
 
-Every half second it calls the functions that `config/wiring.py` passes to `set_functions`. Each reads its rows and
+Every half second it calls the functions that the manifests declare. Each reads its rows and
 swaps one reference. So all processes agree within two seconds without talking to each other.
 
 What must not get lost is a row in the database first; the thread only works on it.
@@ -12,31 +12,24 @@ nothing else.
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from django.db import DatabaseError, close_old_connections, connection
 from django.db.models import QuerySet
 
-from core import logs
+from core import logs, manifest
 from core.database import watch
 from core.database.watch import NOT_MIGRATED, is_schema_missing
 
 log = logging.getLogger(__name__)
 INTERVAL = 0.5  # seconds
 PollFunction = Callable[[], object]
-_functions: tuple[PollFunction, ...] = ()
 _started_pids: set[int] = set()  # process ids: a fork must start its own thread
 _failing: set[str] = set()  # names of functions; a failure is logged when it begins and when it ends, not at each poll
 _lock = threading.Lock()
 Row = tuple[Any, ...]
-
-
-def set_functions(functions: Sequence[PollFunction]) -> None:
-    """Set the functions to call at each poll, in this order."""
-    global _functions
-    _functions = tuple(functions)
 
 
 def refresh() -> None:
@@ -45,7 +38,7 @@ def refresh() -> None:
     Nothing is called while the database does not answer: each function would wait for it as long as it may. Nor is
     anything after a query for a table that is missing: the others would fail as well.
     """
-    for function in _functions:
+    for function in manifest.get().polled:
         if not watch.is_answering():
             return
         try:

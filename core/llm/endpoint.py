@@ -7,10 +7,13 @@ from enum import StrEnum
 from typing import Any
 
 from django.conf import settings
-
-from core import metrics
+from prometheus_client import Counter
 
 MILLION = 1_000_000
+LLM_TOKENS = Counter(
+    "gateway_llm_tokens", "Tokens of language models, by tier (main, fast) and direction.", ["tier", "direction"]
+)
+LLM_DOLLARS = Counter("gateway_llm_dollars", "Price of those tokens in US dollars.", ["tier"])
 
 
 class Tier(StrEnum):
@@ -84,9 +87,9 @@ def read_usage(answer: Mapping[str, Any], *, model: Model) -> Usage:
 
 def count_usage(usage: Usage, *, tier: Tier) -> None:
     """Add the usage to the metrics."""
-    metrics.LLM_TOKENS.labels(tier, "input").inc(usage.input_tokens)
-    metrics.LLM_TOKENS.labels(tier, "output").inc(usage.output_tokens)
-    metrics.LLM_DOLLARS.labels(tier).inc(float(usage.dollars))
+    LLM_TOKENS.labels(tier, "input").inc(usage.input_tokens)
+    LLM_TOKENS.labels(tier, "output").inc(usage.output_tokens)
+    LLM_DOLLARS.labels(tier).inc(float(usage.dollars))
 
 
 def _read_count(counts: Mapping[str, Any], name: str) -> int:

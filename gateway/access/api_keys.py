@@ -14,7 +14,6 @@ from gateway.models import ApiKey, Client, all_scopes
 
 log = logging.getLogger(__name__)
 
-Kind = AuditEntry.Kind
 AUDITED_FIELDS = ("name", "subject", "scopes", "rate")
 
 END_OF_TIME = datetime.max.replace(tzinfo=UTC)  # some admins write "never" as the year 9999
@@ -57,11 +56,11 @@ def issue(
     )
     at = key.created_at
     if rotated_from is None:
-        audit_log.record_change(Kind.API_KEY, get_audit_name(key), None, get_audit_values(key), by=by, at=at)
+        audit_log.record_change("api_key", get_audit_name(key), None, get_audit_values(key), by=by, at=at)
     else:
         changes = {"prefix": [rotated_from.prefix, key.prefix]}
         name = get_audit_name(rotated_from)
-        audit_log.record_action(Kind.API_KEY, name, AuditEntry.Action.ROTATED, by=by, at=at, changes=changes)
+        audit_log.record_action("api_key", name, AuditEntry.Action.ROTATED, by=by, at=at, changes=changes)
     return key, plaintext
 
 
@@ -94,7 +93,7 @@ def revoke(key: ApiKey, *, by: str, at: datetime) -> None:
         key.save(update_fields=["revoked_at", "updated_at"])
         changes = {"revoked_at": [None, at.isoformat()]}
         audit_log.record_action(
-            Kind.API_KEY, get_audit_name(key), AuditEntry.Action.REVOKED, by=by, at=at, changes=changes
+            "api_key", get_audit_name(key), AuditEntry.Action.REVOKED, by=by, at=at, changes=changes
         )
     key_verification.forget_key(key.prefix)
 

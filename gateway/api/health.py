@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from analytics.events import event_log
 from core import metrics
 from core.background import poller
 from core.database import watch
@@ -23,8 +22,6 @@ from registry.catalog import cache
 
 DOES_NOT_ANSWER = "does not answer"
 LOOPBACK = ("127.0.0.1", "::1")
-_last_lost = 0
-_last_release: str | None = None
 
 
 class AliveView(PublicView):
@@ -79,24 +76,10 @@ class MetricsView(PublicView):
         return HttpResponse(metrics.render_metrics(), content_type=metrics.CONTENT_TYPE)
 
 
-def update_gauges() -> None:
-    """Update the metrics that change without a call: event buffer, live release, connection pool."""
-    global _last_lost, _last_release
-    lost = event_log.count_lost()
-    metrics.EVENTS_LOST.inc(lost - _last_lost)
-    _last_lost = lost
-    metrics.EVENTS_BUFFERED.set(event_log.count_queued())
+def update_metrics() -> None:
+    """Update the metrics of this process: its last poll and its pool of connections. The poller calls this."""
     if not poller.is_failing():
         metrics.LAST_POLL.set(time.time())
-    version = cache.get_live_version()
-    metrics.RELEASE_LIVE.set(version is not None)
-    if version != _last_release:
-        _last_release = version
-        metrics.RELEASE_LOADED.set(time.time())
-    _update_pool_metrics()
-
-
-def _update_pool_metrics() -> None:
     pool = getattr(connection, "pool", None)  # PostgreSQL only
     if pool is not None:
         stats = pool.get_stats()

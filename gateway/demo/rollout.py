@@ -33,7 +33,7 @@ def create_demo_cohort(at: datetime) -> bool:
         )
         CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
         changes = {"listed": [DEMO_SUBJECT], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
-        audit_log.record_change(AuditEntry.Kind.COHORT, COHORT_NAME, None, changes, by=BY, at=at)
+        audit_log.record_change("cohort", COHORT_NAME, None, changes, by=BY, at=at)
     return True
 
 
@@ -51,12 +51,12 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
                 note="From the demo activity.",
                 **fields,
             )
-            audit_log.record_change(AuditEntry.Kind.COHORT, variant.cohort, None, fields, by=BY, at=at)
+            audit_log.record_change("cohort", variant.cohort, None, fields, by=BY, at=at)
         created_names.append(variant.cohort)
     return created_names
 
 
 def _was_created(name: str) -> bool:
     """Return whether a cohort exists or existed before it was deleted or renamed."""
-    created_entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=name, by=BY)
+    created_entries = AuditEntry.objects.filter(kind="cohort", name=name, by=BY)
     return Cohort.objects.filter(name=name).exists() or created_entries.exists()

@@ -1,6 +1,6 @@
 """Run periodic jobs, each in one process at a time, and know whether the database takes writes.
 
-The background thread of every process checks every few seconds which jobs are due. `config/wiring.py` lists them. The
+The background thread of every process checks every few seconds which jobs are due. The manifests declare them. The
 same thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
 
 A small write into space that SQLite has already does not show that the disk is full, so its free space counts, too.
@@ -10,51 +10,27 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from core import logs
+from core import logs, manifest
 from core.database.deadlines import limit_waits
 from core.database.watch import is_schema_missing
+from core.manifest import Job
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 5.0  # seconds; one query per process
-JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
 _next_poll = 0.0
 INTERVAL = 5.0  # seconds
 MIN_FREE_BYTES = 5_000_000
 WAIT_SECONDS = 1.0  # for other writers; the next check may have more luck
 _next_check = 0.0
 _is_failing = False
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A function and how often it runs."""
-
-    function: JobFunction
-    interval: timedelta
-
-    @property
-    def name(self) -> str:
-        """The function's dotted path, which identifies the job's row."""
-        return f"{self.function.__module__}.{self.function.__qualname__}"
-
-
-_jobs: tuple[Job, ...] = ()
-
-
-def set_jobs(jobs: Sequence[Job]) -> None:
-    """Set the jobs that run periodically."""
-    global _jobs
-    _jobs = tuple(jobs)
 
 
 def run_when_due() -> None:
@@ -68,11 +44,12 @@ def run_when_due() -> None:
 
 def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
     """Run the due jobs that no other process has claimed; return (name, whether more is left) of each."""
+    jobs = manifest.get().jobs
     next_runs = dict(PeriodicJob.objects.values_list("name", "next_run"))
-    new_jobs = [PeriodicJob(name=name, next_run=at) for name in (job.name for job in _jobs) if name not in next_runs]
+    new_jobs = [PeriodicJob(name=name, next_run=at) for name in (job.name for job in jobs) if name not in next_runs]
     if new_jobs:
         PeriodicJob.objects.bulk_create(new_jobs, ignore_conflicts=True)
-    due = [job for job in _jobs if next_runs.get(job.name, at) <= at]
+    due = [job for job in jobs if next_runs.get(job.name, at) <= at]
     return [(job.name, _run_job(job, at)) for job in due if _claim_job(job, at)]
 
 

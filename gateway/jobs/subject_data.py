@@ -131,13 +131,13 @@ def _remove_from_cohorts(subject: str) -> int:
 
 def _find_tries(subject: str) -> QuerySet[AuditEntry]:
     """Return the entries of the audit log about ops that somebody tried for a subject."""
-    return AuditEntry.objects.filter(kind=AuditEntry.Kind.SUBJECT, name=subject)
+    return AuditEntry.objects.filter(kind="subject", name=subject)
 
 
 def _redact_history(subject: str) -> int:
     """Redact a subject in the history of cohorts and of tried ops. What was done, by whom and when stays."""
     changed = _find_tries(subject).update(name=FORGOTTEN)
-    entries = AuditEntry.objects.filter(kind__in=[AuditEntry.Kind.COHORT, AuditEntry.Kind.API_KEY])
+    entries = AuditEntry.objects.filter(kind__in=["cohort", "api_key"])
     for entry in entries.iterator(CHUNK_SIZE):
         if (redacted := _redact_value(entry.changes, subject)) != entry.changes:
             AuditEntry.objects.filter(pk=entry.pk).update(changes=redacted)

@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
             name='PeriodicJob',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='Dotted path of the function.', max_length=200, unique=True)),
+                ('name', models.CharField(help_text='The name that a manifest gives it.', max_length=200, unique=True)),
                 ('next_run', models.DateTimeField()),
             ],
             options={

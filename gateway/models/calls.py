@@ -151,7 +151,7 @@ class BatchEntry(models.Model):
 class PeriodicJob(models.Model):
     """A periodic job and its next run. The process that advances `next_run` runs it."""
 
-    name = models.CharField(max_length=200, unique=True, help_text="Dotted path of the function.")
+    name = models.CharField(max_length=200, unique=True, help_text="The name that a manifest gives it.")
     next_run = models.DateTimeField()
 
     class Meta:

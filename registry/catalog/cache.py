@@ -7,12 +7,14 @@ reference is swapped afterwards. So every answer comes from a single release, an
 import hashlib
 import json
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from threading import Lock
 
 from django.conf import settings
+from prometheus_client import Gauge
 
 from core import memory
 from core.background.poller import PolledQuery
@@ -21,6 +23,14 @@ from registry.catalog.model import Catalog
 from registry.models import Activation, Release
 
 log = logging.getLogger(__name__)
+RELEASE_LIVE = Gauge(
+    "gateway_release_live", "1 if every process has a live release, else 0.", multiprocess_mode="livemin"
+)
+RELEASE_LOADED = Gauge(
+    "gateway_release_loaded_timestamp_seconds",
+    "When the last process loaded the live release.",
+    multiprocess_mode="livemax",
+)
 
 
 class NoLiveRelease(Exception):
@@ -47,6 +57,19 @@ def set_warmers(warmers: Sequence[Callable[[Catalog], object]]) -> None:
     """Set the functions that prepare a catalog before it is served, so that no request waits for them."""
     global _warmers
     _warmers = tuple(warmers)
+
+
+def update_metrics() -> None:
+    """Update whether this process has a live release, and when it loaded it. The poller calls this."""
+    global _measured_version
+    version = get_live_version()
+    RELEASE_LIVE.set(version is not None)
+    if version != _measured_version:
+        _measured_version = version
+        RELEASE_LOADED.set(time.time())
+
+
+_measured_version: str | None = None
 
 
 def get_live_catalog() -> Catalog:

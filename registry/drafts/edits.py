@@ -43,11 +43,11 @@ def plan_revert(entry: AuditEntry) -> PlannedRevert:
 
     Raises NotRevertible if it is not a change of copy, or if the same fields were changed again since.
     """
-    kind = Kind(entry.kind)
     if entry.action not in list(Action):
         raise NotRevertible("It changed nothing in the draft.")
-    if kind not in COPY_KINDS:
-        raise NotRevertible(f"Changes of a {kind.label} cannot be reverted here.")
+    if entry.kind not in COPY_KINDS:
+        raise NotRevertible(f"Changes of a {entry.kind_label} cannot be reverted here.")
+    kind = Kind(entry.kind)
     current = draft.read_entry(kind, entry.name)
     if entry.action == Action.REMOVED:
         if current is not None:

@@ -9,7 +9,8 @@ from django.db import transaction
 from registry.catalog import switches
 from registry.drafts import history
 from registry.models import Switch
-from registry.snapshot.diff import Action, CopyChange, Kind
+from registry.snapshot.copy_kinds import Kind
+from registry.snapshot.diff import Action, CopyChange
 
 
 class AlreadySwitched(Exception):

@@ -170,7 +170,7 @@ def import_cases(entries: Iterable[CaseEntry], *, by: str, at: datetime) -> Impo
                 problems += [f"{case}: {message}" for message in error.messages]
                 continue
             case.save()
-            change = audit_log.record_change(AuditEntry.Kind.EVAL_CASE, str(case), before, entry, by=by, at=at)
+            change = audit_log.record_change("eval_case", str(case), before, entry, by=by, at=at)
             counts[AuditEntry.Action(change.action) if change else None] += 1
         if problems:
             raise CasesRefused(problems)

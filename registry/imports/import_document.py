@@ -178,7 +178,7 @@ def import_document(
     note = f"Import of {document.title or connection} into {group}"
     history.record_changes(result.merged.changes, by=by, at=at, note=note)
     if result.merged.changes:
-        kind, action = AuditEntry.Kind.CONNECTION, AuditEntry.Action.IMPORTED
+        kind, action = "connection", AuditEntry.Action.IMPORTED
         audit_log.record_action(kind, str(connection), action, by=by, at=at, note=f"{note}: {result.merged}")
     imported = set(result.upstream_names.values())
     definitions.approve_imported(connection, [op for op in source.ops if op.name in imported], at=at)

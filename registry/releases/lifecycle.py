@@ -67,7 +67,7 @@ def activate_release(
             lost_because=lost_because,
         )
         changes = {"live": [was_live, version]}
-        audit_log.record_action(AuditEntry.Kind.RELEASE, version, action, by=by, at=at, note=note, changes=changes)
+        audit_log.record_action("release", version, action, by=by, at=at, note=note, changes=changes)
         transaction.on_commit(cache.refresh_live)
     return activation
 
@@ -105,7 +105,7 @@ def name_release(release: Release, *, name: str, labels: Sequence[str], by: str,
     release.name, release.labels = name.strip(), list(labels)
     release.save(update_fields=["name", "labels"])
     after = {"name": release.name, "labels": release.labels}
-    audit_log.record_change(AuditEntry.Kind.RELEASE, release.version, before, after, by=by, at=at)
+    audit_log.record_change("release", release.version, before, after, by=by, at=at)
 
 
 def _lock_release(version: str) -> Release:

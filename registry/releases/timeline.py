@@ -83,7 +83,7 @@ def _list_live_periods(since: datetime, at: datetime) -> list[LivePeriod]:
 def _iterate_cohort_periods(cohort: Cohort, since: datetime, at: datetime) -> Iterator[LivePeriod]:
     """Yield when a cohort was on a release, newest first, from what it is now and the changes in the audit log."""
     variant, is_on, end = cohort.variant, cohort.is_on, at
-    entries = AuditEntry.objects.filter(kind=AuditEntry.Kind.COHORT, name=cohort.name, time__gt=since, time__lte=at)
+    entries = AuditEntry.objects.filter(kind="cohort", name=cohort.name, time__gt=since, time__lte=at)
     for entry in entries.order_by("-id")[:MAX_SEGMENTS]:
         is_first = entry.action == AuditEntry.Action.ADDED
         if not is_first and not {"variant", "is_on"} & entry.changes.keys():

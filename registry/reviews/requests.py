@@ -185,9 +185,7 @@ def _record(
     request: ReviewRequest, action: ReviewComment.Action, comment: str, *, version: str, by: str, at: datetime
 ) -> None:
     ReviewComment.objects.create(request=request, action=action, text=comment, version=version, by=by, at=at)
-    audit_log.record_action(
-        AuditEntry.Kind.REVIEW, version, _AUDIT_ACTIONS[action], by=by, at=at, note=" ".join(comment.split())
-    )
+    audit_log.record_action("review", version, _AUDIT_ACTIONS[action], by=by, at=at, note=" ".join(comment.split()))
     notify_about(request, action, comment=comment, by=by, at=at)
 
 

@@ -183,4 +183,4 @@ def _claim(row: ScheduledPublish, at: datetime) -> bool:
 
 
 def _record(row: ScheduledPublish, action: AuditEntry.Action, *, by: str, at: datetime, note: str) -> None:
-    audit_log.record_action(AuditEntry.Kind.SCHEDULE, row.version, action, by=by, at=at, note=note)
+    audit_log.record_action("schedule", row.version, action, by=by, at=at, note=note)

@@ -7,12 +7,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Model
+from django.db.models import Model, TextChoices
 
-from audit.models import AuditEntry
 from registry.models import Agent, Group, Op, Pin, PromptSection
 
-Kind = AuditEntry.Kind
+
+class Kind(TextChoices):
+    """The kinds of copy, then those of other changes that its history lists. The audit log has them all."""
+
+    OP = "op", "op"
+    GROUP = "group", "group"
+    SECTION = "section", "prompt section"
+    AGENT = "agent", "agent"
+    PIN = "pin", "pin"
+    RELEASE = "release", "release"
+    SWITCH = "switch", "switch"
+
+
 CopyRow = Group | Op | PromptSection | Agent | Pin
 
 AGENTS_PATH = "agents"  # where help lists the agents

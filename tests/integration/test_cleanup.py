@@ -17,17 +17,18 @@ from django.utils import timezone
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn
+from core import manifest
 from core.background import poller
+from core.manifest import Job, Manifest
 from gateway.jobs import retention, runner
-from gateway.jobs.runner import Job
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
 pytestmark = pytest.mark.both_databases
 
 NOW = timezone.now()
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
-JOB = f"{__name__}.record_run"
-RECORDS = "gateway.jobs.retention.delete_idempotency_records"
+JOB = "count"
+RECORDS = "delete_records"
 
 runs: list[datetime] = []
 work_left: list[bool] = []  # what the next runs return
@@ -38,12 +39,12 @@ def record_run(at: datetime) -> bool:
     return work_left.pop(0) if work_left else False
 
 
-COUNT_JOB = Job(record_run, timedelta(minutes=5))
+COUNT_JOB = Job("count", record_run, timedelta(minutes=5))
 
 
 @pytest.fixture(autouse=True)
 def _jobs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "_jobs", (COUNT_JOB,))
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[COUNT_JOB]))
     monkeypatch.setattr(runner, "_next_poll", 0.0)
     runs.clear()
     work_left.clear()
@@ -180,7 +181,7 @@ def test_job_with_work_left_runs_again_at_once(db: None) -> None:
 def test_job_that_fails_is_logged_and_runs_again(
     db: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(runner, "_jobs", (Job(fail, timedelta(minutes=5)), COUNT_JOB))
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[Job("fail", fail, timedelta(minutes=5)), COUNT_JOB]))
 
     with caplog.at_level(logging.ERROR, "gateway.jobs.runner"):
         runner.run_due_jobs(at=NOW)
@@ -241,8 +242,8 @@ def test_new_job_runs_once_when_two_processes_start(transactional_db: None) -> N
 def test_poller_runs_jobs_every_few_seconds_and_at_once_when_work_is_left(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_jobs", (Job(record_run, timedelta(0)),))
-    monkeypatch.setattr(poller, "_functions", (runner.run_when_due,))
+    job = Job("count", record_run, timedelta(0))
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[job], polled=[runner.run_when_due]))
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     work_left.append(True)
 
@@ -265,7 +266,8 @@ def test_runner_needs_one_query_when_nothing_is_due(db: None, django_assert_num_
 def test_run_jobs_runs_due_jobs_until_no_work_is_left(
     create_records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "_jobs", (Job(retention.delete_idempotency_records, timedelta(minutes=5)),))
+    job = Job("delete_records", retention.delete_idempotency_records, timedelta(minutes=5))
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[job]))
     monkeypatch.setattr(retention, "BATCH_SIZE", 2)
     create_records(*"abcde", expires_at=NOW - timedelta(hours=1))
     output = StringIO()

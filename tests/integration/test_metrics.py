@@ -11,7 +11,6 @@ from django.test import Client
 
 from core import logs, metrics
 from core.background import poller
-from gateway.api import health as api_metrics
 from registry.catalog import cache
 from tests.support.api import Api
 from tests.support.metric_values import read_metric
@@ -134,7 +133,7 @@ def test_poller_updates_release_buffer_and_poll_metrics(api: Api) -> None:
     assert read_metric("gateway_events_buffered") >= 1
 
     cache.clear_cache()
-    api_metrics.update_gauges()
+    cache.update_metrics()
     assert read_metric("gateway_release_live") == 0
 
 

@@ -24,6 +24,7 @@ from django.urls import reverse
 
 from console.access import roles
 from console.access.roles import Role
+from core import manifest
 from gateway.models import ApiKey, BatchEntry, IdempotencyRecord
 from tests.support.admin_models import MODELS, PROJECT_APPS, get_admin_url
 from tests.support.api import Api
@@ -200,7 +201,7 @@ def test_pages_show_no_secrets_and_no_call_content(
 
 
 def test_every_model_belongs_to_one_area() -> None:
-    listed_models = [model for models in roles.AREAS.values() for model in models]
+    listed_models = [model for models in manifest.get().areas.values() for model in models]
     project_models = [
         model._meta.label_lower for app in PROJECT_APPS for model in apps.get_app_config(app).get_models()
     ]

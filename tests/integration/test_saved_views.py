@@ -138,7 +138,7 @@ def test_audit_log_has_shared_views_only(pia: HttpClient) -> None:
     save(pia, name="Mine", query="days=30")
     pia.post(reverse("admin:saved_view_delete"), {"view": SavedView.objects.get(name="Mine").pk})
 
-    log = AuditEntry.objects.filter(kind=AuditEntry.Kind.VIEW).order_by("id")
+    log = AuditEntry.objects.filter(kind="view").order_by("id")
     assert list(log.values_list("action", "by", "name")) == [
         ("added", "pia", "Ours"),
         ("changed", "pia", "Ours"),
@@ -171,7 +171,7 @@ def test_saving_under_the_same_name_replaces_the_view(pia: HttpClient) -> None:
 
     view = SavedView.objects.get()
     assert (view.query, view.is_shared) == ("days=90", True)
-    assert AuditEntry.objects.get(kind=AuditEntry.Kind.VIEW).changes["query"] == [None, "days=90"]
+    assert AuditEntry.objects.get(kind="view").changes["query"] == [None, "days=90"]
 
 
 @pytest.mark.parametrize(

@@ -163,7 +163,7 @@ def test_staff_without_a_second_factor_are_sent_to_add_one(ana: User, required: 
 
     assert http.get("/admin/").status_code == 200
     assert is_asked(sign_in().get("/admin/"))
-    notes = AuditEntry.objects.filter(kind=AuditEntry.Kind.USER, name="ana", by="ana").values_list("note", flat=True)
+    notes = AuditEntry.objects.filter(kind="user", name="ana", by="ana").values_list("note", flat=True)
     assert "Added a second factor: TOTP Authenticator" in notes
 
 
@@ -185,7 +185,7 @@ def test_admin_removes_second_factors(ana: User, admin_client: HttpClient) -> No
     assert "authenticator app, recovery codes" in page
 
     assert "ana has no second factor any more." in run_action(admin_client, User, "remove_second_factors", ana)
-    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.USER, name="ana")
+    entry = AuditEntry.objects.get(kind="user", name="ana")
     assert (entry.by, entry.note) == ("admin", "Removed the second factors")
 
     assert sign_in().get("/admin/").status_code == 200

@@ -23,14 +23,14 @@ from django.test import Client as HttpClient
 from django.utils import timezone
 
 from analytics.events import event_log
-from core import logs
+from core import logs, manifest
 from core.background import poller
+from core.manifest import Job, Manifest
 from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
 from gateway.executors.embedded import EmbeddedExecutor
 from gateway.jobs import retention, runner
-from gateway.jobs.runner import Job
 from gateway.models import Client
 from registry.catalog.model import Catalog
 from registry.jsonschema import dialect
@@ -407,12 +407,14 @@ def _fail_in_authentication(fail: Callable[..., Any], monkeypatch: pytest.Monkey
 
 
 def _fail_in_job(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(runner, "_jobs", (Job(wraps(retention.delete_sessions)(fail), timedelta(hours=1)),))
+    job = Job("delete_sessions", wraps(retention.delete_sessions)(fail), timedelta(hours=1))
+    monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[job]))
     runner.run_due_jobs(at=timezone.now())
 
 
 def _fail_in_poller(fail: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, settings: Any) -> None:
-    monkeypatch.setattr(poller, "_functions", (wraps(key_verification.refresh_verified_keys)(fail),))
+    polled = [wraps(key_verification.refresh_verified_keys)(fail)]
+    monkeypatch.setattr(manifest, "_collected", Manifest(polled=polled))
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     monkeypatch.setattr(poller, "_failing", set())
     poller.refresh()

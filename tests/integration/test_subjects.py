@@ -29,7 +29,7 @@ KINDS |= {"batch_entries", "cohort", "audit_entry", "user_grants", "sign_ins", "
 
 def create_data(make_key: Any, subject: str) -> None:
     """Create a row of every kind that is stored about a subject."""
-    kind, action = AuditEntry.Kind.SUBJECT, AuditEntry.Action.TRIED
+    kind, action = "subject", AuditEntry.Action.TRIED
     audit_log.record_action(kind, subject, action, by="pm", at=timezone.now(), note="onto.task.list")
     api = Api(make_key(), subject=subject)
     turn = api.post("toolset", {"format": "mcp"}).json()
@@ -53,7 +53,7 @@ def create_cohort(*names: str) -> Cohort:
     cohort = Cohort.objects.create(name=f"of-{names[0]}", flag_id="tool_release", variant="live", listed=list(names))
     CohortRule.objects.create(cohort=cohort, attribute="subject", values=list(names))
     changes = {"listed": list(names), "rules": [f"subject is one of {' or '.join(names)}"]}
-    audit_log.record_change(AuditEntry.Kind.COHORT, cohort.name, None, changes, by="pm", at=timezone.now())
+    audit_log.record_change("cohort", cohort.name, None, changes, by="pm", at=timezone.now())
     return cohort
 
 

@@ -7,8 +7,8 @@ from django.contrib.auth.models import Group, User
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from audit.models import AuditEntry
-from console.access.audit_log import KIND_PERMISSIONS
 from console.access.roles import Role
+from core import manifest
 from registry.models import Connection, DocumentImport
 from tests.support.admin_models import MODELS, get_admin_url
 
@@ -206,7 +206,8 @@ def pick_row_of_each_model() -> dict[str, Any]:
         if "shipped" in {field.name for field in model._meta.fields}:
             model._default_manager.update(shipped=None)
     rows = {model._meta.label: model._default_manager.order_by("pk").first() for model in MODELS}
-    entries = AuditEntry.objects.exclude(kind__in=KIND_PERMISSIONS).order_by("pk")  # those that every role may view
+    restricted = [name for name, kind in manifest.get().audit_kinds.items() if kind.permission]
+    entries = AuditEntry.objects.exclude(kind__in=restricted).order_by("pk")  # those that every role can see
     rows["audit.AuditEntry"] = entries.first()
     rows["auth.Group"] = Group.objects.create(name="Night shift")
     rows["http service"] = Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")

@@ -14,6 +14,7 @@ from analytics.events.models import OperationEvent
 from config.docs import checks, contents, context_cost, jobs_page, settings_page, workspace_diagrams
 from console.access import roles, users
 from console.access.roles import Role
+from core import manifest
 from core.text.json_text import NotStrictJSON
 from gateway.access.policies import AccessDecision
 from gateway.contracts import errors
@@ -147,9 +148,9 @@ def _build_events_page() -> str:
 def _build_roles_page() -> str:
     rows = [
         f"| {area} | {', '.join(_get_plural_name(model) for model in models)} | "
-        + " | ".join(_describe_grant(roles.GRANTS[role].get(area, ())) for role in Role)
+        + " | ".join(_describe_grant(roles.get_verbs(role, area)) for role in Role)
         + " |"
-        for area, models in roles.AREAS.items()
+        for area, models in manifest.get().areas.items()
     ]
     table = f"| | | {' | '.join(Role)} |\n|---|---|{'---|' * len(Role)}\n" + "\n".join(rows)
     return (

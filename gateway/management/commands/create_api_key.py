@@ -8,7 +8,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from audit import audit_log
-from audit.models import AuditEntry
 from gateway.access import api_keys
 from gateway.models import Client, Scope
 
@@ -64,7 +63,7 @@ class Command(BaseCommand):
                 raise CommandError(str(error)) from None
             client.save()
             values = {"subject_pattern": client.subject_pattern, "op_patterns": client.op_patterns}
-            audit_log.record_change(AuditEntry.Kind.CLIENT, client.name, None, values, by=BY, at=timezone.now())
+            audit_log.record_change("client", client.name, None, values, by=BY, at=timezone.now())
         elif options["subjects"] or options["ops"]:
             raise CommandError(f"The client {client} already exists. Change its subjects and ops in the admin.")
         return client

@@ -6,7 +6,6 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
 
 from audit import audit_log
-from audit.models import AuditEntry
 from gateway.jobs import subject_data
 
 
@@ -22,6 +21,6 @@ class Command(BaseCommand):
         if not subject.strip():
             raise CommandError("Give a subject, as sent in Gateway-Subject.")
         # Not the subject: the entry would be a new row about them.
-        audit_log.record_export(AuditEntry.Kind.SUBJECT, "(not stored)", by="export_subject", at=timezone.now())
+        audit_log.record_export("subject", "(not stored)", by="export_subject", at=timezone.now())
         for row in subject_data.export(subject):
             self.stdout.write(json.dumps(row, cls=DjangoJSONEncoder, ensure_ascii=False))

@@ -138,7 +138,7 @@ def _import_functions(options: dict[str, Any], note: str) -> tuple[ImportResult,
     at = timezone.now()
     history.record_changes(result.merged.changes, by="import_ops", at=at, note=note)
     if result.merged.changes:
-        kind, action = AuditEntry.Kind.COPY, AuditEntry.Action.IMPORTED
+        kind, action = "copy", AuditEntry.Action.IMPORTED
         audit_log.record_action(kind, options["group"], action, by="import_ops", at=at, note=f"{note}: {result.merged}")
     return result, source, ""
 

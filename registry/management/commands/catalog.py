@@ -119,9 +119,7 @@ class Command(BaseCommand):
             raise CommandError(f"Nothing was imported.\n{problems}") from None
         except (draft.DraftChanged, draft.NothingToChange) as error:
             raise CommandError(f"Nothing was imported. {error}") from None
-        audit_log.record_action(
-            AuditEntry.Kind.COPY, "files", AuditEntry.Action.IMPORTED, by=options["by"], at=at, note=note
-        )
+        audit_log.record_action("copy", "files", AuditEntry.Action.IMPORTED, by=options["by"], at=at, note=note)
         self.stdout.write("Imported into the draft. To publish: manage.py catalog publish --note …")
 
     def _confirm_import(self, *, yes: bool) -> bool:

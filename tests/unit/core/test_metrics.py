@@ -49,9 +49,10 @@ def test_unknown_upstream_reasons_are_counted_together(monkeypatch: pytest.Monke
 COUNT_SCRIPT = """
 import os, sys
 from core import metrics
+from prometheus_client import Gauge
 for _ in range(3):
     metrics.count_call(("exec", "write", "OK", ""), seconds=0.01)
-metrics.EVENTS_BUFFERED.set(5)
+Gauge("gateway_events_buffered", "Waiting", multiprocess_mode="livesum").set(5)
 metrics.LAST_POLL.set(int(sys.argv[1]))
 if "exit" not in sys.argv:
     print(metrics.render_metrics().decode())

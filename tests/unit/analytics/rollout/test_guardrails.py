@@ -35,9 +35,7 @@ def add_calls(cohort: str, *, failed: int, total: int, time: datetime = AT - HOU
 
 
 def record_change(cohort: Cohort, time: datetime) -> None:
-    audit_log.record_change(
-        AuditEntry.Kind.COHORT, cohort.name, {"percentage": 1}, {"percentage": 5}, by="pia", at=time
-    )
+    audit_log.record_change("cohort", cohort.name, {"percentage": 1}, {"percentage": 5}, by="pia", at=time)
 
 
 def runs_on(cohort: Cohort) -> bool:

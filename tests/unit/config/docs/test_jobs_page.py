@@ -1,20 +1,20 @@
 """docs/reference/jobs.md has every periodic job and how often it runs."""
 
-from config import wiring
 from config.docs import jobs_page
+from core import manifest
 
 
 def test_page_lists_each_job_with_its_interval_and_purpose() -> None:
     page = jobs_page.render_page("")
 
-    assert "| `retention.delete_events` | 10 minutes | Delete operation events older than GATEWAY_EVENT_DAYS. |" in page
-    assert "| `op_embeddings.delete_unused` | day | " in page
-    assert "| `delivery.send_when_due` | 30 seconds | " in page
+    assert "| `events.delete_old` | 10 minutes | Delete operation events older than GATEWAY_EVENT_DAYS. |" in page
+    assert "| `embeddings.delete_unused` | day | " in page
+    assert "| `notifications.send` | 30 seconds | " in page
 
 
 def test_every_job_and_polled_function_says_what_it_does() -> None:
     rows = [line for line in jobs_page.render_page("").splitlines() if line.startswith("| `")]
 
-    assert len(rows) == len(wiring.PERIODIC_JOBS) + len(wiring.POLLED_FUNCTIONS)
+    assert len(rows) == len(manifest.get().jobs) + len(manifest.get().polled)
     assert [row for row in rows if row.endswith("| . |")] == []
     assert len({row.split("|")[1] for row in rows}) == len(rows)

@@ -7,7 +7,6 @@ from django.contrib.auth.models import Group, User
 from django.test import RequestFactory
 
 from audit import audit_log
-from audit.models import AuditEntry
 from console.reports.charts import list_markers
 from registry.models import Op
 from registry.releases import publishing
@@ -45,10 +44,8 @@ def test_markers_tell_of_cohorts_to_those_who_may_see_the_audit_log(manager: Use
     for number, name in enumerate(("pilot", "pilot", "other")):
         before, after = {"percentage": 5.0 * number}, {"percentage": 5.0 * number + 5}
         at = AT + timedelta(days=number)
-        audit_log.record_change(AuditEntry.Kind.COHORT, name, before, after, by="pia", at=at)
-    audit_log.record_change(
-        AuditEntry.Kind.COHORT, "early", None, {"percentage": 1.0}, by="pia", at=AT - timedelta(days=9)
-    )
+        audit_log.record_change("cohort", name, before, after, by="pia", at=at)
+    audit_log.record_change("cohort", "early", None, {"percentage": 1.0}, by="pia", at=AT - timedelta(days=9))
 
     pilot = {0: ["pilot: 0% → 5%"], 1: ["pilot: 5% → 10%"]}
     assert list_texts(manager) == pilot | {2: ["other: 10% → 15%"]}
@@ -58,7 +55,7 @@ def test_markers_tell_of_cohorts_to_those_who_may_see_the_audit_log(manager: Use
 
 def test_a_release_comes_before_what_else_happened_that_day(manager: User) -> None:
     make_op()
-    audit_log.record_change(AuditEntry.Kind.COHORT, "pilot", None, {"percentage": 1.0}, by="pia", at=AT)
+    audit_log.record_change("cohort", "pilot", None, {"percentage": 1.0}, by="pia", at=AT)
     publishing.publish_draft(note="Test", by="tests", at=AT + timedelta(seconds=9))
 
     assert list_texts(manager) == {0: ["r1 went live", "pilot added"]}

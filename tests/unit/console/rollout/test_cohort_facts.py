@@ -13,7 +13,6 @@ from analytics.rollout import guardrails
 from analytics.rollout.models import Assignment, Cohort
 from analytics.rollups.models import OpDaily
 from audit import audit_log
-from audit.models import AuditEntry
 from console.rollout import cohort_facts
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -30,7 +29,7 @@ def cohort() -> Cohort:
     for number, days in enumerate((40, 40, 2, 0)):
         fields = {"flag": FlagKey.SURFACE, "variant": "gateway", "cohort": "pilot", "subject": f"user-{number}"}
         Assignment.objects.create(**fields, time=AT - timedelta(days=days))
-    kind = AuditEntry.Kind.COHORT
+    kind = "cohort"
     audit_log.record_change(kind, "pilot", {"percentage": 5.0}, {"percentage": 25.0}, by="pia", at=AT)
     return Cohort.objects.create(name="pilot", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
 

@@ -65,7 +65,7 @@ def test_page_says_to_widen_and_does_it_in_one_click(manager_client: HttpClient,
     assert "pilot is at 25% now; before, it was at 5%." in answer
     cohort.refresh_from_db()
     assert cohort.percentage == 25
-    entry = AuditEntry.objects.get(kind=AuditEntry.Kind.COHORT)
+    entry = AuditEntry.objects.get(kind="cohort")
     assert (entry.by, entry.changes) == ("pia", {"percentage": [5.0, 25.0]})
 
 

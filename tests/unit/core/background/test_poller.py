@@ -4,7 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from core import manifest
 from core.background import poller
+from core.manifest import Manifest
 
 calls: list[str] = []
 
@@ -24,7 +26,7 @@ def run_last() -> None:
 
 @pytest.fixture(autouse=True)
 def _functions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "_functions", (run_first, fail, run_last))
+    monkeypatch.setattr(manifest, "_collected", Manifest(polled=[run_first, fail, run_last]))
     # Closing the test's connection would lose its transaction.
     monkeypatch.setattr(poller, "close_old_connections", lambda: None)
     monkeypatch.setattr(poller, "_failing", set())

@@ -14,10 +14,10 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from pydantic import TypeAdapter
 
 from core import llm as llms
-from core import metrics
 from core.database.deadlines import Deadline
 from core.http import Abort
 from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, completions
+from core.llm.endpoint import LLM_TOKENS
 from core.llm.streaming import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
 from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
 from tests.support.http_servers import build_response
@@ -127,7 +127,7 @@ def test_an_endpoint_that_fails_before_the_first_chunk_is_asked_again(llm: FakeL
 
 def test_tokens_are_counted_under_the_tier_that_answered(llm: FakeLlm) -> None:
     def read(tier: Tier) -> float:
-        return metrics.LLM_TOKENS.labels(tier, "input")._value.get()  # type: ignore[no-any-return]
+        return LLM_TOKENS.labels(tier, "input")._value.get()  # type: ignore[no-any-return]
 
     llm.answers = [build_stream("Yes.")]
     before = {tier: read(tier) for tier in Tier}

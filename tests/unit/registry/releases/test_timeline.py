@@ -8,7 +8,6 @@ import pytest
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort, Flag
 from audit import audit_log
-from audit.models import AuditEntry
 from registry.models import Activation, Release
 from registry.releases import timeline
 
@@ -34,7 +33,7 @@ def activate(version: str, at: datetime) -> None:
 
 
 def change_cohort(at: datetime, before: dict[str, Any] | None, after: dict[str, Any] | None) -> None:
-    audit_log.record_change(AuditEntry.Kind.COHORT, "pilot", before, after, by="tests", at=at)
+    audit_log.record_change("cohort", "pilot", before, after, by="tests", at=at)
 
 
 def make_cohort(**fields: Any) -> Cohort:

@@ -1,0 +1,43 @@
+"""What analytics declares: its jobs, the flags that each process keeps in memory, and who sees its rows."""
+
+from datetime import timedelta
+
+from analytics.events import event_log
+from analytics.rollout import assignment, guardrails
+from analytics.rollups import rollup_job
+from core.manifest import AuditKind, Job, Manifest
+
+MANIFEST = Manifest(
+    jobs=[
+        Job("rollups.run", rollup_job.run_rollup, timedelta(minutes=1)),
+        Job("guardrails.stop_worse_cohorts", guardrails.stop_worse_cohorts, timedelta(minutes=1)),
+    ],
+    polled=[assignment.refresh_rollout, event_log.update_metrics],
+    audit_kinds={
+        "flag": AuditKind("flag"),
+        "cohort": AuditKind("cohort"),
+        "subject": AuditKind("subject"),
+        "report": AuditKind("report"),
+        "view": AuditKind("saved view"),
+    },
+    areas={
+        "rollout": ["analytics.flag", "analytics.cohort", "analytics.cohortrule"],
+        "activity": [
+            "analytics.operationevent",
+            "analytics.opdaily",
+            "analytics.rollup",
+            "analytics.assignment",
+            "analytics.subject",
+            "analytics.turn",
+            "analytics.toolselection",
+            "analytics.savedview",
+        ],
+    },
+    settings=[
+        "AGENTIC_CHAT_TOOL_GATEWAY",
+        "GATEWAY_EVENT_DAYS",
+        "GATEWAY_CONTENT_DAYS",
+        "GATEWAY_FIGURES_DAYS",
+        "GATEWAY_DOLLARS_PER_MILLION_TOKENS",
+    ],
+)

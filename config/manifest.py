@@ -1,0 +1,40 @@
+"""What belongs to no single app: settings of the processes, of Django and of `core`."""
+
+from core.manifest import Manifest
+
+MANIFEST = Manifest(
+    settings=[
+        "GATEWAY_ENV",
+        "GATEWAY_URL",
+        "ALLOWED_HOSTS",
+        "CSRF_TRUSTED_ORIGINS",
+        "LOG_LEVEL",
+        "PORT",
+        "SECRET_KEY",
+        "DATABASE_URL",
+        "GATEWAY_DB_POOL_SIZE",
+        "GATEWAY_STATEMENT_TIMEOUT_MS",
+        "GATEWAY_WORKERS",
+        "GATEWAY_THREADS",
+        "GATEWAY_PROXY_COUNT",
+        "SECURE_SSL_REDIRECT",
+        "SECURE_HSTS_SECONDS",
+        "GATEWAY_REQUIRE_SECOND_FACTOR",
+        "GATEWAY_SSO_ISSUER",
+        "GATEWAY_SSO_CLIENT_ID",
+        "GATEWAY_SSO_CLIENT_SECRET",
+        "GATEWAY_SSO_NAME",
+        "GATEWAY_SSO_TRUSTS_EMAIL",
+        "CELERY_BROKER_URL",
+        "GATEWAY_OUTGOING_ALLOW",
+        "GATEWAY_OUTGOING_PORTS",
+        "LLM_BASE_URL",
+        "LLM_API_KEY",
+        "LLM_MODEL",
+        "LLM_FAST_MODEL",
+        "LLM_DOLLARS_PER_MILLION_INPUT_TOKENS",
+        "LLM_DOLLARS_PER_MILLION_OUTPUT_TOKENS",
+        "LLM_FAST_DOLLARS_PER_MILLION_INPUT_TOKENS",
+        "LLM_FAST_DOLLARS_PER_MILLION_OUTPUT_TOKENS",
+    ],
+)

@@ -1,0 +1,34 @@
+"""What the section System of the console declares: its pages and its entries in the sidebar."""
+
+from console.system import guides
+from core.admin import page_parts
+from core.manifest import AdminPage, Manifest, ModelList
+
+MANIFEST = Manifest(
+    pages=[
+        AdminPage(page_parts.SYSTEM_PAGE, "system/", page_parts.render_index_page),
+        AdminPage(page_parts.GUIDES_PAGE, "guides/", page_parts.render_index_page),
+        AdminPage("guide", "guides/<path:name>/", guides.page),
+    ],
+    system_lists={
+        "Calls": [
+            ModelList("Batches", "gateway.Batch", "calls of tool_batch, with their state"),
+            ModelList("Batch entries", "gateway.BatchEntry", "the single calls of batches"),
+            ModelList(
+                "Idempotency records", "gateway.IdempotencyRecord", "writes whose answer is repeated, not run again"
+            ),
+            ModelList("Used confirmations", "gateway.UsedConfirmation", "confirmed calls, each of which runs once"),
+            ModelList("Stored files", "gateway.StoredFile", "files that ops returned or take"),
+        ],
+        "Figures and jobs": [
+            ModelList("Daily figures", "analytics.OpDaily", "the sums behind the reports, by op and day"),
+            ModelList("Rollups", "analytics.Rollup", "how far the events are summed up"),
+            ModelList("Saved views", "analytics.SavedView", "filters that people saved on reports and lists"),
+            ModelList(
+                "Notifications", "notifications.Notification", "e-mails and webhook calls, and why some were not sent"
+            ),
+            ModelList("Periodic jobs", "gateway.PeriodicJob", "when each job ran last, and what went wrong"),
+            ModelList("Op embeddings", "registry.OpEmbedding", "vectors of texts, for search by meaning"),
+        ],
+    },
+)

@@ -1,0 +1,148 @@
+"""What each app and each section of the console declares about itself, in its `manifest.py`.
+
+`config/wiring.py` collects all manifests at start. Code that works on all jobs, pages or kinds reads `get()`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.http.response import HttpResponseBase
+
+JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A periodic job, which one process at a time runs. Its name identifies its row, so it never changes."""
+
+    name: str
+    function: JobFunction
+    interval: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class AuditKind:
+    """A kind of audit log entries: its words, and the permission to see them, if it is not that to see the log."""
+
+    label: str
+    permission: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AdminPage:
+    """An admin page that does not belong to a single model: its URL name, its path below /admin/, its view."""
+
+    name: str
+    path: str
+    view: Callable[..., HttpResponseBase]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelList:
+    """The list of a model in the sidebar. `model` is app_label.ModelName; `about` says what its rows are."""
+
+    title: str
+    model: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PageLink:
+    """Another page in the sidebar. `name` is its URL name; `permissions` are all required."""
+
+    title: str
+    name: str
+    permissions: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SidebarEntry:
+    """An entry of the sidebar. `icon` is a Material symbol, `guide` the guide to it and its heading.
+
+    The entry opens the first page that the user may open; the others are tabs of it. Entries of a section are in the
+    order of `place`.
+    """
+
+    section: str
+    place: int
+    icon: str
+    guide: str
+    pages: Sequence[ModelList | PageLink]
+
+    @property
+    def title(self) -> str:
+        """The title of the first page."""
+        return self.pages[0].title
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What an app declares, or all of them together."""
+
+    jobs: Sequence[Job] = ()
+    polled: Sequence[Callable[[], object]] = ()  # what each process calls every half second
+    audit_kinds: Mapping[str, AuditKind] = field(default_factory=dict)
+    areas: Mapping[str, Sequence[str]] = field(default_factory=dict)  # area of roles -> models, as app_label.model
+    settings: Sequence[str] = ()  # environment variables
+    pages: Sequence[AdminPage] = ()
+    entries: Sequence[SidebarEntry] = ()
+    tabs: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # title of an entry -> further pages
+    system_lists: Mapping[str, Sequence[ModelList]] = field(default_factory=dict)  # heading on the System page -> lists
+
+
+_FIELD_NAMES = tuple(each.name for each in fields(Manifest))
+
+
+def merge(manifests: Iterable[Manifest]) -> Manifest:
+    """Return all manifests as one, in their order. Raises ImproperlyConfigured if two declare the same."""
+    manifests = list(manifests)
+    merged = Manifest(
+        **{
+            each.name: _merge_values([getattr(manifest, each.name) for manifest in manifests])
+            for each in fields(Manifest)
+        }
+    )
+    _refuse_repeated("job", (job.name for job in merged.jobs))
+    _refuse_repeated("polled function", merged.polled)
+    _refuse_repeated("kind of audit log entries", (kind for manifest in manifests for kind in manifest.audit_kinds))
+    _refuse_repeated("model of an area", (model for models in merged.areas.values() for model in models))
+    _refuse_repeated("setting", merged.settings)
+    _refuse_repeated("page", (page.name for page in merged.pages))
+    _refuse_repeated("address", (page.path for page in merged.pages))
+    _refuse_repeated("place in the sidebar", ((entry.section, entry.place) for entry in merged.entries))
+    return merged
+
+
+def _merge_values(values: list[Any]) -> Any:
+    """Join sequences, and mappings of sequences or audit kinds."""
+    if not isinstance(values[0], Mapping):
+        return tuple(item for value in values for item in value)
+    joined: dict[str, Any] = {}
+    for value in values:
+        for key, item in value.items():
+            joined[key] = item if isinstance(item, AuditKind) else (*joined.get(key, ()), *item)
+    return joined
+
+
+def _refuse_repeated(what: str, names: Iterable[object]) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise ImproperlyConfigured(f"Two manifests declare the {what} {name}. Remove or rename one.")
+
+
+_collected = Manifest()
+
+
+def set_collected(manifest: Manifest) -> None:
+    """Set what all installed apps declare. `config/wiring.py` calls this at start."""
+    global _collected
+    _collected = manifest
+
+
+def get() -> Manifest:
+    """Return what all installed apps declare."""
+    return _collected

@@ -1,0 +1,83 @@
+"""What the gateway declares: its jobs, what each process refreshes, and who sees its rows."""
+
+from datetime import timedelta
+
+from core.manifest import AuditKind, Job, Manifest
+from gateway.access import key_verification, release_routing
+from gateway.api import health
+from gateway.batches import broker, sweep
+from gateway.jobs import retention, runner
+
+MINUTES = timedelta(minutes=1)
+
+MANIFEST = Manifest(
+    jobs=[
+        Job("calls.delete_idempotency_records", retention.delete_idempotency_records, 5 * MINUTES),
+        Job("calls.delete_used_confirmations", retention.delete_used_confirmations, 5 * MINUTES),
+        Job("calls.delete_batches", retention.delete_batches, 5 * MINUTES),
+        Job("calls.delete_stored_files", retention.delete_stored_files, 5 * MINUTES),
+        Job("users.delete_sessions", retention.delete_sessions, 60 * MINUTES),
+        Job("users.delete_sign_ins", retention.delete_sign_ins, 5 * MINUTES),
+        Job("users.delete_upstream_sign_ins", retention.delete_user_sign_ins, 5 * MINUTES),
+        Job("users.delete_oauth_tokens", retention.delete_oauth_tokens, 60 * MINUTES),
+        Job("events.delete_old", retention.delete_events, 10 * MINUTES),
+        Job("events.delete_contents", retention.delete_contents, 10 * MINUTES),
+        Job("events.delete_turns", retention.delete_turns, 10 * MINUTES),
+        Job("events.delete_figures", retention.delete_figures, 60 * MINUTES),
+        Job("events.delete_subjects", retention.delete_subjects, 60 * MINUTES),
+    ],
+    polled=[
+        release_routing.preload_cohort_releases,
+        key_verification.refresh_verified_keys,
+        sweep.renew_and_sweep,
+        broker.check_when_due,
+        runner.check_when_due,
+        health.update_metrics,
+        runner.run_when_due,  # may take longest, so it comes after the functions that affect calls
+    ],
+    audit_kinds={
+        "client": AuditKind("client", "gateway.view_client"),
+        "api_key": AuditKind("API key", "gateway.view_apikey"),
+        "oauth_app": AuditKind("OAuth application", "oauth2_provider.view_application"),
+    },
+    areas={
+        "model_runs": ["gateway.modelrun"],
+        "calls": [
+            "gateway.idempotencyrecord",
+            "gateway.usedconfirmation",
+            "gateway.batch",
+            "gateway.batchentry",
+            "gateway.storedfile",
+            "gateway.periodicjob",
+        ],
+        "clients": [
+            "gateway.client",
+            "gateway.apikey",
+            "gateway.signedinapplication",
+            "oauth2_provider.application",
+        ],
+        "credentials": ["gateway.connectionsecret", "gateway.usergrant", "gateway.signin"],
+    },
+    settings=[
+        "GATEWAY_KEY_PEPPER",
+        "GATEWAY_ENCRYPTION_KEYS",
+        "GATEWAY_BODY_MAX_BYTES",
+        "GATEWAY_METRICS_TOKEN",
+        "GATEWAY_OAUTH",
+        "GATEWAY_OAUTH_CLIENT",
+        "GATEWAY_SELECTION_TOKENS",
+        "GATEWAY_RESULT_TOKENS",
+        "GATEWAY_BATCH_THREADS",
+        "GATEWAY_BATCH_SECONDS",
+        "GATEWAY_BATCH_BACKGROUND_SECONDS",
+        "GATEWAY_UPSTREAM_ALLOW",
+        "GATEWAY_MCP_COMMANDS",
+        "WEB_VISIT_ALLOW",
+        "WEB_SEARCH_KIND",
+        "WEB_SEARCH_URL",
+        "WEB_SEARCH_KEY",
+        "GATEWAY_IDEMPOTENCY_HOURS",
+        "GATEWAY_BATCH_HOURS",
+        "GATEWAY_FILE_HOURS",
+    ],
+)
