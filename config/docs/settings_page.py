@@ -69,6 +69,7 @@ PROCESS_VARIABLES = (
 )
 READ_BY_COMMANDS = {"PORT": "number"}  # read by manage.py start, not by the settings
 
+_READER = re.compile(r"env\.(read|make)_\w+")
 _SECTION = re.compile(r"# --- (?P<title>.+) ---")
 
 
@@ -119,7 +120,7 @@ def read_types(source: str) -> dict[str, str]:
     """Return the type of each variable that the source of the settings reads, with its limits or choices."""
     types = {}
     for call in ast.walk(ast.parse(source)):
-        if isinstance(call, ast.Call) and re.fullmatch(r"env\.(read|make)_\w+", function := ast.unparse(call.func)):
+        if isinstance(call, ast.Call) and _READER.fullmatch(function := ast.unparse(call.func)):
             name = ast.literal_eval(call.args[0])
             types[name] = TYPES.get(function.removeprefix("env."), "folder") + _describe_limits(call)
     return types

@@ -28,7 +28,7 @@ HAZARDS = {
         "integration/test_parsing.py::test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule",
         "integration/test_parsing.py::test_malformed_exec_body_gets_all_field_errors",
         "integration/test_parsing.py::test_any_json_body_gets_a_json_response",
-        "unit/core/test_strict_json.py::test_loads_parses_or_refuses_any_bytes",
+        "unit/core/text/test_json_text.py::test_loads_parses_or_refuses_any_bytes",
         "services/test_raw_requests.py::test_raw_target_and_headers_never_cause_a_server_error",
     ],
     "2 a body over the limit is an envelope, before parsing": [

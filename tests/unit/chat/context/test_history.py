@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.context import budgets
-from chat.context.history import Call, History, PastTurn, Step, build_history
+from chat.context.history import History, PastTurn, build_history
+from chat.context.layers import PastCall, PastStep
 from core.text import token_budget
 from tests.support.cpu_budget import examples
 
@@ -19,12 +20,12 @@ def _list_result(count: int = 3) -> str:
     return json.dumps({"op": "onto.task.list", "ok": True, "result": {"tasks": rows}})
 
 
-def _call(number: int = 1, *, arguments: str = '{"op":"onto.task.list"}', result: str | None = None) -> Call:
-    return Call(f"call_{number}", "tool_exec", arguments, _list_result() if result is None else result)
+def _call(number: int = 1, *, arguments: str = '{"op":"onto.task.list"}', result: str | None = None) -> PastCall:
+    return PastCall(f"call_{number}", "tool_exec", arguments, _list_result() if result is None else result)
 
 
-def _turn(text: str = "What is open?", *calls: Call, answer: str = "Three tasks are open.") -> PastTurn:
-    return PastTurn(text, (Step("", calls),) if calls else (), answer)
+def _turn(text: str = "What is open?", *calls: PastCall, answer: str = "Three tasks are open.") -> PastTurn:
+    return PastTurn(text, (PastStep("", calls),) if calls else (), answer)
 
 
 def _build(turns: Sequence[PastTurn], *, summary: str = "", budget: int = budgets.HISTORY) -> History:
@@ -79,7 +80,7 @@ def test_build_history_of_nothing_is_empty() -> None:
 
 
 def test_build_history_does_not_repeat_an_answer_that_is_also_the_last_round() -> None:
-    turn = PastTurn("Hello", (Step("Let me look.", (_call(),)), Step("Done.", ())), "Done.")
+    turn = PastTurn("Hello", (PastStep("Let me look.", (_call(),)), PastStep("Done.", ())), "Done.")
     assert [message["content"] for message in _build([turn]).messages if message["role"] == "assistant"] == [
         "Let me look.",
         "Done.",
@@ -87,7 +88,7 @@ def test_build_history_does_not_repeat_an_answer_that_is_also_the_last_round() -
 
 
 def test_build_history_of_a_turn_that_continues_has_no_user_message() -> None:
-    history = _build([PastTurn(None, (Step("", (_call(),)),), "Deleted.")])
+    history = _build([PastTurn(None, (PastStep("", (_call(),)),), "Deleted.")])
     assert [message["role"] for message in history.messages] == ["assistant", "tool", "assistant"]
 
 
@@ -126,7 +127,7 @@ def test_build_history_shortens_old_results_by_whole_rows_before_it_leaves_out_t
 
 
 def test_build_history_leaves_out_the_first_rounds_of_a_turn_that_does_not_fit() -> None:
-    steps = tuple(Step("word " * 100, (_call(number),)) for number in range(60))
+    steps = tuple(PastStep("word " * 100, (_call(number),)) for number in range(60))
     history = _build([PastTurn("Do it all", steps, "All is done.")])
     calls = [call["id"] for message in history.messages for call in message.get("tool_calls", ())]
     assert calls[-1] == "call_59"
@@ -170,12 +171,12 @@ def test_build_history_replaces_halves_of_character_pairs() -> None:
 
 _TEXTS = st.builds(lambda text, times: text * times, st.text(max_size=10), st.integers(0, 600))
 _CALLS = st.builds(
-    lambda number, arguments, count: Call(f"call_{number}", "tool_exec", arguments, _list_result(count)),
+    lambda number, arguments, count: PastCall(f"call_{number}", "tool_exec", arguments, _list_result(count)),
     st.integers(0, 999),
     st.sampled_from(('{"op": "onto.task.list"}', "{", json.dumps({"text": "word " * 2_000}))),
     st.integers(0, 200),
 )
-_STEPS = st.builds(lambda text, calls: Step(text, tuple(calls)), _TEXTS, st.lists(_CALLS, max_size=4))
+_STEPS = st.builds(lambda text, calls: PastStep(text, tuple(calls)), _TEXTS, st.lists(_CALLS, max_size=4))
 _TURNS = st.builds(
     lambda text, steps, answer: PastTurn(text, tuple(steps), answer),
     st.none() | _TEXTS,

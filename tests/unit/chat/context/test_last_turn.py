@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from chat.context import budgets
-from chat.context.history import Call, PastTurn, Step, describe_last_turn
+from chat.context.history import PastTurn, describe_last_turn
+from chat.context.layers import PastCall, PastStep
 from core.text import token_budget
 
 TASK = "7e3b9f20-1c4d-4a8b-8e55-2d90c6fa3b01"
@@ -18,8 +19,8 @@ def _answer(op: str, *, ok: bool = True, entity_id: str = "", entity_name: str =
 
 
 def _turn(*answers: Any, answer: str = "Done.") -> PastTurn:
-    calls = tuple(Call(f"c{n}", "tool_exec", "{}", json.dumps(each)) for n, each in enumerate(answers))
-    return PastTurn("Do it", (Step("", calls),), answer)
+    calls = tuple(PastCall(f"c{n}", "tool_exec", "{}", json.dumps(each)) for n, each in enumerate(answers))
+    return PastTurn("Do it", (PastStep("", calls),), answer)
 
 
 def test_describe_last_turn_names_ops_rows_and_the_open_question() -> None:
@@ -57,7 +58,7 @@ def test_describe_last_turn_invents_no_name() -> None:
 
 @pytest.mark.parametrize("result", ["", "{", "[]", "null", '{"batch_id": "b", "results": 7}', '{"meta": []}'])
 def test_describe_last_turn_names_the_tool_if_the_answer_has_no_op(result: str) -> None:
-    turn = PastTurn("Hi", (Step("", (Call("c", "search_tools", "{}", result),)),), "")
+    turn = PastTurn("Hi", (PastStep("", (PastCall("c", "search_tools", "{}", result),)),), "")
     assert describe_last_turn(turn, {}) in {"Last turn:\n- Ran search_tools", ""}
 
 
