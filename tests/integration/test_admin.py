@@ -23,6 +23,7 @@ from registry.releases import publishing
 from tests.support.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
 from tests.support.admin_pages import read_form, save_row
 from tests.support.api import Api
+from tests.support.loops import for_each
 
 # Models whose rows only services change. The admin shows them read-only.
 READ_ONLY = {
@@ -58,7 +59,7 @@ def test_every_model_is_in_the_admin(label: str) -> None:
     assert label in {model._meta.label for model in MODELS} | inline | of_their_connection | of_their_users
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@for_each("model", MODELS)
 def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpClient, model: type[Model]) -> None:
     read_only = model._meta.label in READ_ONLY
 
@@ -79,7 +80,7 @@ def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpC
         assert row is not None
 
 
-@pytest.mark.parametrize("label", sorted(READ_ONLY))
+@for_each("label", sorted(READ_ONLY))
 def test_read_only_rows_cannot_be_changed_or_deleted(
     row_of_every_model: None, admin_client: HttpClient, label: str
 ) -> None:
@@ -91,16 +92,16 @@ def test_read_only_rows_cannot_be_changed_or_deleted(
     assert model._default_manager.filter(pk=row.pk).exists()
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
 def test_pages_redirect_users_who_are_not_staff_to_the_login(
-    db: None, client: HttpClient, django_user_model: type[User], model: type[Model]
+    db: None, client: HttpClient, django_user_model: type[User]
 ) -> None:
     client.force_login(django_user_model.objects.create_user("somebody", password="a long enough one"))
 
-    for address in (get_admin_url(model, "changelist"), get_admin_url(model, "add"), reverse("admin:index")):
+    addresses = [get_admin_url(model, page) for model in MODELS for page in ("changelist", "add")]
+    for address in (*addresses, reverse("admin:index")):
         response = client.get(address)
         assert response.status_code == 302
-        assert response.headers["Location"].startswith("/admin/login/")
+        assert response.headers["Location"].startswith("/admin/login/"), address
 
 
 def test_pages_are_forbidden_for_staff_without_permission(
