@@ -80,8 +80,8 @@ def run_load(
 ) -> LoadResult:
     """Send requests until they or the seconds run out, one at a time on each connection. Raises UnexpectedResponse.
 
-    The connections share one stream of requests. Responses after the time limit are not counted. A server that is
-    silent for `timeout` seconds has failed.
+    The connections share one stream of requests. Responses after the time limit are not counted, unless there is none
+    before it: then the first one counts. A server that is silent for `timeout` seconds has failed.
     """
     source = iter(requests)
     with ExitStack() as open_sockets, selectors.DefaultSelector() as selector:
@@ -133,7 +133,7 @@ def _run_loop(
             if (head := connection.receive_head()) is None:
                 continue
             now = time.perf_counter()
-            if now - started > seconds:
+            if now - started > seconds and result.latencies:
                 pending -= 1
                 continue
             result.seconds = now - started

@@ -62,6 +62,14 @@ def test_drive_tells_when_the_server_hangs_up() -> None:
         load.run_load(address, [load.build_request("GET", "/", {})])
 
 
+def test_first_response_counts_even_after_the_time_limit() -> None:
+    with answering(pieces=1) as address:
+        result = load.run_load(address, [load.build_request("GET", "/", {})] * 20, seconds=0)
+
+    assert len(result.latencies) == 1
+    assert result.per_second > 0
+
+
 def test_once_returns_the_body() -> None:
     with answering(pieces=2) as address:
         assert load.send_once(address, load.build_request("GET", "/", {})) == b"hello"
