@@ -25,6 +25,7 @@ from console.system import guides
 from core.admin import page_parts, site
 from core.admin.site import AdminPage
 from core.background import poller
+from core.handler_contract import Lookups
 from gateway import builtin_ops, executors
 from gateway.access import key_verification, release_routing
 from gateway.api import health
@@ -43,7 +44,6 @@ from registry.releases import recorded_calls, unpublished
 from registry.reviews import scheduling
 from registry.search import op_embeddings
 from workspace import handlers
-from workspace.contract import Lookups
 from workspace.handlers.generic import fields
 from workspace.services import access
 from workspace.services.search import row_finder

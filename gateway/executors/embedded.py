@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from typing import Any, NoReturn
 
+from core import handler_contract
 from gateway.contracts.errors import (
     ArgsCorrection,
     ConflictError,
@@ -18,24 +19,25 @@ from gateway.contracts.errors import (
 from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import CatalogOp
-from workspace import contract, errors
 
 # The gateway error for each refusal of the workspace.
-ERROR_CLASSES: dict[type[errors.WorkspaceError], type[GatewayError]] = {
-    errors.InvalidArgs: InvalidRequestError,
-    errors.Forbidden: PermissionDeniedError,
-    errors.NotFound: NotFoundError,
-    errors.StateConflict: ConflictError,
+ERROR_CLASSES: dict[type[handler_contract.OpRefusal], type[GatewayError]] = {
+    handler_contract.InvalidArgs: InvalidRequestError,
+    handler_contract.Forbidden: PermissionDeniedError,
+    handler_contract.NotFound: NotFoundError,
+    handler_contract.StateConflict: ConflictError,
 }
 
 
-Handler = contract.OpHandler | BuiltinHandler[Any]
+Handler = handler_contract.OpHandler | BuiltinHandler[Any]
 
 _handlers_by_connection: dict[str, Mapping[str, Handler]] = {}
-_lookups_by_connection: dict[str, contract.Lookups] = {}
+_lookups_by_connection: dict[str, handler_contract.Lookups] = {}
 
 
-def add_upstream(connection: str, handlers: Mapping[str, Handler], lookups: contract.Lookups | None = None) -> None:
+def add_upstream(
+    connection: str, handlers: Mapping[str, Handler], lookups: handler_contract.Lookups | None = None
+) -> None:
     """Add an embedded upstream: the name of its connection, its handlers by tool name, and what it can look up."""
     _handlers_by_connection[connection] = handlers
     if lookups:
@@ -49,7 +51,7 @@ def explain_missing_handler(config: ConnectionConfig, target: UpstreamTarget, ha
     return f'the connection "{config.name}" has no handler for the tool "{target.tool_name}"'
 
 
-def find_lookups(connection: str) -> contract.Lookups | None:
+def find_lookups(connection: str) -> handler_contract.Lookups | None:
     """Return what an embedded upstream can look up, None if it can look up nothing."""
     return _lookups_by_connection.get(connection)
 
@@ -94,22 +96,22 @@ class EmbeddedExecutor:
 class ContractHandler:
     """Adapts an upstream's handler, which knows nothing of the gateway: converts requests, outcomes and refusals."""
 
-    handler: contract.OpHandler
+    handler: handler_contract.OpHandler
 
     def prepare(self, work: UpstreamCall) -> Any:
         if self.handler.prepare is None:
             return None
         try:
             return self.handler.prepare(_build_request(work, None))
-        except errors.WorkspaceError as refusal:
+        except handler_contract.OpRefusal as refusal:
             _raise_refusal(refusal, work)
 
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         try:
             outcome = self.handler.apply(_build_request(work, prepared))
-        except errors.WorkspaceError as refusal:
+        except handler_contract.OpRefusal as refusal:
             _raise_refusal(refusal, work)
-        changed_ids = () if contract.UNCHANGED in outcome.warnings else outcome.changed_ids
+        changed_ids = () if handler_contract.UNCHANGED in outcome.warnings else outcome.changed_ids
         return UpstreamResponse(
             outcome.result,
             tuple(outcome.warnings),
@@ -124,18 +126,18 @@ class ContractHandler:
 def _get_handler(op: CatalogOp) -> ContractHandler | BuiltinHandler[Any]:
     """Return the handler of an op that lacks nothing to run."""
     handler = _handlers_by_connection[op.connection][op.tool_name]
-    return ContractHandler(handler) if isinstance(handler, contract.OpHandler) else handler
+    return ContractHandler(handler) if isinstance(handler, handler_contract.OpHandler) else handler
 
 
-def _build_request(work: UpstreamCall, prepared: Any) -> contract.OpRequest:
-    return contract.OpRequest(
+def _build_request(work: UpstreamCall, prepared: Any) -> handler_contract.OpRequest:
+    return handler_contract.OpRequest(
         subject=work.subject, args=work.args, at=work.at, prepared=prepared, deadline=work.deadline
     )
 
 
-def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoReturn:
+def _raise_refusal(refusal: handler_contract.OpRefusal, work: UpstreamCall) -> NoReturn:
     # The field errors of invalid args say all; the first of them would stand twice.
-    is_said = isinstance(refusal, errors.InvalidArgs) and refusal.field_errors
+    is_said = isinstance(refusal, handler_contract.InvalidArgs) and refusal.field_errors
     raise ERROR_CLASSES[type(refusal)](
         describe_invalid_args(is_corrected=False) if is_said else refusal.message,
         reason=refusal.reason,
@@ -146,12 +148,12 @@ def _raise_refusal(refusal: errors.WorkspaceError, work: UpstreamCall) -> NoRetu
     ) from refusal
 
 
-def convert_errors(field_errors: Sequence[errors.ArgumentError]) -> list[FieldError]:
+def convert_errors(field_errors: Sequence[handler_contract.ArgumentError]) -> list[FieldError]:
     """Return an upstream's errors of arguments as those of an answer."""
     return [FieldError(error.path, error.code, error.message, error.expected, error.got) for error in field_errors]
 
 
-def build_correction(field_errors: Sequence[errors.ArgumentError]) -> ArgsCorrection | None:
+def build_correction(field_errors: Sequence[handler_contract.ArgumentError]) -> ArgsCorrection | None:
     """Return the correction of all errors, None if one of them has none."""
     if not field_errors or not all(error.swap or error.leave_out or error.send for error in field_errors):
         return None

@@ -25,6 +25,7 @@ from django.utils import timezone
 from analytics.events import event_log
 from core import logs
 from core.background import poller
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
@@ -36,7 +37,6 @@ from registry.catalog.model import Catalog
 from registry.jsonschema import dialect
 from tests.support.api import Api
 from workspace import handlers
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 MIN_SECRETS_IN_ARGS = 200

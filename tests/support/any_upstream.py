@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
+from core.handler_contract import OpHandler, OpOutcome
 from gateway.executors import embedded
 from registry.models import Connection, Op
-from workspace.contract import OpHandler, OpOutcome
 
 CONNECTION = "any_upstream"
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the rows of the factories

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from workspace.contract import OpHandler, OpRequest
+from core.handler_contract import OpHandler, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
 from workspace.handlers.calendar import events, list_events, schedules, slots
 from workspace.handlers.documents import document_sections, document_tree, documents, task_documents

@@ -10,10 +10,9 @@ from django.db import models
 
 from core import llm
 from core.database.deadlines import Deadline, DeadlineExceeded
+from core.handler_contract import ArgumentError, OpRequest, StateConflict
 from core.llm import LlmError, Tier
-from workspace.contract import OpRequest
 from workspace.entity_types import APPEND, MERGE, PREPEND, REPLACE, EntityType
-from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Entity
 from workspace.services import access
 

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from config import wiring
+from core import handler_contract
 from core.database.deadlines import Deadline
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.contracts.errors import ErrorCode, GatewayError, InternalError
 from gateway.executors import EXECUTORS, executor_for
 from gateway.executors.base import UpstreamCall
@@ -17,8 +19,6 @@ from registry.catalog.model import FULL_VISIBILITY
 from registry.files import loader
 from registry.models import Connection
 from tests.support.sample_ops import build_op
-from workspace import errors
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
@@ -38,19 +38,23 @@ def build_call(**fields: Any) -> UpstreamCall:
 
 
 def test_every_workspace_error_has_an_api_error() -> None:
-    kinds = {each for _, each in inspect.getmembers(errors, inspect.isclass) if issubclass(each, errors.WorkspaceError)}
+    kinds = {
+        each
+        for _, each in inspect.getmembers(handler_contract, inspect.isclass)
+        if issubclass(each, handler_contract.OpRefusal)
+    }
 
-    assert set(ERROR_CLASSES) == kinds - {errors.WorkspaceError}
+    assert set(ERROR_CLASSES) == kinds - {handler_contract.OpRefusal}
     assert {error.code for error in ERROR_CLASSES.values()} == set(ErrorCode) - {ErrorCode.INTERNAL}
 
 
 @pytest.mark.parametrize("refusal", sorted(ERROR_CLASSES, key=lambda each: each.__name__))
 @pytest.mark.parametrize("step", ["prepare", "apply"])
 def test_workspace_error_is_passed_on_completely(
-    monkeypatch: pytest.MonkeyPatch, refusal: type[errors.WorkspaceError], step: str
+    monkeypatch: pytest.MonkeyPatch, refusal: type[handler_contract.OpRefusal], step: str
 ) -> None:
     def refuse(request: OpRequest) -> OpOutcome:
-        field_errors = [errors.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
+        field_errors = [handler_contract.ArgumentError("/a", "bad", "Send b.", ["b"], None)]
         raise refusal("No.", reason="because", field_errors=field_errors, details={"requires_user_action": True})
 
     monkeypatch.setitem(HANDLERS, "update_onto_task", OpHandler(apply=refuse, prepare=refuse))
@@ -60,7 +64,9 @@ def test_workspace_error_is_passed_on_completely(
 
     assert type(error.value) is ERROR_CLASSES[refusal]
     # The field errors of invalid args say all that the message says.
-    message = "The args are invalid. Correct what field_errors lists." if refusal is errors.InvalidArgs else "No."
+    message = (
+        "The args are invalid. Correct what field_errors lists." if refusal is handler_contract.InvalidArgs else "No."
+    )
     assert (str(error.value), error.value.reason, error.value.help_path) == (message, "because", "onto.task.update")
     assert [(each.path, each.code, each.message) for each in error.value.field_errors] == [("/a", "bad", "Send b.")]
     assert error.value.as_dict()["details"]["requires_user_action"] is True

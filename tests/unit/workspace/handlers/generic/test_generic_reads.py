@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs, NotFound, OpRequest
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
@@ -19,9 +20,7 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call_handler
-from workspace.contract import OpRequest
 from workspace.entity_types import REQUIREMENT
-from workspace.errors import InvalidArgs, NotFound
 from workspace.handlers.generic import generic_reads
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 

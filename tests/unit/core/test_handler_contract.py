@@ -1,12 +1,12 @@
 import pytest
 
-from workspace.errors import (
+from core.handler_contract import (
     ArgumentError,
     Forbidden,
     InvalidArgs,
     NotFound,
+    OpRefusal,
     StateConflict,
-    WorkspaceError,
     build_invalid_args,
 )
 
@@ -15,7 +15,7 @@ from workspace.errors import (
     ("refusal", "reason"),
     [(NotFound, "not_found"), (Forbidden, "forbidden"), (StateConflict, "conflict"), (InvalidArgs, "invalid_args")],
 )
-def test_refusal_has_its_default_reason(refusal: type[WorkspaceError], reason: str) -> None:
+def test_refusal_has_its_default_reason(refusal: type[OpRefusal], reason: str) -> None:
     assert refusal("No.").reason == reason
     assert refusal("No.", reason="other").reason == "other"
     assert refusal("No.").message == "No."
