@@ -1,6 +1,5 @@
 """What the lower packages call without importing it. `config` may import every package, so the tables stand here."""
 
-from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
 
@@ -25,15 +24,14 @@ from console.system import guides
 from core.admin import page_parts, site
 from core.admin.site import AdminPage
 from core.background import poller
-from core.handler_contract import Lookups
+from core.handler_contract import EmbeddedUpstream, Lookups
 from gateway import builtin_ops, executors
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
 from gateway.demo import domains
 from gateway.execution import dry_runs, op_guesses
-from gateway.executors import embedded, example
-from gateway.executors.embedded import Handler
+from gateway.executors import in_process
 from gateway.jobs import retention, runner, subject_data
 from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
@@ -96,24 +94,24 @@ PERIODIC_JOBS = (
     Job(delivery.delete_old, timedelta(hours=1)),
 )
 
-# Embedded upstreams: the name of the connection, and its handlers by tool name.
-EMBEDDED_UPSTREAMS: dict[str, Mapping[str, Handler]] = {
-    "workspace": handlers.HANDLERS,
-    "utilities": builtin_ops.HANDLERS,
-}
-
-# What embedded upstreams can look up for an error that says what to send instead.
-UPSTREAM_LOOKUPS = {
-    "workspace": Lookups(
-        find_rows=row_finder.find_rows,
-        get_time_zone=access.get_zone,
-        find_project=row_finder.find_project,
-        find_title=row_finder.find_title,
-        find_kind=row_finder.find_kind,
-        find_date=row_finder.find_date,
-        check_args=fields.check_args,
+# Upstreams in this process.
+EMBEDDED_UPSTREAMS = (
+    EmbeddedUpstream(
+        "workspace",
+        handlers.HANDLERS,
+        Lookups(
+            find_rows=row_finder.find_rows,
+            get_time_zone=access.get_zone,
+            find_project=row_finder.find_project,
+            find_title=row_finder.find_title,
+            find_kind=row_finder.find_kind,
+            find_date=row_finder.find_date,
+            check_args=fields.check_args,
+        ),
     ),
-}
+    EmbeddedUpstream("utilities", builtin_ops.HANDLERS),
+    EmbeddedUpstream("examples", domains.HANDLERS, transactional=False),
+)
 
 # Admin pages that do not belong to a single model.
 ADMIN_PAGES = (
@@ -157,6 +155,5 @@ def connect() -> None:
     recorded_calls.set_replayer(dry_runs.replay_calls)
     mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
-    for connection, table in EMBEDDED_UPSTREAMS.items():
-        embedded.add_upstream(connection, table, UPSTREAM_LOOKUPS.get(connection))
-    example.set_handlers(domains.HANDLERS)
+    for upstream in EMBEDDED_UPSTREAMS:
+        in_process.add_upstream(upstream)

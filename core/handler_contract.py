@@ -8,7 +8,7 @@ may be a secret.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, tzinfo
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from core.database.deadlines import Deadline
 
@@ -81,6 +81,24 @@ class InvalidArgs(OpRefusal):
     reason = "invalid_args"
 
 
+class NotSetUp(OpRefusal):
+    """The upstream cannot run the op until an administrator sets something up. Nothing was done."""
+
+    reason = "not_configured"
+
+
+class Unavailable(OpRefusal):
+    """The upstream cannot run the op at the moment. Nothing was done, so the same call may be sent again."""
+
+    reason = "upstream_unreachable"
+
+
+class TookTooLong(OpRefusal):
+    """The upstream stopped the op, because it took too long."""
+
+    reason = "upstream_timeout"
+
+
 def build_invalid_args(field_errors: Sequence[ArgumentError]) -> InvalidArgs:
     """Return the exception for these field errors. Its message is that of the first one, with a count of the others."""
     other_count = len(field_errors) - 1
@@ -101,8 +119,8 @@ class OpRequest:
     subject: str
     args: dict[str, Any]
     at: datetime
+    deadline: Deadline
     prepared: Any = None
-    deadline: Deadline | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +141,18 @@ class OpOutcome:
     action: str = ""
 
 
+Request = TypeVar("Request", bound=OpRequest)
+
+
 @dataclass(frozen=True, slots=True)
-class OpHandler:
+class OpHandler(Generic[Request]):
     """An op's two steps: `prepare` outside the transaction (it may use the network), `apply` inside it.
 
     Both raise an OpRefusal to refuse the call. The transaction then rolls back.
     """
 
-    apply: Callable[[OpRequest], OpOutcome]
-    prepare: Callable[[OpRequest], Any] | None = None
+    apply: Callable[[Request], OpOutcome]
+    prepare: Callable[[Request], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +191,19 @@ class Lookups:
     find_kind: Callable[[str, str], str | None]
     find_date: Callable[[str, str, str, str], date | None]
     check_args: Callable[[str, dict[str, Any], str], Sequence[ArgumentError]]
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedUpstream:
+    """An upstream in this process: the name of its connection, its handlers by tool name, and what it can look up.
+
+    If `transactional` is true, rolling back our transaction undoes what a handler did, so that a write, its idempotency
+    record and its event commit together or not at all. If it is false, for example because a handler writes files,
+    writes run as those to a remote upstream: a dry run ends after `prepare`, which refuses what `apply` would refuse,
+    and a key is claimed before the write.
+    """
+
+    name: str
+    handlers: Mapping[str, OpHandler[Any]]
+    lookups: Lookups | None = None
+    transactional: bool = True

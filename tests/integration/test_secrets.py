@@ -29,7 +29,7 @@ from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
-from gateway.executors.embedded import EmbeddedExecutor
+from gateway.executors.in_process import InProcessExecutor
 from gateway.jobs import retention, runner
 from gateway.jobs.runner import Job
 from gateway.models import Client
@@ -381,7 +381,7 @@ def test_secrets_in_exceptions_outside_handlers_do_not_leak(
     def fail(self: Any, work: UpstreamCall) -> Any:
         raise RuntimeError(canaries.create())
 
-    monkeypatch.setattr(EmbeddedExecutor, "prepare", fail)
+    monkeypatch.setattr(InProcessExecutor, "prepare", fail)
     monkeypatch.setattr("gateway.help.service.answer_help", lambda **_: _raise_chained(canaries.create()))
 
     responses = [api.post("help", {}), api.post("exec", {"op": "onto.task.list"})]

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from typing import Any
 from uuid import uuid4
 
-from gateway.contracts.errors import ConflictError, NotFoundError
+from core.handler_contract import NotFound, OpHandler, OpOutcome, OpRequest, StateConflict
 from gateway.demo.domains import example_database
-from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 
 MAX_CONTACTS = 1_000
 
-Change = Callable[[sqlite3.Connection, UpstreamCall], UpstreamResponse]
+Change = Callable[[sqlite3.Connection, OpRequest], OpOutcome]
 
 # Every parameter that was not sent is null, and then restricts or changes nothing.
 _LIST_CONTACTS = """
@@ -45,101 +44,101 @@ _CONTACT_COLUMNS = ("name", "email", "company", "phone", "status", "notes")
 _DEAL_COLUMNS = ("stage", "value_eur", "closes_on")
 
 
-def list_contacts(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def list_contacts(request: OpRequest) -> OpOutcome:
     """Return contacts by words, status or neither, in order of name."""
-    return _list_rows(work, _LIST_CONTACTS, ("query", "status"), name="contacts")
+    return _list_rows(request, _LIST_CONTACTS, ("query", "status"), name="contacts")
 
 
-def list_deals(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def list_deals(request: OpRequest) -> OpOutcome:
     """Return deals by contact, stage or neither, those that close first at the top."""
-    return _list_rows(work, _LIST_DEALS, ("contact_id", "stage"), name="deals")
+    return _list_rows(request, _LIST_DEALS, ("contact_id", "stage"), name="deals")
 
 
-def get_contact(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def get_contact(request: OpRequest) -> OpOutcome:
     """Return all of one contact, with its deals."""
     with example_database.open_for_reading() as database:
-        contact = _get_contact(database, work.args["contact_id"])
+        contact = _get_contact(database, request.args["contact_id"])
         query = "SELECT id, title, stage, value_eur, closes_on FROM deals WHERE contact_id = ? ORDER BY closes_on, id"
         deals = [dict(row) for row in database.execute(query, [contact["id"]])]
     result = {"contact": contact, "deals": deals, "message": f"{contact['name']}, {_format_count(deals, 'deals')}."}
-    return UpstreamResponse(result, entity_id=contact["id"], entity_name=contact["name"])
+    return OpOutcome(result, entity_id=contact["id"], entity_name=contact["name"])
 
 
-def create_contact(database: sqlite3.Connection, work: UpstreamCall) -> UpstreamResponse:
-    """Add a contact. Raises ConflictError if another one has the email address, or if there are too many."""
+def create_contact(database: sqlite3.Connection, request: OpRequest) -> OpOutcome:
+    """Add a contact. Raises StateConflict if another one has the email address, or if there are too many."""
     if database.execute("SELECT COUNT(*) FROM contacts").fetchone()[0] >= MAX_CONTACTS:
-        raise ConflictError(
+        raise StateConflict(
             f"The example CRM has {MAX_CONTACTS:,} contacts, which is the most. Update one instead.", reason="crm_full"
         )
     id = str(uuid4())
-    values = {name: work.args.get(name) for name in _CONTACT_COLUMNS}
-    _execute_change(database, _CREATE_CONTACT, {**values, "contact_id": id, "at": _format_time(work)})
+    values = {name: request.args.get(name) for name in _CONTACT_COLUMNS}
+    _execute_change(database, _CREATE_CONTACT, {**values, "contact_id": id, "at": _format_time(request)})
     contact = _get_contact(database, id)
     result = {"contact": contact, "message": f"Created the contact {contact['name']}."}
-    return UpstreamResponse(result, entity_id=id, entity_name=contact["name"])
+    return OpOutcome(result, entity_id=id, entity_name=contact["name"])
 
 
-def update_contact(database: sqlite3.Connection, work: UpstreamCall) -> UpstreamResponse:
-    """Change the sent fields of a contact. Raises ConflictError if another one has the email address."""
-    before = _get_contact(database, work.args["contact_id"])
-    values = {name: work.args.get(name) for name in _CONTACT_COLUMNS}
+def update_contact(database: sqlite3.Connection, request: OpRequest) -> OpOutcome:
+    """Change the sent fields of a contact. Raises StateConflict if another one has the email address."""
+    before = _get_contact(database, request.args["contact_id"])
+    values = {name: request.args.get(name) for name in _CONTACT_COLUMNS}
     if _has_values(before, values):
         return _respond_unchanged("contact", before, before["name"])
-    _execute_change(database, _UPDATE_CONTACT, {**values, "contact_id": before["id"], "at": _format_time(work)})
+    _execute_change(database, _UPDATE_CONTACT, {**values, "contact_id": before["id"], "at": _format_time(request)})
     contact = _get_contact(database, before["id"])
     result = {"contact": contact, "message": f"Changed the contact {contact['name']}."}
-    return UpstreamResponse(result, entity_id=contact["id"], entity_name=contact["name"])
+    return OpOutcome(result, entity_id=contact["id"], entity_name=contact["name"])
 
 
-def update_deal(database: sqlite3.Connection, work: UpstreamCall) -> UpstreamResponse:
+def update_deal(database: sqlite3.Connection, request: OpRequest) -> OpOutcome:
     """Change the sent fields of a deal."""
-    before = _get_deal(database, work.args["deal_id"])
-    values = {name: work.args.get(name) for name in _DEAL_COLUMNS}
+    before = _get_deal(database, request.args["deal_id"])
+    values = {name: request.args.get(name) for name in _DEAL_COLUMNS}
     if _has_values(before, values):
         return _respond_unchanged("deal", before, before["title"])
-    database.execute(_UPDATE_DEAL, {**values, "deal_id": before["id"], "at": _format_time(work)})
+    database.execute(_UPDATE_DEAL, {**values, "deal_id": before["id"], "at": _format_time(request)})
     deal = _get_deal(database, before["id"])
     result = {"deal": deal, "message": f"Changed the deal {deal['title']}."}
-    return UpstreamResponse(result, entity_id=deal["id"], entity_name=deal["title"])
+    return OpOutcome(result, entity_id=deal["id"], entity_name=deal["title"])
 
 
-def build_write_handler(change: Change) -> BuiltinHandler[None]:
+def build_write_handler(change: Change) -> OpHandler[OpRequest]:
     """Return the handler of a write. It prepares by making the change and rolling it back."""
 
-    def prepare(work: UpstreamCall) -> None:
+    def prepare(request: OpRequest) -> None:
         with example_database.open_for_writing(keep=False) as database:
-            change(database, work)
+            change(database, request)
 
-    def apply(work: UpstreamCall, _: None) -> UpstreamResponse:
+    def apply(request: OpRequest) -> OpOutcome:
         with example_database.open_for_writing(keep=True) as database:
-            return change(database, work)
+            return change(database, request)
 
-    return BuiltinHandler(apply=apply, prepare=prepare)
+    return OpHandler(apply=apply, prepare=prepare)
 
 
-def _list_rows(work: UpstreamCall, query: str, filters: tuple[str, ...], *, name: str) -> UpstreamResponse:
-    limit = work.args["limit"]
-    values = {"limit": limit} | {each: work.args.get(each) for each in filters}
+def _list_rows(request: OpRequest, query: str, filters: tuple[str, ...], *, name: str) -> OpOutcome:
+    limit = request.args["limit"]
+    values = {"limit": limit} | {each: request.args.get(each) for each in filters}
     with example_database.open_for_reading() as database:
         rows = [dict(row) for row in database.execute(query, values)]
     has_more, shown = len(rows) > limit, rows[:limit]
     message = f"{_format_count(shown, name)}{', and there are more' if has_more else ''}."
     if not shown:
         message = f"No {name} match. Leave the filters out to list all."
-    return UpstreamResponse({name: shown, "has_more": has_more, "message": message})
+    return OpOutcome({name: shown, "has_more": has_more, "message": message})
 
 
 def _get_contact(database: sqlite3.Connection, id: str) -> dict[str, Any]:
     row = database.execute("SELECT * FROM contacts WHERE id = ?", [id.lower()]).fetchone()
     if row is None:
-        raise NotFoundError("No contact has this contact_id; find its id with crm.contact.list.")
+        raise NotFound("No contact has this contact_id; find its id with crm.contact.list.")
     return dict(row)
 
 
 def _get_deal(database: sqlite3.Connection, id: str) -> dict[str, Any]:
     row = database.execute("SELECT * FROM deals WHERE id = ?", [id.lower()]).fetchone()
     if row is None:
-        raise NotFoundError("No deal has this deal_id; find its id with crm.deal.list.")
+        raise NotFound("No deal has this deal_id; find its id with crm.deal.list.")
     return dict(row)
 
 
@@ -147,7 +146,7 @@ def _execute_change(database: sqlite3.Connection, statement: str, values: dict[s
     try:
         database.execute(statement, values)
     except sqlite3.IntegrityError:
-        raise ConflictError(
+        raise StateConflict(
             "Another contact has this email; nothing was changed. Find it with crm.contact.list and query.",
             reason="email_taken",
         ) from None
@@ -157,14 +156,14 @@ def _has_values(row: dict[str, Any], values: dict[str, Any]) -> bool:
     return all(row[name] == value for name, value in values.items() if value is not None)
 
 
-def _respond_unchanged(kind: str, row: dict[str, Any], name: str) -> UpstreamResponse:
+def _respond_unchanged(kind: str, row: dict[str, Any], name: str) -> OpOutcome:
     result = {kind: row, "message": f"The {kind} has these values already; nothing was changed."}
-    return UpstreamResponse(result, ("unchanged",), entity_id=row["id"], entity_name=name, changed_ids=())
+    return OpOutcome(result, ("unchanged",), entity_id=row["id"], entity_name=name, changed_ids=())
 
 
 def _format_count(rows: list[dict[str, Any]], plural: str) -> str:
     return f"{len(rows)} {plural[:-1] if len(rows) == 1 else plural}"
 
 
-def _format_time(work: UpstreamCall) -> str:
-    return work.at.strftime("%Y-%m-%dT%H:%M:%SZ")
+def _format_time(request: OpRequest) -> str:
+    return request.at.strftime("%Y-%m-%dT%H:%M:%SZ")

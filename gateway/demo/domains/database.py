@@ -6,11 +6,10 @@ from typing import Any
 
 from core import limited_process
 from core.database.deadlines import Deadline
+from core.handler_contract import InvalidArgs, NotFound, OpOutcome, OpRequest
 from core.limited_process import ProcessFailed, ProcessTimedOut
-from gateway.contracts.errors import GatewayError, NotFoundError
 from gateway.demo.domains import example_database, query_process
 from gateway.demo.domains.refusals import build_invalid_arg_error
-from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 MAX_SECONDS = 2.0
 START_SECONDS = 1.0  # for the process to start and to end by itself
@@ -33,20 +32,20 @@ _PROBLEMS = {
 }
 
 
-def list_tables(_: UpstreamCall, __: Any) -> UpstreamResponse:
+def list_tables(_: OpRequest) -> OpOutcome:
     """Return the tables and their number of rows."""
     with example_database.open_for_reading() as database:
         tables = [{"name": name, "rows": _count_rows(database, name)} for name in _list_tables(database)]
-    return UpstreamResponse({"tables": tables, "message": f"{len(tables)} tables."})
+    return OpOutcome({"tables": tables, "message": f"{len(tables)} tables."})
 
 
-def describe_table(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def describe_table(request: OpRequest) -> OpOutcome:
     """Return the columns of a table."""
     with example_database.open_for_reading() as database:
         names = _list_tables(database)
-        name = next((each for each in names if each == work.args["table"].lower()), None)
+        name = next((each for each in names if each == request.args["table"].lower()), None)
         if name is None:
-            raise NotFoundError(f"There is no such table. Send one of {', '.join(names)}.")
+            raise NotFound(f"There is no such table. Send one of {', '.join(names)}.")
         rows = database.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?)', [name])
         columns = [
             {"name": row["name"], "type": row["type"], "required": bool(row["notnull"]), "primary_key": bool(row["pk"])}
@@ -54,19 +53,19 @@ def describe_table(work: UpstreamCall, _: Any) -> UpstreamResponse:
         ]
         row_count = _count_rows(database, name)
     result = {"table": name, "columns": columns, "rows": row_count}
-    return UpstreamResponse({**result, "message": f"{len(columns)} columns, {row_count} rows."}, entity_name=name)
+    return OpOutcome({**result, "message": f"{len(columns)} columns, {row_count} rows."}, entity_name=name)
 
 
-def run_query(work: UpstreamCall, _: Any) -> UpstreamResponse:
-    """Run one SELECT in a process of its own. Raises InvalidRequestError for anything else."""
-    page = _run_process(work.args["query"], work.args["max_rows"], work.deadline)
+def run_query(request: OpRequest) -> OpOutcome:
+    """Run one SELECT in a process of its own. Raises InvalidArgs for anything else."""
+    page = _run_process(request.args["query"], request.args["max_rows"], request.deadline)
     if not page["columns"]:
         raise _build_query_error("There is no statement in it.")
     count = f"{len(page['rows'])} row{'' if len(page['rows']) == 1 else 's'}"
     message = f"{count}, and there are more." if page["has_more"] else f"{count}."
     warnings = (f"Values are cut at {query_process.MAX_CELL_CHARS} characters.",) if page["is_cut"] else ()
     result = {name: page[name] for name in ("columns", "rows", "has_more")}
-    return UpstreamResponse({**result, "message": message}, warnings)
+    return OpOutcome({**result, "message": message}, warnings)
 
 
 def _run_process(query: str, max_rows: int, deadline: Deadline) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def _run_process(query: str, max_rows: int, deadline: Deadline) -> dict[str, Any
     return answer
 
 
-def _build_query_error(problem: str) -> GatewayError:
+def _build_query_error(problem: str) -> InvalidArgs:
     return build_invalid_arg_error("/query", "query_refused", f"The query was not run. {problem}")
 
 

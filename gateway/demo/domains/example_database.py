@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from gateway.contracts.errors import UpstreamUnreachableError
+from core.handler_contract import Unavailable
 from gateway.demo.domains.refusals import build_not_loaded_error, get_data_folder
 
 WAIT_SECONDS = 2.0  # for another call's write
@@ -41,7 +41,7 @@ def get_path() -> Path:
 
 @contextmanager
 def open_for_reading() -> Iterator[sqlite3.Connection]:
-    """Open the file read-only. Raises InternalError (503 not_configured) if it does not exist."""
+    """Open the file read-only. Raises NotSetUp if it does not exist."""
     with closing(_connect("ro")) as database:
         yield database
 
@@ -50,19 +50,19 @@ def open_for_reading() -> Iterator[sqlite3.Connection]:
 def open_for_writing(*, keep: bool) -> Iterator[sqlite3.Connection]:
     """Open a transaction that is committed at the end if `keep` is true, else rolled back.
 
-    Raises InternalError (503 not_configured) if the file does not exist, UpstreamUnreachableError if it is busy.
+    Raises NotSetUp if the file does not exist, Unavailable if it is busy.
     """
     with closing(_connect("rw")) as database:
         try:
             database.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError:
-            raise UpstreamUnreachableError("The example database is busy; nothing was changed. Try again.") from None
+            raise Unavailable("The example database is busy; nothing was changed. Try again.") from None
         yield database  # an exception closes the connection, which rolls back
         database.execute("COMMIT" if keep else "ROLLBACK")
 
 
 def get_existing_path() -> Path:
-    """Return the path of the file. Raises InternalError (503 not_configured) if it was never created."""
+    """Return the path of the file. Raises NotSetUp if it was never created."""
     path = get_path()
     if not path.is_file():
         raise build_not_loaded_error()

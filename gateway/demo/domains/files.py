@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.contracts.errors import ConflictError, GatewayError
+from core.handler_contract import OpHandler, OpOutcome, OpRefusal, OpRequest, StateConflict
 from gateway.demo.domains import sandbox
 from gateway.demo.domains.refusals import build_invalid_arg_error
-from gateway.executors.base import BuiltinHandler, UpstreamCall, UpstreamResponse
 
 MAX_READ_CHARS = 12_000
 MAX_MATCHED_LINES = 3  # shown of each file
@@ -26,11 +25,11 @@ class FileChange:
     message: str
 
 
-def read_file(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def read_file(request: OpRequest) -> OpOutcome:
     """Return lines of a file, as many as fit."""
-    path = sandbox.locate(work.args["file_path"])
+    path = sandbox.locate(request.args["file_path"])
     lines = sandbox.read_text(path).splitlines(keepends=True)
-    first, limit = work.args["offset"], work.args["limit"]
+    first, limit = request.args["offset"], request.args["limit"]
     if first > max(1, len(lines)):
         message = f"The file has {len(lines)} lines. Send an offset of at most {max(1, len(lines))}."
         raise build_invalid_arg_error("/offset", "beyond_the_end", message)
@@ -49,7 +48,7 @@ def read_file(work: UpstreamCall, _: Any) -> UpstreamResponse:
     is_cut = len(content) > MAX_READ_CHARS
     result["message"] = f"{_count_lines(len(shown))} from line {first}." if shown else "The file is empty."
     warnings = (f"A line is longer than {MAX_READ_CHARS:,} characters; the rest of it is left out.",) if is_cut else ()
-    return UpstreamResponse(result, warnings, entity_name=result["file_path"])
+    return OpOutcome(result, warnings, entity_name=result["file_path"])
 
 
 def _take_lines(lines: list[str]) -> list[str]:
@@ -64,12 +63,12 @@ def _take_lines(lines: list[str]) -> list[str]:
     return shown
 
 
-def search_files(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def search_files(request: OpRequest) -> OpOutcome:
     """Return the files whose path matches a pattern and, if text is given, that contain it."""
-    pattern, text, limit = work.args["pattern"], work.args.get("text"), work.args["limit"]
+    pattern, text, limit = request.args["pattern"], request.args.get("text"), request.args["limit"]
     files: list[dict[str, Any]] = []
     for name, size in sandbox.iterate_files():
-        work.deadline.get_remaining_ms()
+        request.deadline.get_remaining_ms()
         if not _matches(name, pattern):
             continue
         lines = _find_lines(name, text) if text else []
@@ -83,7 +82,7 @@ def search_files(work: UpstreamCall, _: Any) -> UpstreamResponse:
     count = f"{len(shown)} file{'' if len(shown) == 1 else 's'}"
     message = f"{count}; there are more. Narrow the pattern." if has_more else f"{count}." if shown else ""
     message = message or 'No file matches. The pattern "*" matches all files.'
-    return UpstreamResponse({"files": shown, "has_more": has_more, "message": message})
+    return OpOutcome({"files": shown, "has_more": has_more, "message": message})
 
 
 def _matches(name: str, pattern: str) -> bool:
@@ -96,7 +95,7 @@ def _find_lines(name: str, text: str) -> list[dict[str, Any]]:
     """Return the first lines of a file that contain a text in any case; none if the file is refused."""
     try:
         lines = sandbox.read_text(sandbox.locate(name)).splitlines()
-    except GatewayError:
+    except OpRefusal:
         return []
     matches = ((number, line) for number, line in enumerate(lines, start=1) if text.lower() in line.lower())
     return [
@@ -105,14 +104,14 @@ def _find_lines(name: str, text: str) -> list[dict[str, Any]]:
     ]
 
 
-def plan_write(work: UpstreamCall) -> FileChange:
+def plan_write(request: OpRequest) -> FileChange:
     """Return the change that writes a file: a new one, over an old one or behind its end."""
-    args = work.args
+    args = request.args
     path = sandbox.locate(args["file_path"])
     sandbox.check_writable(path, args["content"], text_pointer="/content")
     before = sandbox.read_text(path) if path.exists() else None
     if before is not None and args["mode"] == "create":
-        raise ConflictError(
+        raise StateConflict(
             "The file exists; nothing was changed. Send mode overwrite or append, or another path.",
             reason="file_exists",
         )
@@ -122,10 +121,10 @@ def plan_write(work: UpstreamCall) -> FileChange:
     return FileChange(path, text, before == text, f"{verb} the file; it has {len(text.encode()):,} bytes.")
 
 
-def plan_edit(work: UpstreamCall) -> FileChange:
+def plan_edit(request: OpRequest) -> FileChange:
     """Return the change that replaces a text in a file."""
-    old, new, replace_all = (work.args[name] for name in ("old_text", "new_text", "replace_all"))
-    path = sandbox.locate(work.args["file_path"])
+    old, new, replace_all = (request.args[name] for name in ("old_text", "new_text", "replace_all"))
+    path = sandbox.locate(request.args["file_path"])
     before = sandbox.read_text(path)
     count = before.count(old)
     if not count:
@@ -139,23 +138,21 @@ def plan_edit(work: UpstreamCall) -> FileChange:
     return FileChange(path, text, before == text, f"Replaced {count} place{'' if count == 1 else 's'}.")
 
 
-def build_write_handler(plan: Callable[[UpstreamCall], FileChange]) -> BuiltinHandler[FileChange]:
+def build_write_handler(plan: Callable[[OpRequest], FileChange]) -> OpHandler[OpRequest]:
     """Return the handler of a write. It plans again under the lock, because the file may have changed since."""
 
-    def apply(work: UpstreamCall, _: FileChange) -> UpstreamResponse:
+    def apply(request: OpRequest) -> OpOutcome:
         with sandbox.hold_write_lock():
-            change = plan(work)
+            change = plan(request)
             if not change.is_unchanged:
                 sandbox.replace_file(change.path, change.text)
         name = sandbox.get_name(change.path)
         message = "The file has this text already; nothing was changed." if change.is_unchanged else change.message
         warnings = ("unchanged",) if change.is_unchanged else ()
         changed_ids = () if change.is_unchanged else None
-        return UpstreamResponse(
-            {"file_path": name, "message": message}, warnings, entity_name=name, changed_ids=changed_ids
-        )
+        return OpOutcome({"file_path": name, "message": message}, warnings, entity_name=name, changed_ids=changed_ids)
 
-    return BuiltinHandler(apply=apply, prepare=plan)
+    return OpHandler(apply=apply, prepare=plan)
 
 
 def _count_lines(count: int) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from core.handler_contract import InvalidArgs, NotFound, Unavailable
 from core.text import english
-from gateway.contracts.errors import ArgsCorrection, InvalidRequestError, NotFoundError, UpstreamUnreachableError
 from gateway.demo.domains.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
 
 MAX_FILE_BYTES = 1_000_000
@@ -25,7 +25,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def get_folder() -> Path:
-    """Return the folder. Raises InternalError (503 not_configured) if it was never created."""
+    """Return the folder. Raises NotSetUp if it was never created."""
     folder = get_data_folder() / "files"
     if not folder.is_dir():
         raise build_not_loaded_error()
@@ -33,13 +33,13 @@ def get_folder() -> Path:
 
 
 def locate(text: str, *, pointer: str = "/file_path") -> Path:
-    """Return the path of a file or folder that may not exist yet. Raises InvalidRequestError if it is refused."""
+    """Return the path of a file or folder that may not exist yet. Raises InvalidArgs if it is refused."""
     if text.startswith("/") or _DRIVE.match(text):
         raise build_invalid_arg_error(
             pointer,
             "absolute_path",
             "Send the path inside the folder, such as config/database.yaml, without a slash in front.",
-            correction=_correct_absolute_path(text, pointer),
+            send=_correct_absolute_path(text, pointer),
         )
     parts = [part for part in text.split("/") if part not in ("", ".")]
     if ".." in parts:
@@ -60,7 +60,7 @@ def locate(text: str, *, pointer: str = "/file_path") -> Path:
 
 
 def read_bytes(path: Path, *, pointer: str = "/file_path") -> bytes:
-    """Return the content of a file. Raises NotFoundError, or InvalidRequestError if the file is refused."""
+    """Return the content of a file. Raises NotFound, or InvalidArgs if the file is refused."""
     if path.is_dir():
         message = "This is a folder. Send the path of a file in it; files.search lists the files."
         raise build_invalid_arg_error(pointer, "is_a_folder", message)
@@ -80,7 +80,7 @@ def read_bytes(path: Path, *, pointer: str = "/file_path") -> bytes:
 
 
 def decode_text(data: bytes, *, pointer: str = "/file_path") -> str:
-    """Return the content of a file as text. Raises InvalidRequestError if it is not UTF-8 text."""
+    """Return the content of a file as text. Raises InvalidArgs if it is not UTF-8 text."""
     if b"\x00" not in data:
         with suppress(UnicodeDecodeError):
             return data.decode()
@@ -120,7 +120,7 @@ def hold_write_lock() -> Iterator[None]:
 
 
 def replace_file(path: Path, text: str) -> None:
-    """Write a file whole or not at all. Raises UpstreamUnreachableError if it cannot be written."""
+    """Write a file whole or not at all. Raises Unavailable if it cannot be written."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -131,11 +131,11 @@ def replace_file(path: Path, text: str) -> None:
     except OSError:
         if temporary:
             temporary.unlink(missing_ok=True)
-        raise UpstreamUnreachableError("The file cannot be written; nothing was changed. Try again later.") from None
+        raise Unavailable("The file cannot be written; nothing was changed. Try again later.") from None
 
 
 def check_writable(path: Path, text: str, *, text_pointer: str) -> None:
-    """Raise InvalidRequestError if a file with this text may not be written here."""
+    """Raise InvalidArgs if a file with this text may not be written here."""
     if len(text.encode()) > MAX_FILE_BYTES:
         message = f"The file would be larger than {MAX_FILE_BYTES:,} bytes. Write the rest to another file."
         raise build_invalid_arg_error(text_pointer, "file_too_large", message)
@@ -155,20 +155,20 @@ def get_name(path: Path) -> str:
     return path.relative_to(get_folder()).as_posix()
 
 
-def _correct_absolute_path(text: str, pointer: str) -> ArgsCorrection | None:
-    """Return the correction of a path that is right without its first slash."""
+def _correct_absolute_path(text: str, pointer: str) -> dict[str, str] | None:
+    """Return the args that correct a path that is right without its first slash."""
     inside = text.lstrip("/")
     if "/" in pointer[1:] or inside not in (name for name, _ in iterate_files()):
         return None
-    return ArgsCorrection(args={pointer[1:]: inside})
+    return {pointer[1:]: inside}
 
 
-def _build_file_refused_error(pointer: str) -> InvalidRequestError:
+def _build_file_refused_error(pointer: str) -> InvalidArgs:
     message = f"Send the path of a readable file of at most {MAX_FILE_BYTES:,} bytes; files.search lists the sizes."
     return build_invalid_arg_error(pointer, "file_refused", message)
 
 
-def _build_not_found_error(path: Path) -> NotFoundError:
+def _build_not_found_error(path: Path) -> NotFound:
     similar = english.find_similar(get_name(path), (name for name, _ in iterate_files()))
     hint = f"Did you mean {', '.join(similar)}?" if similar else "files.search lists the files."
-    return NotFoundError(f"There is no such file. {hint}", reason="not_found", details={"did_you_mean": similar})
+    return NotFound(f"There is no such file. {hint}", reason="not_found", details={"did_you_mean": similar})

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gateway.contracts.errors import InternalError
+from core.handler_contract import NotSetUp, OpOutcome, OpRequest, TookTooLong
 from gateway.demo.domains import sandbox
 from gateway.demo.domains.refusals import build_invalid_arg_error
-from gateway.executors.base import UpstreamCall, UpstreamResponse
 
 MAX_SECONDS = 5.0
 MAX_OUTPUT_CHARS = 4_000
@@ -47,29 +46,29 @@ class CommandCall:
     stdin: bytes = b""
 
 
-def list_commands(_: UpstreamCall, __: Any) -> UpstreamResponse:
+def list_commands(_: OpRequest) -> OpOutcome:
     """Return all commands."""
     commands = [
         {"command": name, "runs": " ".join(command.argv), "summary": command.summary}
         for name, command in COMMANDS.items()
     ]
-    return UpstreamResponse({"commands": commands, "message": f"{len(commands)} commands. No others can be run."})
+    return OpOutcome({"commands": commands, "message": f"{len(commands)} commands. No others can be run."})
 
 
-def run_command(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def run_command(request: OpRequest) -> OpOutcome:
     """Run one command."""
-    return UpstreamResponse(_run(_parse_call(work.args), work))
+    return OpOutcome(_run(_parse_call(request.args), request))
 
 
-def run_commands(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def run_commands(request: OpRequest) -> OpOutcome:
     """Run commands one after the other. If one of them is refused, none runs."""
-    calls = [_parse_call(each, pointer=f"/commands/{index}") for index, each in enumerate(work.args["commands"])]
-    results = [_run(call, work) for call in calls]
-    return UpstreamResponse({"results": results, "message": f"{len(results)} commands were run."})
+    calls = [_parse_call(each, pointer=f"/commands/{index}") for index, each in enumerate(request.args["commands"])]
+    results = [_run(call, request) for call in calls]
+    return OpOutcome({"results": results, "message": f"{len(results)} commands were run."})
 
 
 def _parse_call(args: dict[str, Any], *, pointer: str = "") -> CommandCall:
-    """Return the call of valid args. Raises GatewayError if the path is refused."""
+    """Return the call of valid args. Raises InvalidArgs or NotFound if the path is refused."""
     name, pointer = args["command"], f"{pointer}/path"
     text = args.get("path", "")
     path = sandbox.locate(text, pointer=pointer)
@@ -86,13 +85,13 @@ def _parse_call(args: dict[str, Any], *, pointer: str = "") -> CommandCall:
     return CommandCall(name, text, folder=sandbox.get_folder(), stdin=data)
 
 
-def _run(call: CommandCall, work: UpstreamCall) -> dict[str, Any]:
+def _run(call: CommandCall, request: OpRequest) -> dict[str, Any]:
     name, *options = COMMANDS[call.name].argv
     program = shutil.which(name, path=PROGRAM_FOLDERS)
     if program is None:
         message = f"This machine has no program {name}, which {call.name} runs. Use another command."
-        raise InternalError(message, status=503, reason="not_configured")
-    seconds = min(MAX_SECONDS, work.deadline.get_remaining_ms() / 1000)
+        raise NotSetUp(message)
+    seconds = min(MAX_SECONDS, request.deadline.get_remaining_ms() / 1000)
     try:
         process = subprocess.run(  # noqa: S603 - a program of the list above; its arguments contain nothing of the call
             [program, *options],
@@ -105,7 +104,7 @@ def _run(call: CommandCall, work: UpstreamCall) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired:
         message = f"{call.name} took longer than {seconds:.0f} seconds and was stopped. Send a smaller file."
-        raise InternalError(message, status=504, reason="upstream_timeout") from None
+        raise TookTooLong(message) from None
     output = process.stdout.decode(errors="replace")
     is_cut = len(output) > MAX_OUTPUT_CHARS
     message = f"Only the first {MAX_OUTPUT_CHARS:,} of {len(output):,} characters." if is_cut else "The whole output."

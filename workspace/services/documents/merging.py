@@ -106,8 +106,6 @@ def _merge_text(old: str, new: str, *, name: str, kind: EntityType, request: OpR
 def _limit_time(request: OpRequest) -> Deadline:
     """Return until when the model may take: long enough before the call's deadline to store the texts."""
     limit = Deadline.after(milliseconds=TIMEOUT_MS)
-    if request.deadline is None:
-        return limit
     try:
         left = request.deadline.get_remaining_ms()
     except DeadlineExceeded:

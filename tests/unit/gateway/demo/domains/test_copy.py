@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from gateway.demo import domains
-from gateway.executors import EXECUTORS
+from gateway.executors import explain_missing, in_process
 from registry import checks
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.files import loader
 from registry.models import Connection
-from tests.support.example_domains import COPY, create_data, executor, run
+from tests.support.example_domains import COPY, create_data, run
 from tests.support.loops import for_each
 
 EXAMPLES = ConnectionConfig("examples", Connection.Kind.EXAMPLE)
@@ -30,8 +30,8 @@ def test_copy_joins_the_shipped_catalog_without_findings() -> None:
 def test_ops_and_handlers_match() -> None:
     assert {op["tool_name"] for op in OPS.values()} == set(domains.HANDLERS)
     assert {op["connection"] for op in OPS.values()} == {"examples"}
-    assert executor.explain_missing(EXAMPLES, UpstreamTarget("examples", "read_file")) == ""
-    assert 'no handler for the tool "x"' in executor.explain_missing(EXAMPLES, UpstreamTarget("examples", "x"))
+    assert explain_missing(EXAMPLES, UpstreamTarget("examples", "read_file")) == ""
+    assert 'no handler for the tool "x"' in explain_missing(EXAMPLES, UpstreamTarget("examples", "x"))
 
 
 @for_each("path", OPS)
@@ -81,5 +81,5 @@ def test_example_runs(settings: Any, tmp_path: Path, path: str, args: dict[str, 
     assert run(OPS[path]["tool_name"], **args)["message"]
 
 
-def test_example_executor_is_not_transactional() -> None:
-    assert EXECUTORS[Connection.Kind.EXAMPLE].transactional is False
+def test_writes_of_the_examples_are_not_undone_by_our_transaction() -> None:
+    assert in_process.get_executor("examples").transactional is False

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.contracts.errors import ConflictError, NotFoundError, UpstreamUnreachableError
+from core.handler_contract import NotFound, StateConflict, Unavailable
 from gateway.demo.domains import crm, example_database
 from gateway.demo.domains.rows import MARA_ID, RENEWAL_ID
 from tests.support.example_domains import check, create_data, respond, run
@@ -112,14 +112,14 @@ def test_update_to_the_same_values_is_unchanged(tool_name: str, args: dict[str, 
     ],
 )
 def test_email_of_another_contact_is_refused_before_the_write(tool_name: str, args: dict[str, Any]) -> None:
-    with pytest.raises(ConflictError) as error:
+    with pytest.raises(StateConflict) as error:
         check(tool_name, **args)
     assert error.value.reason == "email_taken"
 
 
 def test_contacts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crm, "MAX_CONTACTS", 5)
-    with pytest.raises(ConflictError) as error:
+    with pytest.raises(StateConflict) as error:
         check("create_contact", name="A", email="a@b.example", company="C")
     assert error.value.reason == "crm_full"
 
@@ -133,11 +133,11 @@ def test_contacts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_unknown_id_says_where_ids_are(tool_name: str, args: dict[str, Any]) -> None:
-    with pytest.raises(NotFoundError, match=r"crm\.(contact|deal)\.list"):
+    with pytest.raises(NotFound, match=r"crm\.(contact|deal)\.list"):
         run(tool_name, **args)
 
 
 def test_busy_database_has_changed_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(example_database, "WAIT_SECONDS", 0.01)
-    with example_database.open_for_writing(keep=False), pytest.raises(UpstreamUnreachableError):
+    with example_database.open_for_writing(keep=False), pytest.raises(Unavailable):
         run("update_deal", deal_id=RENEWAL_ID, stage="won")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.contracts.errors import InvalidRequestError, NotFoundError
+from core.handler_contract import InvalidArgs, NotFound
 from gateway.demo.domains import database, example_database
 from tests.support.example_domains import create_data, find_field_error, respond, run
 
@@ -42,7 +42,7 @@ def test_tables_are_listed_and_described() -> None:
 
 @pytest.mark.parametrize("table", ["sqlite_schema", "contacts; DROP TABLE deals", 'contacts"', "x"])
 def test_unknown_table_gets_the_names(table: str) -> None:
-    with pytest.raises(NotFoundError, match="contacts, deals"):
+    with pytest.raises(NotFound, match="contacts, deals"):
         run("describe_table", table=table)
 
 
@@ -120,7 +120,7 @@ def test_rows_and_cells_are_limited() -> None:
 def test_everything_else_is_refused_without_repeating_it(query: str) -> None:
     before = example_database.get_path().read_bytes()
 
-    with pytest.raises(InvalidRequestError) as error:
+    with pytest.raises(InvalidArgs) as error:
         run("run_query", query=query)
 
     assert find_field_error(error.value) == ("/query", "query_refused")
@@ -136,7 +136,7 @@ def test_slow_query_is_stopped(query: str, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(database, "MAX_SECONDS", 0.1)
     started = time.monotonic()
 
-    with pytest.raises(InvalidRequestError, match=r"was stopped|too much memory"):
+    with pytest.raises(InvalidArgs, match=r"was stopped|too much memory"):
         run("run_query", query=query)
 
     assert time.monotonic() - started < 5
@@ -144,7 +144,7 @@ def test_slow_query_is_stopped(query: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_query_that_needs_much_memory_or_disk_is_stopped() -> None:
     large = "SELECT i, hex(randomblob(4000)) AS b FROM n ORDER BY b"
-    with pytest.raises(InvalidRequestError) as error:
+    with pytest.raises(InvalidArgs) as error:
         run("run_query", query=f"{ALL_NUMBERS} {large}")
     assert "too much memory" in str(error.value)
     assert find_field_error(error.value) == ("/query", "query_refused")

@@ -1,21 +1,16 @@
 """Files: what is read, found and written, and every path and file that is refused."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gateway.contracts.errors import (
-    ConflictError,
-    InternalError,
-    InvalidRequestError,
-    NotFoundError,
-    UpstreamUnreachableError,
-)
+from core.handler_contract import InvalidArgs, NotFound, NotSetUp, StateConflict, Unavailable
 from gateway.demo.domains import files, sandbox
 from gateway.demo.domains.rows import FILES
-from tests.support.example_domains import build_example_call, check, create_data, find_field_error, respond, run
+from tests.support.example_domains import build_example_request, check, create_data, find_field_error, respond, run
 
 CONFIG = "config/database.yaml"
 
@@ -54,7 +49,7 @@ def test_read_beyond_the_end_names_the_last_line(folder: Path) -> None:
     (folder / "empty.txt").touch()
     assert run("read_file", file_path="empty.txt")["message"] == "The file is empty."
 
-    with pytest.raises(InvalidRequestError, match="at most 1") as error:
+    with pytest.raises(InvalidArgs, match="at most 1") as error:
         run("read_file", file_path="empty.txt", offset=2)
     assert find_field_error(error.value) == ("/offset", "beyond_the_end")
 
@@ -92,7 +87,7 @@ def test_path_or_file_is_refused(folder: Path, tool_name: str, path: str, code: 
     os.mkfifo(folder / "pipe")
     args = {"write_file": {"content": "x", "mode": "append"}, "edit_file": {"old_text": "a", "new_text": "b"}}
 
-    with pytest.raises(InvalidRequestError) as error:
+    with pytest.raises(InvalidArgs) as error:
         run(tool_name, file_path=path, **args.get(tool_name, {}))
 
     assert find_field_error(error.value) == ("/file_path", code)
@@ -101,11 +96,10 @@ def test_path_or_file_is_refused(folder: Path, tool_name: str, path: str, code: 
 
 
 def test_absolute_path_of_an_existing_file_is_corrected() -> None:
-    with pytest.raises(InvalidRequestError) as error:
+    with pytest.raises(InvalidArgs) as error:
         run("read_file", file_path=f"/{CONFIG}")
 
-    assert error.value.correction
-    assert error.value.correction.args == {"file_path": CONFIG}
+    assert error.value.field_errors[0].send == {"file_path": CONFIG}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +111,7 @@ def test_absolute_path_of_an_existing_file_is_corrected() -> None:
     ],
 )
 def test_missing_file_gets_the_nearest(path: str, hint: str) -> None:
-    with pytest.raises(NotFoundError, match=hint):
+    with pytest.raises(NotFound, match=hint):
         run("read_file", file_path=path)
 
 
@@ -184,22 +178,22 @@ def test_write_of_the_same_text_is_unchanged() -> None:
 
 
 def test_create_refuses_a_file_that_exists() -> None:
-    with pytest.raises(ConflictError) as error:
+    with pytest.raises(StateConflict) as error:
         check("write_file", file_path="README.md", content="x", mode="create")
     assert error.value.reason == "file_exists"
 
 
 def test_write_is_refused_below_a_file_and_beyond_the_limits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InvalidRequestError, match="is a folder or a file already"):
+    with pytest.raises(InvalidArgs, match="is a folder or a file already"):
         check("write_file", file_path="README.md/x", content="x")
-    with pytest.raises(InvalidRequestError, match="without NUL"):
+    with pytest.raises(InvalidArgs, match="without NUL"):
         check("write_file", file_path="a", content="\x00")
     (folder / "large.txt").write_bytes(b"x" * sandbox.MAX_FILE_BYTES)
-    with pytest.raises(InvalidRequestError, match="larger than") as error:
+    with pytest.raises(InvalidArgs, match="larger than") as error:
         check("write_file", file_path="large.txt", content="x", mode="append")
     assert find_field_error(error.value) == ("/content", "file_too_large")
     monkeypatch.setattr(sandbox, "MAX_FILES", len(FILES) + 1)
-    with pytest.raises(InvalidRequestError, match="which is the most"):
+    with pytest.raises(InvalidArgs, match="which is the most"):
         check("write_file", file_path="another", content="x")
     check("write_file", file_path="README.md", content="x")
 
@@ -210,7 +204,7 @@ def test_failed_write_changes_nothing(folder: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(Path, "replace", fail)
 
-    with pytest.raises(UpstreamUnreachableError):
+    with pytest.raises(Unavailable):
         run("write_file", file_path="README.md", content="x")
     assert (folder / "README.md").read_text() == FILES["README.md"]
     assert sorted(each.name for each in folder.parent.iterdir()) == ["examples.sqlite3", "files", "write.lock"]
@@ -230,17 +224,18 @@ def test_edit_replaces_one_place_or_all(folder: Path) -> None:
 
 @pytest.mark.parametrize(("old_text", "code"), [("nowhere", "text_not_found"), ("name", "text_not_unique")])
 def test_edit_refuses_a_text_that_does_not_stand_once(old_text: str, code: str) -> None:
-    with pytest.raises(InvalidRequestError) as error:
+    with pytest.raises(InvalidArgs) as error:
         check("edit_file", file_path=CONFIG, old_text=old_text, new_text="x")
     assert find_field_error(error.value) == ("/old_text", code)
 
 
 def test_edit_plans_again_if_the_file_changed_since(folder: Path) -> None:
     handler = files.build_write_handler(files.plan_edit)
-    work = build_example_call("edit_file", {"file_path": CONFIG, "old_text": "5432", "new_text": "5433"})
-    prepared = handler.prepare(work)
+    request = build_example_request("edit_file", {"file_path": CONFIG, "old_text": "5432", "new_text": "5433"})
+    assert handler.prepare
+    prepared = handler.prepare(request)
     (folder / CONFIG).write_text("port: 5432\nnew: line\n")
-    handler.apply(work, prepared)
+    handler.apply(replace(request, prepared=prepared))
 
     assert (folder / CONFIG).read_text() == "port: 5433\nnew: line\n"
 
@@ -254,6 +249,5 @@ def test_without_data_every_op_says_what_to_do(settings: Any, tmp_path: Path) ->
         "list_contacts": {},
         "list_tables": {},
     }.items():
-        with pytest.raises(InternalError, match="load_demo --domains") as error:
+        with pytest.raises(NotSetUp, match="load_demo --domains"):
             run(tool_name, **args)
-        assert (error.value.status, error.value.reason) == (503, "not_configured")
