@@ -14,8 +14,8 @@ from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from benchmarks import synthetic
 from benchmarks.figures import compute_percentile
-from gateway.demo import activity
-from gateway.demo.turns import DemoOp
+from demo.traffic import activity
+from demo.traffic.turns import DemoOp
 
 OP_COUNT = 200  # distinct ops that are called
 EVENTS_PER_TURN = 3.17  # events per day for each turn of a working day

@@ -7,6 +7,7 @@ from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 
+import demo
 from analytics import guardrails
 from analytics.notifications import delivery
 from analytics.rollout import rollout_cache
@@ -29,7 +30,6 @@ from gateway import builtin_ops, executors
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
-from gateway.demo import domains
 from gateway.execution import dry_runs, op_guesses
 from gateway.executors import in_process
 from gateway.jobs import retention, runner, subject_data
@@ -110,7 +110,7 @@ EMBEDDED_UPSTREAMS = (
         ),
     ),
     EmbeddedUpstream("utilities", builtin_ops.HANDLERS),
-    EmbeddedUpstream("examples", domains.HANDLERS, transactional=False),
+    EmbeddedUpstream("examples", demo.HANDLERS, transactional=False),
 )
 
 # Admin pages that do not belong to a single model.

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PIN = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)==(?P<version>[^\s;]+)")
 
 # Packages whose top-level class names are unique, apart from names that Django chooses.
-PACKAGES = ("config", "console", "core", "analytics", "registry", "workspace", "gateway", "benchmarks")
+PACKAGES = ("config", "console", "core", "analytics", "registry", "workspace", "gateway", "demo", "benchmarks")
 FRAMEWORK_NAMES = frozenset(("Command", "Migration"))
 
 # Each machine decides where it installs packages from. The pattern splits the names so that it does not match itself.

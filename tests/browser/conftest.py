@@ -20,7 +20,7 @@ from analytics.notifications.outbox import Message
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
-from gateway.demo import activity
+from demo.traffic import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from registry.drafts import switch_service

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from analytics.models import Assignment, AuditEntry, Cohort, Subject
 from analytics.rollout import bucketing
 from analytics.rollups import rollup_job
-from gateway.demo import activity
+from demo.traffic import activity
 from tests.support.browser_users import BrowserUser
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import PLAIN_HTTP, Server, eventually

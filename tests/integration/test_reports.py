@@ -24,7 +24,7 @@ from analytics.reports.report_filter import FILTER_FIELDS
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
 from console.reports.report_list import REPORTS
-from gateway.demo import activity
+from demo.traffic import activity
 from registry.models import Op, Release
 from tests.support.api import Api
 from tests.support.hostile_pages import choose_in_turn

@@ -18,7 +18,7 @@ import pytest
 
 from tests.support.cpu_budget import TRIES, assert_cpu_seconds
 
-APPS = ("core", "console", "gateway", "registry", "analytics", "workspace", "chat", "config")
+APPS = ("core", "console", "gateway", "registry", "analytics", "workspace", "chat", "demo", "config")
 STARTS_SOMETHING = {"config.asgi", "config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
 SINGLE_SIGN_ON = {
     f"core.sign_in.{name}" for name in ("openid_connect", "single_sign_on", "single_sign_on_urls")

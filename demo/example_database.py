@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from core.handler_contract import Unavailable
-from gateway.demo.domains.refusals import build_not_loaded_error, get_data_folder
+from demo.refusals import build_not_loaded_error, get_data_folder
 
 WAIT_SECONDS = 2.0  # for another call's write
 

@@ -12,8 +12,8 @@ from analytics.events import event_log
 from analytics.models import Assignment, OperationEvent, Subject, ToolSelection
 from analytics.rollout.flags import FlagKey
 from analytics.rollups import rollup_job
-from gateway.demo import earlier_copy, turns
-from gateway.demo.turns import DemoOp, DemoVariant, TurnGenerator
+from demo.traffic import earlier_copy, turns
+from demo.traffic.turns import DemoOp, DemoVariant, TurnGenerator
 from registry.releases import stored_releases
 
 DAYS = 28

@@ -10,10 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from gateway.demo import activity, rollout
-from gateway.demo.domains import load as domains
-from gateway.demo.domains.refusals import get_data_folder
-from gateway.demo.shop import load as example_shop
+from demo import load as domains
+from demo.refusals import get_data_folder
+from demo.shop import load as example_shop
+from demo.traffic import activity, rollout
 from registry.releases import publishing, stored_releases
 from workspace import demo
 

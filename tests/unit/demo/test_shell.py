@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, TookTooLong
-from gateway.demo.domains import sandbox, shell
+from demo import sandbox, shell
 from tests.support.example_domains import COPY, create_data, find_field_error, run
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
-from gateway.demo.domains import database, example_database
+from demo import database, example_database
 from tests.support.example_domains import create_data, find_field_error, respond, run
 
 ALL_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"

@@ -4,7 +4,7 @@ from collections import Counter
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.demo.turns import (
+from demo.traffic.turns import (
     GATEWAY_TOOLS,
     LEGACY_TOOLS,
     MODEL_FAMILIES,

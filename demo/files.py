@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from core.handler_contract import OpHandler, OpOutcome, OpRefusal, OpRequest, StateConflict
-from gateway.demo.domains import sandbox
-from gateway.demo.domains.refusals import build_invalid_arg_error
+from demo import sandbox
+from demo.refusals import build_invalid_arg_error
 
 MAX_READ_CHARS = 12_000
 MAX_MATCHED_LINES = 3  # shown of each file

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import NotFound, StateConflict, Unavailable
-from gateway.demo.domains import crm, example_database
-from gateway.demo.domains.rows import MARA_ID, RENEWAL_ID
+from demo import crm, example_database
+from demo.rows import MARA_ID, RENEWAL_ID
 from tests.support.example_domains import check, create_data, respond, run
 
 NOBODY = "00000000-0000-4000-8000-000000000000"

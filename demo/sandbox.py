@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.handler_contract import InvalidArgs, NotFound, Unavailable
 from core.text import english
-from gateway.demo.domains.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
+from demo.refusals import build_invalid_arg_error, build_not_loaded_error, get_data_folder
 
 MAX_FILE_BYTES = 1_000_000
 MAX_FILES = 200

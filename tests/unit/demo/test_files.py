@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, StateConflict, Unavailable
-from gateway.demo.domains import files, sandbox
-from gateway.demo.domains.rows import FILES
+from demo import files, sandbox
+from demo.rows import FILES
 from tests.support.example_domains import build_example_request, check, create_data, find_field_error, respond, run
 
 CONFIG = "config/database.yaml"

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from core.handler_contract import NotSetUp, OpOutcome, OpRequest, TookTooLong
-from gateway.demo.domains import sandbox
-from gateway.demo.domains.refusals import build_invalid_arg_error
+from demo import sandbox
+from demo.refusals import build_invalid_arg_error
 
 MAX_SECONDS = 5.0
 MAX_OUTPUT_CHARS = 4_000

@@ -8,8 +8,8 @@ from core import limited_process
 from core.database.deadlines import Deadline
 from core.handler_contract import InvalidArgs, NotFound, OpOutcome, OpRequest
 from core.limited_process import ProcessFailed, ProcessTimedOut
-from gateway.demo.domains import example_database, query_process
-from gateway.demo.domains.refusals import build_invalid_arg_error
+from demo import example_database, query_process
+from demo.refusals import build_invalid_arg_error
 
 MAX_SECONDS = 2.0
 START_SECONDS = 1.0  # for the process to start and to end by itself

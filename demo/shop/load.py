@@ -3,8 +3,8 @@
 import json
 from datetime import datetime
 
+from demo.shop import service
 from gateway.credentials.connection_secrets import list_origins
-from gateway.demo.shop import service
 from gateway.models import ConnectionSecret
 from registry.imports import import_document
 from registry.imports.document_source import DocumentFiles

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import yaml
 
-from gateway.demo.shop.data import Row, Shop, ShopRefusal, find, list_page
+from demo.shop.data import Row, Shop, ShopRefusal, find, list_page
 
 DOCUMENT_PATH = "/openapi.json"
 MAX_BODY = 100_000  # bytes

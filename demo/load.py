@@ -11,8 +11,8 @@ from typing import Any
 
 from django.db import transaction
 
-from gateway.demo.domains import example_database, rows
-from gateway.demo.domains.refusals import get_data_folder
+from demo import example_database, rows
+from demo.refusals import get_data_folder
 from registry.drafts import history, merge
 from registry.drafts.merge import MergeReport
 from registry.files import yaml_format

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 from core.handler_contract import NotFound, OpHandler, OpOutcome, OpRequest, StateConflict
-from gateway.demo.domains import example_database
+from demo import example_database
 
 MAX_CONTACTS = 1_000
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from analytics import audit
 from analytics.models import AuditEntry, Cohort, CohortRule
 from analytics.rollout.flags import FlagKey, Surface
-from gateway.demo import activity
+from demo.traffic import activity
 from workspace.demo import DEMO_SUBJECT
 
 BY = "load_demo"

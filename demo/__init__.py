@@ -4,7 +4,7 @@ They show discovery over several domains. `load_demo --domains` creates their da
 """
 
 from core.handler_contract import OpHandler, OpRequest
-from gateway.demo.domains import crm, database, files, shell
+from demo import crm, database, files, shell
 
 HANDLERS: dict[str, OpHandler[OpRequest]] = {
     "read_file": OpHandler(apply=files.read_file),
