@@ -1,20 +1,18 @@
 """What the lower packages call without importing it. `config` may import every package, so the tables stand here."""
 
+import sys
 from datetime import timedelta
 from functools import partial
 
 from allauth.mfa.signals import authenticator_added, authenticator_removed
-from django.contrib.auth.models import User
+from django.apps import apps
 from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.utils.module_loading import autodiscover_modules
 
-import demo
 from analytics import guardrails
 from analytics.notifications import delivery
 from analytics.rollout import rollout_cache
 from analytics.rollups import rollup_job
-from chat.conversations import retention as chat_retention
-from chat.conversations import retention as chat_subject_rows
-from chat.models import Profile as ChatProfile
 from console.access import failed_sign_ins, users
 from console.copy import add_op, try_op
 from console.home import checklist
@@ -22,18 +20,18 @@ from console.reports import report_page, saved_views
 from console.reports.report_list import REPORTS
 from console.rollout import who_gets_this
 from console.system import guides
+from core import demo_data
 from core.admin import page_parts, site
 from core.admin.site import AdminPage
 from core.background import poller
-from core.handler_contract import EmbeddedUpstream, Lookups
-from gateway import builtin_ops, executors
+from core.manifest import Job, Manifest
+from gateway import executors
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
 from gateway.execution import dry_runs, op_guesses
 from gateway.executors import in_process
 from gateway.jobs import retention, runner, subject_data
-from gateway.jobs.runner import Job
 from gateway.oauth import sign_ins
 from registry import search
 from registry.catalog import cache, connections, switches
@@ -41,10 +39,16 @@ from registry.imports import drift, import_job, mcp_import, run_import
 from registry.releases import recorded_calls, unpublished
 from registry.reviews import scheduling
 from registry.search import op_embeddings
-from workspace import handlers
-from workspace.handlers.generic import fields
-from workspace.services import access
-from workspace.services.search import row_finder
+
+
+def _collect_manifests() -> tuple[Manifest, ...]:
+    """Return the manifests of the installed apps, in their order."""
+    autodiscover_modules("manifest")
+    modules = (sys.modules.get(f"{app.name}.manifest") for app in apps.get_app_configs())
+    return tuple(module.MANIFEST for module in modules if module)
+
+
+MANIFESTS = _collect_manifests()
 
 # Functions that the poller thread of each process calls every half second, in this order.
 POLLED_FUNCTIONS = (
@@ -81,8 +85,6 @@ PERIODIC_JOBS = (
     Job(retention.delete_turns, timedelta(minutes=10)),
     Job(retention.delete_subjects, timedelta(hours=1)),
     Job(retention.delete_contents, timedelta(minutes=10)),
-    Job(chat_retention.delete_event_chunks, timedelta(minutes=1)),
-    Job(chat_retention.delete_conversations, timedelta(minutes=10)),
     Job(rollup_job.run_rollup, timedelta(minutes=1)),
     Job(guardrails.stop_worse_cohorts, timedelta(minutes=1)),
     Job(unpublished.count_tokens, timedelta(minutes=1)),
@@ -92,25 +94,7 @@ PERIODIC_JOBS = (
     Job(scheduling.publish_when_due, timedelta(seconds=5)),
     Job(delivery.send_when_due, timedelta(seconds=30)),
     Job(delivery.delete_old, timedelta(hours=1)),
-)
-
-# Upstreams in this process.
-EMBEDDED_UPSTREAMS = (
-    EmbeddedUpstream(
-        "workspace",
-        handlers.HANDLERS,
-        Lookups(
-            find_rows=row_finder.find_rows,
-            get_time_zone=access.get_zone,
-            find_project=row_finder.find_project,
-            find_title=row_finder.find_title,
-            find_kind=row_finder.find_kind,
-            find_date=row_finder.find_date,
-            check_args=fields.check_args,
-        ),
-    ),
-    EmbeddedUpstream("utilities", builtin_ops.HANDLERS),
-    EmbeddedUpstream("examples", demo.HANDLERS, transactional=False),
+    *(job for each in MANIFESTS for job in each.jobs),
 )
 
 # Admin pages that do not belong to a single model.
@@ -129,14 +113,6 @@ ADMIN_PAGES = (
 )
 
 
-def get_subject(user: User) -> str:
-    """Return the subject of a user: that of the chat profile, empty without one.
-
-    It is never the user name: another user may have it as subject.
-    """
-    return ChatProfile.objects.filter(user=user).values_list("subject", flat=True).first() or ""
-
-
 def connect() -> None:
     """Hand each table to the module that works on it."""
     poller.set_functions(POLLED_FUNCTIONS)
@@ -149,11 +125,13 @@ def connect() -> None:
     authenticator_removed.connect(
         failed_sign_ins.record_removed_factor, dispatch_uid="sign_in_log.record_removed_factor"
     )
-    sign_ins.set_subject_finder(get_subject)
-    subject_data.set_row_finders([chat_subject_rows.find_rows])
+    subject_data.set_row_finders([each.find_rows for each in MANIFESTS if each.find_rows])
+    for subject_finder in (each.find_subject for each in MANIFESTS if each.find_subject):
+        sign_ins.set_subject_finder(subject_finder)
+    demo_data.set_demo_data([each.demo for each in MANIFESTS if each.demo])
     connections.set_upstream_check(executors.explain_missing)
     recorded_calls.set_replayer(dry_runs.replay_calls)
     mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
-    for upstream in EMBEDDED_UPSTREAMS:
+    for upstream in (upstream for each in MANIFESTS for upstream in each.upstreams):
         in_process.add_upstream(upstream)

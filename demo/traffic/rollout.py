@@ -10,8 +10,8 @@ from django.db import transaction
 from analytics import audit
 from analytics.models import AuditEntry, Cohort, CohortRule
 from analytics.rollout.flags import FlagKey, Surface
+from core import demo_data
 from demo.traffic import activity
-from workspace.demo import DEMO_SUBJECT
 
 BY = "load_demo"
 COHORT_NAME = "demo"
@@ -21,17 +21,18 @@ def create_demo_cohort(at: datetime) -> bool:
     """Create the demo's cohort unless it was created before, even if deleted since. Return whether it was created."""
     if _was_created(COHORT_NAME):
         return False
+    subject = demo_data.get_demo_subject()
     with transaction.atomic():
         cohort = Cohort.objects.create(
             name=COHORT_NAME,
             flag_id=FlagKey.SURFACE,
             variant=Surface.GATEWAY,
             percentage=100,
-            listed=[DEMO_SUBJECT],
+            listed=[subject],
             note="The demo's user, and everyone in the environment dev.",
         )
         CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
-        changes = {"listed": [DEMO_SUBJECT], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
+        changes = {"listed": [subject], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
         audit.record_change(AuditEntry.Kind.COHORT, COHORT_NAME, None, changes, by=BY, at=at)
     return True
 

@@ -4,9 +4,8 @@ import logging
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from django.db import DatabaseError, connection, transaction
@@ -16,30 +15,17 @@ from django.utils import timezone
 from core import logs
 from core.database.deadlines import limit_waits
 from core.database.watch import is_schema_missing
+from core.manifest import Job
 from gateway.models import PeriodicJob
 
 log = logging.getLogger(__name__)
 POLL_SECONDS = 5.0  # seconds; one query per process
-JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
 _next_poll = 0.0
 INTERVAL = 5.0  # seconds
 MIN_FREE_BYTES = 5_000_000
 WAIT_SECONDS = 1.0  # for other writers; the next check may have more luck
 _next_check = 0.0
 _is_failing = False
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A function and how often it runs."""
-
-    function: JobFunction
-    interval: timedelta
-
-    @property
-    def name(self) -> str:
-        """The function's dotted path, which identifies the job's row."""
-        return f"{self.function.__module__}.{self.function.__qualname__}"
 
 
 _jobs: tuple[Job, ...] = ()

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from analytics.models import OpDaily, OperationEvent, ToolSelection, Turn
 from core.background import poller
+from core.manifest import Job
 from gateway.jobs import retention, runner
-from gateway.jobs.runner import Job
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
 
 pytestmark = pytest.mark.both_databases

@@ -26,12 +26,12 @@ from analytics.events import event_log
 from core import logs
 from core.background import poller
 from core.handler_contract import OpHandler, OpOutcome, OpRequest
+from core.manifest import Job
 from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
 from gateway.executors.in_process import InProcessExecutor
 from gateway.jobs import retention, runner
-from gateway.jobs.runner import Job
 from gateway.models import Client
 from registry.catalog.model import Catalog
 from registry.jsonschema import dialect

@@ -7,7 +7,8 @@ from typing import Any
 
 from core.database.deadlines import Deadline
 from core.handler_contract import OpOutcome, OpRefusal, OpRequest
-from demo import HANDLERS, load
+from demo import load
+from demo.manifest import HANDLERS
 
 COPY = load.read_copy()
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)

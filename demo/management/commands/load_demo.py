@@ -10,12 +10,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
+from core import demo_data
 from demo import load as domains
 from demo.refusals import get_data_folder
 from demo.shop import load as example_shop
 from demo.traffic import activity, rollout
 from registry.releases import publishing, stored_releases
-from workspace import demo
 
 BY = "load_demo"
 NOT_PUBLISHED = "Nothing is published yet. Run load_catalog --publish first."
@@ -55,23 +55,17 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, activity: bool, domains: bool, shop: str, **_: Any) -> None:
-        self._load_workspace()
+        for sentence in demo_data.load_demo_data(timezone.now()):
+            self.stdout.write(sentence)
         if rollout.create_demo_cohort(at=timezone.now()):
-            self.stdout.write(f"Added the cohort {rollout.COHORT_NAME}: {demo.DEMO_SUBJECT} is on the gateway surface.")
+            subject = demo_data.get_demo_subject()
+            self.stdout.write(f"Added the cohort {rollout.COHORT_NAME}: {subject} is on the gateway surface.")
         if activity:
             self._load_activity()
         if domains:
             self._load_domains()
         if shop:
             self._load_shop(shop)
-
-    def _load_workspace(self) -> None:
-        added = demo.load(at=timezone.now())
-        if not any(added.values()):
-            self.stdout.write("The demo workspace exists; nothing was changed.")
-            return
-        counts = ", ".join(f"{number} {name if number > 1 else name[:-1]}" for name, number in added.items() if number)
-        self.stdout.write(f"Added to the demo workspace of {demo.DEMO_SUBJECT}: {counts}.")
 
     def _load_activity(self) -> None:
         if stored_releases.get_live_release() is None:

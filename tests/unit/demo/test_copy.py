@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-import demo
+from demo import manifest
 from gateway.executors import explain_missing, in_process
 from registry import checks
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
@@ -28,7 +28,7 @@ def test_copy_joins_the_shipped_catalog_without_findings() -> None:
 
 
 def test_ops_and_handlers_match() -> None:
-    assert {op["tool_name"] for op in OPS.values()} == set(demo.HANDLERS)
+    assert {op["tool_name"] for op in OPS.values()} == set(manifest.HANDLERS)
     assert {op["connection"] for op in OPS.values()} == {"examples"}
     assert explain_missing(EXAMPLES, UpstreamTarget("examples", "read_file")) == ""
     assert 'no handler for the tool "x"' in explain_missing(EXAMPLES, UpstreamTarget("examples", "x"))
