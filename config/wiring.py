@@ -35,6 +35,7 @@ from gateway.jobs import retention, runner, subject_data
 from gateway.oauth import sign_ins
 from registry import search
 from registry.catalog import cache, connections, switches
+from registry.files import loader
 from registry.imports import drift, import_job, mcp_import, run_import
 from registry.releases import recorded_calls, unpublished
 from registry.reviews import scheduling
@@ -133,5 +134,6 @@ def connect() -> None:
     recorded_calls.set_replayer(dry_runs.replay_calls)
     mcp_import.set_lister(executors.list_mcp_server)
     run_import.set_name_resolver(op_guesses.resolve_name)
+    loader.set_app_folders(each.copy for each in MANIFESTS if each.copy)
     for upstream in (upstream for each in MANIFESTS for upstream in each.upstreams):
         in_process.add_upstream(upstream)

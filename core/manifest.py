@@ -6,6 +6,7 @@ An app that a team can remove (GATEWAY_APPS) is known only by its manifest: noth
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -34,11 +35,13 @@ class Job:
 class Manifest:
     """What one app offers.
 
+    `copy` is a folder of YAML with the copy of its ops, which load_catalog merges into the draft.
     `find_rows` returns all rows of a subject by their name in an export; those that belong to others come after them.
     `find_subject` returns the subject of a user of the console, empty if the user has none.
     """
 
     upstreams: tuple[EmbeddedUpstream, ...] = ()
+    copy: Path | None = None
     jobs: tuple[Job, ...] = ()
     find_rows: Callable[[str], dict[str, QuerySet[Any]]] | None = None
     find_subject: Callable[[User], str] | None = None

@@ -1,5 +1,7 @@
 """What the workspace offers: its ops, and demo rows."""
 
+from pathlib import Path
+
 from core.demo_data import DemoData
 from core.handler_contract import EmbeddedUpstream, Lookups
 from core.manifest import Manifest
@@ -25,5 +27,6 @@ MANIFEST = Manifest(
             ),
         ),
     ),
+    copy=Path(__file__).parent / "copy",
     demo=DemoData(subjects=(demo.DEMO_SUBJECT, demo.DEMO_COLLEAGUE), load=demo.load_and_describe),
 )
