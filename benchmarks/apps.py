@@ -8,6 +8,7 @@ class BenchmarksConfig(AppConfig):
 
     def ready(self) -> None:
         from benchmarks import ops  # its handlers import models
-        from gateway.executors import embedded
+        from core.handler_contract import EmbeddedUpstream
+        from gateway.executors import in_process
 
-        embedded.add_upstream("benchmarks", ops.HANDLERS)
+        in_process.add_upstream(EmbeddedUpstream("benchmarks", ops.HANDLERS))

@@ -3,7 +3,7 @@
 from django.db import connection
 
 from benchmarks import synthetic, upstream
-from workspace.contract import OpHandler, OpOutcome, OpRequest
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from workspace.models import Task
 
 MAX_SYNTHETIC_OPS = 10_000  # synthetic ops in the largest catalog

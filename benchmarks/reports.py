@@ -15,8 +15,8 @@ from analytics.rollups import rollup_job
 from benchmarks import rows, synthetic
 from benchmarks.figures import compute_percentile
 from benchmarks.run_size import shrink
-from gateway.demo import activity
-from gateway.demo.turns import DemoOp
+from demo.traffic import activity
+from demo.traffic.turns import DemoOp
 from registry.catalog import cache
 
 OP_COUNT = 200  # distinct ops that are called

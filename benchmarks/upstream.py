@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 
 DELAY_SECONDS = 0.1  # delay of each call
 PORT_VARIABLE = "BENCHMARKS_UPSTREAM_PORT"  # the environment variable with its port

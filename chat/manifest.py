@@ -2,10 +2,24 @@
 
 from datetime import timedelta
 
+from django.contrib.auth.models import User
+
 from chat.conversations import retention
+from chat.models import Profile
 from core.manifest import Job, Manifest, ModelList
 
+
+def get_subject(user: User) -> str:
+    """Return the subject of a user: that of the chat profile, empty without one.
+
+    It is never the user name: another user may have it as subject.
+    """
+    return Profile.objects.filter(user=user).values_list("subject", flat=True).first() or ""
+
+
 MANIFEST = Manifest(
+    row_finders=[retention.find_rows],
+    subject_finders=[get_subject],
     jobs=[
         Job("chat.delete_event_chunks", retention.delete_event_chunks, timedelta(minutes=1)),
         Job("chat.delete_conversations", retention.delete_conversations, timedelta(minutes=10)),

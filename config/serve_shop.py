@@ -5,7 +5,7 @@ import signal
 import sys
 
 from config import lifeline
-from gateway.demo.shop import service
+from demo.shop import service
 
 TOKEN_VARIABLE = "UPSTREAM_SHOP_TOKEN"  # noqa: S105 - its name; the gateway reads it, too
 

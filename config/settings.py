@@ -31,6 +31,7 @@ CSRF_TRUSTED_ORIGINS = env.read_origins("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
     "console",
+    "demo",
     "gateway",
     "chat",
     "registry",

@@ -7,11 +7,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import QuerySet
 from django.http.response import HttpResponseBase
 
+from core.demo_data import DemoData
+from core.handler_contract import EmbeddedUpstream
+
+SubjectFinder = Callable[[Any], str]  # takes a user; whose class can be imported only once the apps are loaded
 JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more work is left, so that it runs again
 
 
@@ -81,8 +87,17 @@ class SidebarEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an app declares, or all of them together."""
+    """What an app declares, or all of them together.
 
+    An app that a team can remove (GATEWAY_APPS) is known only by its manifest: nothing else imports it.
+    """
+
+    upstreams: Sequence[EmbeddedUpstream] = ()  # ops that run in this process
+    copy_folders: Sequence[Path] = ()  # YAML with the copy of its ops, which load_catalog merges into the draft
+    # Return all rows of a subject by their name in an export; those that belong to others come after them.
+    row_finders: Sequence[Callable[[str], dict[str, QuerySet[Any]]]] = ()
+    subject_finders: Sequence[SubjectFinder] = ()  # the subject of a user of the console, empty if there is none
+    demos: Sequence[DemoData] = ()
     jobs: Sequence[Job] = ()
     polled: Sequence[Callable[[], object]] = ()  # what each process calls every half second
     audit_kinds: Mapping[str, AuditKind] = field(default_factory=dict)
@@ -106,6 +121,7 @@ def merge(manifests: Iterable[Manifest]) -> Manifest:
             for each in fields(Manifest)
         }
     )
+    _refuse_repeated("upstream", (upstream.name for upstream in merged.upstreams))
     _refuse_repeated("job", (job.name for job in merged.jobs))
     _refuse_repeated("polled function", merged.polled)
     _refuse_repeated("kind of audit log entries", (kind for manifest in manifests for kind in manifest.audit_kinds))

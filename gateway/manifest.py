@@ -1,8 +1,10 @@
-"""What the gateway declares: its jobs, what each process refreshes, and who sees its rows."""
+"""What the gateway declares: its ops, its jobs, what each process refreshes, and who sees its rows."""
 
 from datetime import timedelta
 
+from core.handler_contract import EmbeddedUpstream
 from core.manifest import AuditKind, Job, Manifest
+from gateway import builtin_ops
 from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
@@ -11,6 +13,7 @@ from gateway.jobs import retention, runner
 MINUTES = timedelta(minutes=1)
 
 MANIFEST = Manifest(
+    upstreams=[EmbeddedUpstream("utilities", builtin_ops.HANDLERS)],
     jobs=[
         Job("calls.delete_idempotency_records", retention.delete_idempotency_records, 5 * MINUTES),
         Job("calls.delete_used_confirmations", retention.delete_used_confirmations, 5 * MINUTES),

@@ -27,6 +27,7 @@ PACKAGES = (
     "config",
     "console",
     "core",
+    "demo",
     "gateway",
     "notifications",
     "registry",

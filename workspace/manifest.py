@@ -1,6 +1,15 @@
 """What the workspace declares. A team can remove it."""
 
+from pathlib import Path
+
+from core.demo_data import DemoData
+from core.handler_contract import EmbeddedUpstream, Lookups
 from core.manifest import Manifest, ModelList
+from workspace import demo
+from workspace.handlers import HANDLERS
+from workspace.handlers.generic import fields
+from workspace.services import access
+from workspace.services.search import row_finder
 
 LISTS = [
     ModelList("Projects", "workspace.Project"),
@@ -18,7 +27,24 @@ LISTS = [
     ModelList("Profiles", "workspace.Profile", "name, time zone and working hours of each user"),
 ]
 
+UPSTREAM = EmbeddedUpstream(
+    "workspace",
+    HANDLERS,
+    Lookups(
+        find_rows=row_finder.find_rows,
+        get_time_zone=access.get_zone,
+        find_project=row_finder.find_project,
+        find_title=row_finder.find_title,
+        find_kind=row_finder.find_kind,
+        find_date=row_finder.find_date,
+        check_args=fields.check_args,
+    ),
+)
+
 MANIFEST = Manifest(
+    upstreams=[UPSTREAM],
+    copy_folders=[Path(__file__).parent / "copy"],
+    demos=[DemoData(subjects=(demo.DEMO_SUBJECT, demo.DEMO_COLLEAGUE), load=demo.load_and_describe)],
     areas={"workspace": [each.model.lower() for each in LISTS]},
     system_lists={"Workspace": LISTS},
 )

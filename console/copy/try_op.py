@@ -19,7 +19,7 @@ from audit.models import AuditEntry
 from console.access.roles import RUN_FOR_REAL, TRY_AS_ANY_SUBJECT
 from console.copy import answer_fields
 from console.copy.answer_fields import AnswerFieldsForm
-from core import logs
+from core import demo_data, logs
 from core.admin import base
 from core.admin.form_fields import PrettyJSONEncoder
 from core.text import json_text
@@ -30,9 +30,7 @@ from registry.catalog import cache
 from registry.catalog.model import Catalog
 from registry.jsonschema import schema_check, signatures
 from registry.models import Op
-from workspace.demo import DEMO_SUBJECTS
 
-DEMO_NAMES = " or ".join(sorted(DEMO_SUBJECTS))
 MAX_ARGS_CHARS = 100_000  # characters
 
 
@@ -73,15 +71,15 @@ class TryOpForm(forms.Form):
         self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
             "The answer shows this user's rows, so the history of changes records it."
             if may_choose_subject
-            else f"You may choose a demo user: {DEMO_NAMES}."
+            else f"You may choose a demo user: {_name_demo_users()}."
         )
 
     def clean_subject(self) -> str:
         """Refuse a real user's name without the permission to see this user's rows."""
         subject: str = self.cleaned_data["subject"]
-        if subject and subject not in DEMO_SUBJECTS and not self.may_choose_subject:
+        if subject and subject not in demo_data.list_demo_subjects() and not self.may_choose_subject:
             raise forms.ValidationError(
-                f"You may try ops as a demo user only: {DEMO_NAMES}. Admins may try as any user."
+                f"You may try ops as a demo user only: {_name_demo_users()}. Admins may try as any user."
             )
         return subject
 
@@ -159,6 +157,10 @@ def _build_initial_args(op: Op, chosen: str) -> str:
     return json.dumps(args, cls=PrettyJSONEncoder)
 
 
+def _name_demo_users() -> str:
+    return " or ".join(sorted(demo_data.list_demo_subjects()))
+
+
 def _run_call(
     request: HttpRequest, op: Op, catalogs_by_version: dict[str, Catalog], call: dict[str, str]
 ) -> dict[str, Any]:
@@ -166,7 +168,7 @@ def _run_call(
     trace = Trace(request_context.read_trace_id(request.META), source=dry_runs.TRIAL_SOURCE)
     logs.trace.set(trace.id)
     by, for_real = request.user.get_username(), bool(call.get("confirmation"))
-    if call["subject"] not in {"", *DEMO_SUBJECTS}:
+    if call["subject"] not in {"", *demo_data.list_demo_subjects()}:
         # Recorded first: nobody sees a user's rows without a trace.
         kind, action = "subject", AuditEntry.Action.TRIED
         audit_log.record_action(kind, call["subject"], action, by=by, at=trace.at, note=op.op)

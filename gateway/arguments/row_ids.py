@@ -8,8 +8,8 @@ from typing import Any
 from core.database.deadlines import Deadline
 from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts.errors import FieldError
-from gateway.executors import embedded
-from gateway.executors.embedded import find_lookups
+from gateway.executors import in_process
+from gateway.executors.in_process import find_lookups
 from registry.catalog.model import Catalog, CatalogOp
 
 TITLE, SIMILAR_TITLE = "title", "similar_title"  # codes: a title was sent for an id, or a part of one
@@ -88,7 +88,7 @@ def find_kind(id: Any, caller: Caller) -> str | None:
     if not isinstance(id, str) or not is_uuid(id):
         return None
     with limit_lookup():
-        return embedded.find_kind(id, caller.subject)
+        return in_process.find_kind(id, caller.subject)
 
 
 def find_date(name: str, args: Mapping[str, Any], *, op: CatalogOp, caller: Caller) -> date | None:

@@ -9,10 +9,11 @@ from django.conf import settings
 
 from core import http, limited_process
 from core.database.deadlines import Deadline
+from core.handler_contract import OpOutcome
 from core.limited_process import ProcessFailed, ProcessTimedOut
 from gateway.builtin_ops import web_search
 from gateway.contracts.errors import FieldError, GatewayError, InternalError, InvalidRequestError
-from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors.in_process import GatewayOpRequest
 from gateway.executors.remote import errors
 
 MAX_SECONDS = 10.0  # limit for reading one page
@@ -70,11 +71,11 @@ def read_text(page: ExtractionRequest, body: bytes, *, deadline: Deadline) -> Ex
     return ExtractedText(**json.loads(answer))
 
 
-def fetch(work: UpstreamCall) -> UpstreamResponse:
+def fetch(request: GatewayOpRequest) -> OpOutcome:
     """Fetch a page and return the requested part of its text. Raises GatewayError."""
-    args = work.args
+    args = request.args
     with web_search.hold_slot():
-        answer = _request_page(args["url"], args.get("prefer_language"), work.deadline)
+        answer = _request_page(args["url"], args.get("prefer_language"), request.deadline)
         media_type = _detect_media_type(answer)
         page_request = ExtractionRequest(
             url=answer.url,
@@ -86,10 +87,10 @@ def fetch(work: UpstreamCall) -> UpstreamResponse:
             max_chars=args["max_chars"],
         )
         try:
-            text = read_text(page_request, answer.body, deadline=work.deadline)
+            text = read_text(page_request, answer.body, deadline=request.deadline)
         except PageUnreadable:
             raise _build_too_heavy_error() from None
-    return UpstreamResponse(_build_result(page_request, text, media_type))
+    return OpOutcome(_build_result(page_request, text, media_type))
 
 
 def _request_page(url: str, language: str | None, deadline: Deadline) -> http.Response:

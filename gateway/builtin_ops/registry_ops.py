@@ -9,11 +9,12 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 
 from analytics.events.models import OperationEvent
+from core.handler_contract import OpOutcome
 from core.text import json_text
 from gateway.contracts import help_errors
 from gateway.contracts.errors import ArgsCorrection, FieldError, InvalidRequestError, NotFoundError
-from gateway.executors import embedded
-from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors import in_process
+from gateway.executors.in_process import GatewayOpRequest
 from registry.help import answers, help_pages
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
@@ -21,16 +22,16 @@ from registry.help.help_pages import HelpQuery
 _NOT_A_CHANGE = (OperationEvent.Source.ADMIN,)  # tried in the admin, and undone
 
 
-def answer_help(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def answer_help(request: GatewayOpRequest) -> OpOutcome:
     """Return the body that help answers. Raises NotFoundError, InvalidRequestError."""
-    if "path" in work.args and "query" in work.args:
+    if "path" in request.args and "query" in request.args:
         problem = FieldError("/query", "conflict", "Send path or query, not both.")
         raise InvalidRequestError(problem.message, reason="invalid_args", field_errors=[problem])
     try:
-        answer = help_pages.answer_query(work.catalog, HelpQuery(**work.args), work.visibility)
+        answer = help_pages.answer_query(request.catalog, HelpQuery(**request.args), request.visibility)
     except (UnknownPath, BadHelpQuery) as error:
         raise help_errors.to_api_error(_leave_out_name(error), reason="unknown_path") from None
-    return UpstreamResponse(json_text.load(answer.body))
+    return OpOutcome(json_text.load(answer.body))
 
 
 def _leave_out_name(error: UnknownPath | BadHelpQuery) -> UnknownPath | BadHelpQuery:
@@ -42,28 +43,28 @@ def _leave_out_name(error: UnknownPath | BadHelpQuery) -> UnknownPath | BadHelpQ
     return type(error)(message, help_path=error.help_path, did_you_mean=error.did_you_mean)
 
 
-def plan_agent_run(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def plan_agent_run(request: GatewayOpRequest) -> OpOutcome:
     """Return what the caller, who runs the model, needs to run an agent. Raises NotFoundError for an unknown agent.
 
     The caller keeps within max_calls, and sends Gateway-Agent with each call: that limits the agent to its ops.
     """
     try:
-        agent = answers.find_visible_agent(work.catalog, work.visibility, work.args["agent"])
+        agent = answers.find_visible_agent(request.catalog, request.visibility, request.args["agent"])
     except UnknownPath as error:
         raise help_errors.to_api_error(error, reason="unknown_agent") from None
     run = {
         "agent": agent.name,
-        "max_calls": work.args["max_calls"],
+        "max_calls": request.args["max_calls"],
         "system_prompt": agent.system_prompt,
     }
     message = f"Run {agent.name} with a toolset of its own and the header Gateway-Agent: {agent.name}."
-    return UpstreamResponse({"run": run, "message": message})
+    return OpOutcome({"run": run, "message": message})
 
 
-def answer_guide(work: UpstreamCall, _: Any, *, prompt: str) -> UpstreamResponse:
+def answer_guide(request: GatewayOpRequest, *, prompt: str) -> OpOutcome:
     """Return the sections of a prompt, or one of them. Raises InvalidRequestError for an unknown section."""
-    sections = {section.name: section for section in work.catalog.prompts.get(prompt, ())}
-    name = work.args.get("section")
+    sections = {section.name: section for section in request.catalog.prompts.get(prompt, ())}
+    name = request.args.get("section")
     if name is not None and name not in sections:
         message = f"Unknown section. Send one of {', '.join(sections)}, or omit it for all."
         problem = FieldError("/section", "unknown_section", message, expected=", ".join(sections))
@@ -71,15 +72,15 @@ def answer_guide(work: UpstreamCall, _: Any, *, prompt: str) -> UpstreamResponse
     chosen = [sections[name]] if name else sections.values()
     section_bodies = [{"name": section.name, "title": section.title, "text": section.text} for section in chosen]
     message = f"Section {name}." if name else f"{len(section_bodies)} sections: {', '.join(sections)}."
-    return UpstreamResponse({"sections": section_bodies, "message": message})
+    return OpOutcome({"sections": section_bodies, "message": message})
 
 
-def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
+def list_changes(request: GatewayOpRequest) -> OpOutcome:
     """Return the calls that changed one row, newest first. Raises NotFoundError if the subject cannot see the row."""
-    kind, id, limit = work.args["entity_kind"], str(UUID(work.args["entity_id"])), work.args["limit"]
-    title = embedded.find_title(kind, id, work.subject)
+    kind, id, limit = request.args["entity_kind"], str(UUID(request.args["entity_id"])), request.args["limit"]
+    title = in_process.find_title(kind, id, request.subject)
     if title is None:
-        if other_kind := embedded.find_kind(id, work.subject):
+        if other_kind := in_process.find_kind(id, request.subject):
             raise _build_kind_error(other_kind)
         raise NotFoundError(
             f"No {kind} that you can see has this entity_id; find its id with onto.search.", reason="not_found"
@@ -96,7 +97,7 @@ def list_changes(work: UpstreamCall, _: Any) -> UpstreamResponse:
     ]
     has_more = len(newest) > limit
     result = {"changes": changes, "has_more": has_more, "message": _build_message(len(changes), has_more=has_more)}
-    return UpstreamResponse(result, entity_id=id, entity_name=title)
+    return OpOutcome(result, entity_id=id, entity_name=title)
 
 
 def _build_kind_error(kind: str) -> InvalidRequestError:

@@ -12,9 +12,10 @@ from django.conf import settings
 
 from core import http
 from core.database.deadlines import Deadline
+from core.handler_contract import OpOutcome
 from core.web_text import extractor
 from gateway.contracts.errors import GatewayError, InternalError
-from gateway.executors.base import UpstreamCall, UpstreamResponse
+from gateway.executors.in_process import GatewayOpRequest
 from gateway.executors.remote import errors
 
 MAX_RESULTS = 50  # results that are read
@@ -156,11 +157,11 @@ def hold_slot() -> Iterator[None]:
         _slots.release()
 
 
-def search_web(work: UpstreamCall) -> UpstreamResponse:
+def search_web(request: GatewayOpRequest) -> OpOutcome:
     """Query the endpoint and return its results, best first. Raises GatewayError."""
     if not settings.WEB_SEARCH_URL:
         raise _build_not_configured_error("No search endpoint is configured")
-    args = work.args
+    args = request.args
     question = SearchQuery(
         query=args["query"],
         max_results=args["max_results"],
@@ -170,11 +171,11 @@ def search_web(work: UpstreamCall) -> UpstreamResponse:
         exclude_domains=tuple(args.get("exclude_domains", ())),
     )
     with hold_slot():
-        response = _request_results(question, work.deadline)
+        response = _request_results(question, request.deadline)
     shown = response.results[: question.max_results]
     result: dict[str, Any] = {"answer": response.answer} if response.answer and question.answer else {}
     result |= {"results": shown, "total": len(response.results), "has_more": len(response.results) > len(shown)}
-    return UpstreamResponse({**result, "notice": NOTICE, "message": _build_message(len(shown), len(response.results))})
+    return OpOutcome({**result, "notice": NOTICE, "message": _build_message(len(shown), len(response.results))})
 
 
 def _request_results(question: SearchQuery, deadline: Deadline) -> SearchResponse:

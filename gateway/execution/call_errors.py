@@ -15,7 +15,7 @@ from gateway.contracts.errors import (
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import op_guesses
 from gateway.execution.exec_call import ExecCall
-from gateway.executors import embedded
+from gateway.executors import in_process
 from registry import search
 from registry.catalog.model import CatalogOp, CatalogView
 from registry.help import help_pages
@@ -115,12 +115,12 @@ def _find_rule_errors(
     call: ExecCall, op: CatalogOp, args: dict[str, Any]
 ) -> tuple[list[FieldError], ArgsCorrection | None]:
     """Return the rules of the upstream that the args alone break, and the correction of all of them."""
-    lookups = embedded.find_lookups(op.connection)
+    lookups = in_process.find_lookups(op.connection)
     if lookups is None:
         return [], None
     with row_ids.limit_lookup():
         errors = lookups.check_args(op.tool_name, args, call.caller.subject)
-    return embedded.convert_errors(errors), embedded.build_correction(errors)
+    return in_process.convert_errors(errors), in_process.build_correction(errors)
 
 
 def _find_other_op(

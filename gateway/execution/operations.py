@@ -4,7 +4,7 @@ from typing import Any
 
 from gateway.arguments import row_ids
 from gateway.contracts.validation import get_subschema
-from gateway.executors import embedded
+from gateway.executors import in_process
 from gateway.executors.base import UpstreamResponse
 from gateway.recording import call_events
 from registry.catalog.model import CatalogOp
@@ -28,7 +28,7 @@ def describe_attempt(
     not valid tell none: an answer to them repeats no value, which may be a secret in the wrong place.
     """
     entity, id = _find_entity(op, args), call_events.resolve_entity_id(op, args)
-    lookups = embedded.find_lookups(op.connection)
+    lookups = in_process.find_lookups(op.connection)
     title = None
     if id and lookups and may_look_up:
         with row_ids.limit_lookup():

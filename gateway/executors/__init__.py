@@ -1,9 +1,8 @@
-"""Executors, by kind of connection."""
+"""Executors: one for each kind of remote connection, and one for each upstream in this process."""
 
 from gateway.contracts.errors import InternalError
+from gateway.executors import in_process
 from gateway.executors.base import Executor
-from gateway.executors.embedded import EmbeddedExecutor
-from gateway.executors.example import ExampleExecutor
 from gateway.executors.http.executor import HttpExecutor
 from gateway.executors.mcp.executor import McpExecutor
 from registry.catalog import connections
@@ -12,9 +11,8 @@ from registry.catalog.model import CatalogOp
 from registry.imports.mcp_import import McpListing
 from registry.models import Connection
 
+# Of remote connections, by kind.
 EXECUTORS: dict[str, Executor] = {
-    Connection.Kind.EMBEDDED: EmbeddedExecutor(),
-    Connection.Kind.EXAMPLE: ExampleExecutor(),
     Connection.Kind.HTTP: HttpExecutor(),
     Connection.Kind.MCP: McpExecutor(),
 }
@@ -22,9 +20,10 @@ EXECUTORS: dict[str, Executor] = {
 
 def explain_missing(config: ConnectionConfig, target: UpstreamTarget) -> str:
     """Return what a connection lacks to run an op (see Connections.explain_missing); empty if nothing."""
-    if config.kind not in EXECUTORS:
+    executor = _find_executor(config)
+    if executor is None:
         return f'the connection "{config.name}" is of a kind that nothing runs: {config.kind}'
-    return EXECUTORS[config.kind].explain_missing(config, target)
+    return executor.explain_missing(config, target)
 
 
 def list_mcp_server(connection: Connection) -> McpListing:
@@ -45,4 +44,12 @@ def executor_for(op: CatalogOp) -> Executor:
             reason="not_connected",
             help_path=op.op,
         )
-    return EXECUTORS[current.by_name[op.connection].kind]
+    executor = _find_executor(current.by_name[op.connection])
+    assert executor is not None  # noqa: S101 - explain_missing has checked it
+    return executor
+
+
+def _find_executor(config: ConnectionConfig) -> Executor | None:
+    if config.kind in in_process.KINDS:
+        return in_process.get_executor(config.name)
+    return EXECUTORS.get(config.kind)

@@ -1,15 +1,12 @@
 """The executor interface: how the gateway runs an op at one kind of connection."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from core.database.deadlines import Deadline
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.catalog.model import Catalog, CatalogOp, Visibility
-
-Prepared = TypeVar("Prepared")
 
 
 class ClientSubject(NamedTuple):
@@ -59,20 +56,10 @@ class UpstreamResponse:
     progress: dict[str, float] | None = None
 
 
-def _prepare_nothing(work: UpstreamCall) -> Any:
-    """Do nothing: the default of `Handler.prepare`."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltinHandler(Generic[Prepared]):
-    """Runs one op inside the gateway, in the two steps of an executor. Raises GatewayError to refuse a call."""
-
-    apply: Callable[[UpstreamCall, Prepared], UpstreamResponse]
-    prepare: Callable[[UpstreamCall], Prepared] = _prepare_nothing
-
-
 class Executor(Protocol):
-    """Runs ops of one kind of connection. Raises GatewayError to refuse a call; any other exception is a bug.
+    """Runs the ops of one upstream in this process, or of all remote upstreams of a kind.
+
+    Raises GatewayError to refuse a call; any other exception is a bug.
 
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
     idempotency record and its event commit together or not at all. If it is false, `apply` raises

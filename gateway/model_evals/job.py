@@ -6,7 +6,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from core import llm
+from core import demo_data, llm
 from core.background.poller import run_in_background
 from core.llm import Tier
 from core.text import json_text
@@ -18,7 +18,6 @@ from registry.catalog import builder, cache
 from registry.catalog.model import Catalog
 from registry.models import EvalCase
 from registry.snapshot import snapshot
-from workspace.demo import DEMO_SUBJECT
 
 State = ModelRun.State
 
@@ -78,7 +77,7 @@ def work_on(pk: int) -> None:
         ModelRun.objects.filter(pk=pk).update(version=catalog.version)
         endpoint = llm.get_endpoint(Tier(run.tier))
         for case in choose_cases(run):
-            runner = EvalToolRunner(catalog, subject=DEMO_SUBJECT, by=run.created_by)
+            runner = EvalToolRunner(catalog, subject=demo_data.get_demo_subject(), by=run.created_by)
             done = conversation.run_case(case, catalog, runner, endpoint=endpoint)
             run.results.append(done.result)
             ModelRun.objects.filter(pk=pk).update(

@@ -18,7 +18,7 @@ from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
 from gateway.contracts.validation import find_field_errors
-from gateway.executors.embedded import find_time_zone
+from gateway.executors.in_process import find_time_zone
 from gateway.models import Scope
 from gateway.toolset import legacy_selection, rendering
 from gateway.toolset.legacy_selection import SelectedToolset

@@ -6,6 +6,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from registry.files import yaml_format
 from registry.models import Op
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 
-CATALOG_FOLDER = Path(__file__).parent.parent / "shipped"
+OWN_FOLDER = Path(__file__).parent.parent / "shipped"  # the ops that the gateway runs itself
 SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
 MAX_TOTAL_BYTES = 5_000_000  # bytes of all files together, uncompressed
 MAX_FILES = 500  # files
@@ -27,9 +28,21 @@ _DAMAGED = (
 )
 
 
-def read_shipped_catalog(folder: Path = CATALOG_FOLDER) -> dict[str, Any]:
-    """Return the shipped catalog as a snapshot. Raises files.InvalidCatalogFiles."""
-    return yaml_format.read_folder(folder)
+_app_folders: tuple[Path, ...] = ()
+
+
+def set_app_folders(folders: Iterable[Path]) -> None:
+    """Set the folders with the copy of installed apps."""
+    global _app_folders
+    _app_folders = tuple(folders)
+
+
+def read_shipped_catalog() -> dict[str, Any]:
+    """Return the shipped catalog, with that of the installed apps, as a snapshot. Raises InvalidCatalogFiles."""
+    paths = sorted(
+        (path for folder in (OWN_FOLDER, *_app_folders) for path in folder.glob("*.yaml")), key=attrgetter("name")
+    )
+    return yaml_format.parse_files({"/".join(path.parts[-3:]): path.read_bytes() for path in paths})
 
 
 @transaction.atomic

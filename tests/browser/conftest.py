@@ -20,7 +20,7 @@ from analytics.reports.models import SavedView
 from analytics.rollout.models import Assignment, Cohort, Flag
 from analytics.rollups import rollup_job
 from chat.models import Profile as ChatProfile
-from gateway.demo import activity
+from demo.traffic import activity
 from gateway.jobs import runner
 from gateway.models import ApiKey, Client, ModelRun, SignedInApplication, StoredFile, UsedConfirmation, UserGrant
 from notifications import outbox

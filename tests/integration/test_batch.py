@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from core.background import poller
+from core.handler_contract import OpOutcome, OpRequest
 from gateway.access import api_keys
 from gateway.batches import broker, responses, service, store, sweep
 from gateway.execution import local_write
@@ -33,7 +34,6 @@ from tests.support.batches import (
     sweep_until_done,
 )
 from tests.support.concurrency import run_at_once
-from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task

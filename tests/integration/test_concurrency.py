@@ -9,11 +9,11 @@ import pytest
 from django.db import connection
 from django.http import HttpResponse
 
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.models import IdempotencyRecord
 from registry.catalog import cache
 from tests.support.api import Api, assert_refused
 from tests.support.concurrency import run_at_once
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
 from workspace.handlers import HANDLERS

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from django.db import connection
 
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from gateway.models import IdempotencyRecord
 from registry.catalog import cache
 from tests.support.api import Api, assert_refused
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Task

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from audit.models import AuditEntry
-from gateway.demo.domains.rows import MARA_ID
+from demo.rows import MARA_ID
 from registry.catalog import cache, connections
 from registry.help import token_budget
 from registry.models import Connection, Group, Op, Release

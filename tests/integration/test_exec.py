@@ -8,11 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from analytics.events.models import OperationEvent
+from core.handler_contract import OpHandler, OpOutcome
 from gateway.arguments import repair
 from gateway.models import IdempotencyRecord
 from tests.support.api import SECRET, Api, assert_refused
 from tests.support.factories import ProjectFactory, TaskFactory
-from workspace.contract import OpHandler, OpOutcome
 from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.handlers import HANDLERS
 from workspace.models import Project, Task

@@ -13,15 +13,14 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from core.background import poller
+from core.handler_contract import OpHandler, OpOutcome, OpRequest, StateConflict
 from gateway.access import api_keys
 from gateway.contracts.errors import NotFoundError
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.api import SECRET, Api, assert_refused
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
-from workspace.errors import StateConflict
 from workspace.handlers import HANDLERS
 from workspace.models import Task
 

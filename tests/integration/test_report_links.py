@@ -26,7 +26,7 @@ from analytics.turns.models import ToolSelection, Turn, TurnWith
 from console.reports import report_query
 from console.reports.report_list import REPORTS
 from console.reports.tables import ReportCell, ReportTable
-from gateway.demo import activity
+from demo.traffic import activity
 
 pytestmark = pytest.mark.both_databases
 

@@ -27,7 +27,7 @@ from analytics.rollups import rollup_job
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn
 from console.reports.report_list import REPORTS
-from gateway.demo import activity
+from demo.traffic import activity
 from registry.models import Op, Release
 from tests.support.api import Api
 from tests.support.hostile_pages import choose_in_turn

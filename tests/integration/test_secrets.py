@@ -25,18 +25,18 @@ from django.utils import timezone
 from analytics.events import event_log
 from core import logs, manifest
 from core.background import poller
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from core.manifest import Job, Manifest
 from gateway.access import key_verification
 from gateway.api.authentication import KeyAuthentication
 from gateway.executors.base import UpstreamCall
-from gateway.executors.embedded import EmbeddedExecutor
+from gateway.executors.in_process import InProcessExecutor
 from gateway.jobs import retention, runner
 from gateway.models import Client
 from registry.catalog.model import Catalog
 from registry.jsonschema import dialect
 from tests.support.api import Api
 from workspace import handlers
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 MIN_SECRETS_IN_ARGS = 200
@@ -381,7 +381,7 @@ def test_secrets_in_exceptions_outside_handlers_do_not_leak(
     def fail(self: Any, work: UpstreamCall) -> Any:
         raise RuntimeError(canaries.create())
 
-    monkeypatch.setattr(EmbeddedExecutor, "prepare", fail)
+    monkeypatch.setattr(InProcessExecutor, "prepare", fail)
     monkeypatch.setattr("gateway.help.service.answer_help", lambda **_: _raise_chained(canaries.create()))
 
     responses = [api.post("help", {}), api.post("exec", {"op": "onto.task.list"})]

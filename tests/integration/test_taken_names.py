@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from config import wiring
 from gateway.contracts import tool_definitions
 from gateway.execution import op_guesses
 from registry import search
@@ -136,5 +135,5 @@ def test_reserved_names_are_those_of_the_product() -> None:
     definitions: list[dict[str, Any]] = [*tool_definitions.GATEWAY_TOOLS, tool_definitions.SEARCH_TOOL]
 
     assert {each["name"] for each in definitions} | {surface_copy.DISCOVER_AGENTS} == surface_copy.PRODUCT_TOOLS
-    assert wiring.EMBEDDED_UPSTREAMS.keys() == BUILT_IN_CONNECTIONS
+    assert {op["connection"] for op in loader.read_shipped_catalog()["ops"]} == BUILT_IN_CONNECTIONS
     assert tokenizer.normalise_name("Tool-Exec") == tokenizer.normalise_name("tool_exec")

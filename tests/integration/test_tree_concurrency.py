@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from tests.support.api import Api
 from tests.support.concurrency import run_at_once
 from tests.support.document_forest import read_dense_titles
-from workspace.contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.demo.rows import get_demo_id
 from workspace.handlers import HANDLERS

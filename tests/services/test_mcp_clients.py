@@ -32,8 +32,8 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events.models import OperationEvent
 from core.version import VERSION
+from demo.traffic import rollout
 from gateway.contracts import tool_definitions
-from gateway.demo import rollout
 from tests.support.mcp_client import LEGACY, MODERN
 from tests.support.mcp_programs import CLIENTS, INSPECTOR, needs_clients, run
 from tests.support.servers import stores

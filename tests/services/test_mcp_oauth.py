@@ -22,8 +22,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
 from chat.models import Profile as ChatProfile
+from demo.traffic import rollout
 from gateway.access import api_keys
-from gateway.demo import rollout
 from gateway.models import ApiKey, SignedInApplication
 from tests.support.mcp_programs import INSPECTOR, needs_clients
 from tests.support.oauth_client import register_application

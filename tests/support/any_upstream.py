@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from gateway.executors import embedded
+from core.handler_contract import EmbeddedUpstream, OpHandler, OpOutcome
+from gateway.executors import in_process
 from registry.models import Connection, Op
-from workspace.contract import OpHandler, OpOutcome
 
 CONNECTION = "any_upstream"
 
@@ -16,7 +16,8 @@ class _AnyTool(defaultdict[str, OpHandler]):
 
 def connect() -> None:
     """Add the upstream to this process."""
-    embedded.add_upstream(CONNECTION, _AnyTool(lambda: OpHandler(apply=lambda _: OpOutcome({"message": "Done."}))))
+    handlers = _AnyTool(lambda: OpHandler(apply=lambda _: OpOutcome({"message": "Done."})))
+    in_process.add_upstream(EmbeddedUpstream(CONNECTION, handlers))
 
 
 def get_or_create_connection() -> Connection:

@@ -12,10 +12,10 @@ from uuid import UUID
 import pytest
 from django.utils import timezone
 
+from core.handler_contract import OpOutcome, OpRequest
 from gateway.batches import runner, sweep
 from gateway.models import Batch
 from tests.support.api import Api
-from workspace.contract import OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.handlers import HANDLERS
 

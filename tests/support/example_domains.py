@@ -1,22 +1,18 @@
-"""The example domains in a folder of the test, and a way to run their handlers without the API."""
+"""The example domains in a folder of the test, and a way to run their handlers without the gateway."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from core.database.deadlines import Deadline
-from gateway.contracts.errors import GatewayError
-from gateway.demo.domains import load
-from gateway.executors import EXECUTORS
-from gateway.executors.base import UpstreamCall, UpstreamResponse
-from registry.catalog.builder import build_catalog
-from registry.catalog.model import FULL_VISIBILITY
-from registry.models import Connection
+from core.handler_contract import OpOutcome, OpRefusal, OpRequest
+from demo import load
+from demo.manifest import HANDLERS
 
 COPY = load.read_copy()
-CATALOG = build_catalog("v" * 64, COPY)
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
-executor = EXECUTORS[Connection.Kind.EXAMPLE]
+_SCHEMAS = {op["tool_name"]: op["parameters_schema"] for op in COPY["ops"]}
 
 
 def create_data(settings: Any, var_folder: Path) -> Path:
@@ -27,26 +23,17 @@ def create_data(settings: Any, var_folder: Path) -> Path:
     return var_folder / "examples" / "files"
 
 
-def build_example_call(tool_name: str, args: dict[str, Any], *, milliseconds: int = 10_000) -> UpstreamCall:
-    """Return a call with the defaults of its args."""
-    op = CATALOG.find_op(tool_name)
-    assert op
-    defaults = {name: schema["default"] for name, schema in op.arguments.items() if "default" in schema}
-    return UpstreamCall(
-        op=op,
-        catalog=CATALOG,
-        visibility=FULL_VISIBILITY,
-        args=defaults | args,
-        subject="",
-        at=AT,
-        deadline=Deadline.after(milliseconds=milliseconds),
-    )
+def build_example_request(tool_name: str, args: dict[str, Any], *, milliseconds: int = 10_000) -> OpRequest:
+    """Return a request with the defaults of its args."""
+    properties = _SCHEMAS[tool_name]["properties"]
+    defaults = {name: schema["default"] for name, schema in properties.items() if "default" in schema}
+    return OpRequest("", defaults | args, AT, Deadline.after(milliseconds=milliseconds))
 
 
-def respond(tool_name: str, args: dict[str, Any]) -> UpstreamResponse:
+def respond(tool_name: str, args: dict[str, Any], **options: Any) -> OpOutcome:
     """Prepare and apply, as for a call that is not a dry run."""
-    work = build_example_call(tool_name, args)
-    return executor.apply(work, executor.prepare(work))
+    handler, request = HANDLERS[tool_name], build_example_request(tool_name, args, **options)
+    return handler.apply(replace(request, prepared=handler.prepare(request)) if handler.prepare else request)
 
 
 def run(tool_name: str, **args: Any) -> dict[str, Any]:
@@ -56,10 +43,12 @@ def run(tool_name: str, **args: Any) -> dict[str, Any]:
 
 def check(tool_name: str, **args: Any) -> None:
     """Prepare a call, which is all that a dry run does."""
-    executor.prepare(build_example_call(tool_name, args))
+    handler = HANDLERS[tool_name]
+    assert handler.prepare
+    handler.prepare(build_example_request(tool_name, args))
 
 
-def find_field_error(error: GatewayError) -> tuple[str, str]:
+def find_field_error(refusal: OpRefusal) -> tuple[str, str]:
     """Return the path and code of the only field error."""
-    [problem] = error.field_errors
+    [problem] = refusal.field_errors
     return problem.path, problem.code

@@ -18,7 +18,19 @@ import pytest
 
 from tests.support.cpu_budget import TRIES, assert_cpu_seconds
 
-APPS = ["core", "audit", "notifications", "analytics", "registry", "workspace", "gateway", "chat", "console", "config"]
+APPS = [
+    "core",
+    "audit",
+    "notifications",
+    "analytics",
+    "registry",
+    "workspace",
+    "gateway",
+    "chat",
+    "demo",
+    "console",
+    "config",
+]
 STARTS_SOMETHING = {"config.asgi", "config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
 SINGLE_SIGN_ON = {
     f"core.sign_in.{name}" for name in ("openid_connect", "single_sign_on", "single_sign_on_urls")

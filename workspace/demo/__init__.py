@@ -33,6 +33,7 @@ __all__ = [
     "DEMO_TASK_ID",
     "DEMO_TASK_TO_DELETE_ID",
     "load",
+    "load_and_describe",
 ]
 
 DEMO_PROJECT_ID = get_demo_id("project", WEBSITE)  # the newest
@@ -78,6 +79,15 @@ def load(*, at: datetime) -> dict[str, int]:
         }
         _create_date_events(added[TASK.plural], at=at)
         return {name: len(rows) for name, rows in added.items()}
+
+
+def load_and_describe(at: datetime) -> str:
+    """Add the missing demo rows, and return a sentence that says how many."""
+    added = load(at=at)
+    if not any(added.values()):
+        return "The demo workspace exists; nothing was changed."
+    counts = ", ".join(f"{number} {name if number > 1 else name[:-1]}" for name, number in added.items() if number)
+    return f"Added to the demo workspace of {DEMO_SUBJECT}: {counts}."
 
 
 def _add_missing(rows: Sequence[models.Model]) -> list[models.Model]:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from workspace.contract import OpHandler, OpRequest
+from core.handler_contract import OpHandler, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK, EntityType
 from workspace.handlers.calendar import events, list_events, schedules, slots
 from workspace.handlers.documents import document_sections, document_tree, documents, task_documents
@@ -21,7 +21,7 @@ def _get_merge(kind: EntityType) -> Callable[[OpRequest], Any] | None:
     return partial(merging.prepare_merge, kind=kind) if kind.update_strategies else None
 
 
-def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
+def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler[OpRequest]]:
     """Return the handlers that every kind has: list, search, get, create, update, delete."""
     return {
         f"list_onto_{kind.plural}": OpHandler(partial(generic_reads.list_rows, kind=kind)),
@@ -33,7 +33,7 @@ def _build_generic_handlers(kind: EntityType) -> dict[str, OpHandler]:
     }
 
 
-HANDLERS: dict[str, OpHandler] = {
+HANDLERS: dict[str, OpHandler[OpRequest]] = {
     **{
         tool_name: handler
         for kind in ENTITY_TYPE_BY_NAME.values()

@@ -6,8 +6,8 @@ from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
+from core.handler_contract import ArgumentError, Forbidden, NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.errors import ArgumentError, Forbidden, NotFound
 from workspace.models import EDITING_ROLES, Entity, EntityQuerySet, MemberRole, Profile, Project
 
 

@@ -15,9 +15,9 @@ from django.core.management.base import BaseCommand, CommandError
 from chat.models import Profile
 from config import dev_env, lifeline, welcome
 from config.serve_shop import TOKEN_VARIABLE
+from core import demo_data
 from gateway.access import api_keys, key_verification
 from gateway.models import Client
-from workspace.demo import DEMO_SUBJECT
 
 LOCAL_KEY_RATE = 1_000  # requests per second of the local key: high enough for local benchmarks
 
@@ -152,8 +152,10 @@ def _create_admin() -> dict[str, str]:
 
 def _create_key() -> dict[str, str]:
     client, _ = Client.objects.get_or_create(name="demo", defaults={"confirms": False})
-    _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
-    return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": DEMO_SUBJECT}
+    _, plaintext = api_keys.issue(
+        client=client, by="start", name="local", subject=demo_data.get_demo_subject(), rate=LOCAL_KEY_RATE
+    )
+    return {"GATEWAY_API_KEY": plaintext, "GATEWAY_SUBJECT": demo_data.get_demo_subject()}
 
 
 def _create_chat_key() -> dict[str, str]:
@@ -166,11 +168,13 @@ def _create_chat_key() -> dict[str, str]:
 def _create_mcp_key() -> dict[str, str]:
     """Create a key for MCP clients. The gateway has them ask their user before a delete."""
     client, _ = Client.objects.get_or_create(name="mcp", defaults={"confirms": True})
-    _, plaintext = api_keys.issue(client=client, by="start", name="local", subject=DEMO_SUBJECT, rate=LOCAL_KEY_RATE)
+    _, plaintext = api_keys.issue(
+        client=client, by="start", name="local", subject=demo_data.get_demo_subject(), rate=LOCAL_KEY_RATE
+    )
     return {"GATEWAY_MCP_KEY": plaintext}
 
 
 def _ensure_profile(username: str) -> None:
     """Make the admin the demo subject in the chat, unless somebody chose another."""
     user = get_user_model()._default_manager.get(username=username)
-    Profile.objects.get_or_create(user=user, defaults={"subject": DEMO_SUBJECT})
+    Profile.objects.get_or_create(user=user, defaults={"subject": demo_data.get_demo_subject()})

@@ -28,9 +28,12 @@ class Command(BaseCommand):
         had_edits = publishing.has_unpublished_edits()
         try:
             with transaction.atomic():
-                report = loader.load_into_draft(loader.read_shipped_catalog())
+                content = loader.read_shipped_catalog()
+                report = loader.load_into_draft(content)
                 history.record_changes(report.changes, by=BY, at=timezone.now(), note=NOTE)
-                cases_report = case_store.merge_shipped_cases(case_store.read_shipped_cases())
+                paths = {entry["op"] for entry in content["ops"]}
+                cases = [case for case in case_store.read_shipped_cases() if case["op"] in paths]
+                cases_report = case_store.merge_shipped_cases(cases)
         except yaml_format.InvalidCatalogFiles as error:
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         self.stdout.write(f"{report}\nEval cases: {cases_report}")

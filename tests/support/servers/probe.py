@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workspace.contract import OpHandler, OpOutcome, OpRequest
+from core.handler_contract import OpHandler, OpOutcome, OpRequest
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Task
 

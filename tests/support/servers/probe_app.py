@@ -9,7 +9,8 @@ class ProbeConfig(AppConfig):
 
     def ready(self) -> None:
         """Add the handlers, which import models and so can only be imported now."""
-        from gateway.executors import embedded
+        from core.handler_contract import EmbeddedUpstream
+        from gateway.executors import in_process
         from tests.support.servers import probe
 
-        embedded.add_upstream("probe", probe.HANDLERS)
+        in_process.add_upstream(EmbeddedUpstream("probe", probe.HANDLERS))

@@ -13,7 +13,8 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 
-from gateway.executors import embedded
+from core.handler_contract import EmbeddedUpstream
+from gateway.executors import in_process
 from registry.files import loader
 from registry.releases import publishing
 from tests.support.run_folder import lock_folder
@@ -71,7 +72,7 @@ class Store:
 
 def add_probe() -> None:
     """Add the handlers of the probe to this process, as servers have them: what cannot run cannot be published."""
-    embedded.add_upstream("probe", probe.HANDLERS)
+    in_process.add_upstream(EmbeddedUpstream("probe", probe.HANDLERS))
 
 
 @contextmanager

@@ -3,12 +3,13 @@ from django.utils import timezone
 
 from analytics.rollups import rollup_job
 from benchmarks import ops, reports, rows, synthetic
-from gateway.executors import embedded
+from core.handler_contract import EmbeddedUpstream
+from gateway.executors import in_process
 
 
 @pytest.mark.django_db
 def test_each_report_is_timed_on_a_catalog_with_one_release(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedded.add_upstream(synthetic.CONNECTION, ops.HANDLERS)
+    in_process.add_upstream(EmbeddedUpstream(synthetic.CONNECTION, ops.HANDLERS))
     rows.create_ops(12)
     rows.publish_draft()
     rollup_job.catch_up(timezone.now())  # as the servers of earlier benchmarks do

@@ -1,5 +1,6 @@
 from benchmarks import ops, rows, synthetic
-from gateway.executors import embedded
+from core.handler_contract import EmbeddedUpstream
+from gateway.executors import in_process
 from registry import checks
 from registry.catalog import cache
 from registry.snapshot import snapshot
@@ -27,7 +28,7 @@ def test_ops_could_be_shipped() -> None:
 
 
 def test_rows_publish_as_the_ops_they_were_made_of(db: None) -> None:
-    embedded.add_upstream(synthetic.CONNECTION, ops.HANDLERS)
+    in_process.add_upstream(EmbeddedUpstream(synthetic.CONNECTION, ops.HANDLERS))
     rows.create_ops(12)
 
     version = rows.publish_draft()

@@ -10,11 +10,11 @@ import pytest
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from config import wiring
 from core.text import token_budget
+from gateway.executors import in_process
 from registry import checks, search
 from registry.catalog.builder import build_catalog
-from registry.catalog.model import FULL_VISIBILITY, Catalog
+from registry.catalog.model import BUILT_IN_CONNECTIONS, FULL_VISIBILITY, Catalog
 from registry.files import loader
 from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
@@ -108,11 +108,11 @@ def test_shipped_catalog_has_no_errors() -> None:
     assert checks.find_errors(SHIPPED) == []
 
 
-@pytest.mark.parametrize("connection", wiring.EMBEDDED_UPSTREAMS)
+@pytest.mark.parametrize("connection", sorted(BUILT_IN_CONNECTIONS))
 def test_ops_and_handlers_match(connection: str) -> None:
     named = [op["tool_name"] for op in OPS.values() if op["connection"] == connection]
 
-    assert sorted(named) == sorted(wiring.EMBEDDED_UPSTREAMS[connection])
+    assert sorted(named) == sorted(in_process.get_executor(connection).upstream.handlers)
 
 
 @pytest.mark.parametrize("section", SHIPPED["sections"], ids=lambda section: f"{section['prompt']}-{section['name']}")

@@ -6,12 +6,12 @@ from uuid import UUID
 import pytest
 from django.core.management import call_command
 
+from core.handler_contract import Forbidden, NotFound
 from tests.support import document_forest
 from tests.support.handler_calls import call_handler
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import Forbidden, NotFound
 from workspace.models import (
     CalendarEvent,
     Document,

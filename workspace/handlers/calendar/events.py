@@ -11,9 +11,8 @@ from zoneinfo import ZoneInfo
 
 from django.db import transaction
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import EVENT, TASK
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Project, Task, TaskEventKind
 from workspace.services import access

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 from workspace.entity_types import EVENT
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services import access

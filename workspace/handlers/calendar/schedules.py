@@ -5,9 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest, StateConflict
 from workspace.entity_types import TASK
-from workspace.errors import StateConflict
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.handlers.generic.row_outcomes import build_change_outcome
 from workspace.models import CalendarEvent, Task, TaskState

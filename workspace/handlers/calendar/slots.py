@@ -5,9 +5,8 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, StateConflict, build_invalid_args
 from workspace.entity_types import CALENDAR
-from workspace.errors import ArgumentError, StateConflict, build_invalid_args
 from workspace.handlers.calendar import list_events
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import CalendarEvent, Profile, Project, ProjectCalendar

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
+from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome, OpRequest, build_invalid_args
 from core.text import english
-from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import DOCUMENT
-from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.handlers.generic import generic_reads
 from workspace.models import Document
 from workspace.services import access

@@ -6,9 +6,8 @@ from uuid import UUID
 
 from django.db.models.functions import Left
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome, OpRequest, StateConflict, build_invalid_args
 from workspace.entity_types import DOCUMENT, PROJECT
-from workspace.errors import ArgumentError, InvalidArgs, StateConflict, build_invalid_args
 from workspace.handlers.generic.generic_writes import UNCHANGED
 from workspace.models import Document, Project
 from workspace.services import access

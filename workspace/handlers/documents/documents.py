@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import DOCUMENT
-from workspace.errors import build_invalid_args
 from workspace.handlers.documents import document_tree
 from workspace.handlers.generic import generic_writes
 from workspace.handlers.generic.row_outcomes import build_row_outcome

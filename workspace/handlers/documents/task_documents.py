@@ -6,9 +6,8 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import DOCUMENT, TASK
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.documents import documents
 from workspace.models import Document, Edge, EdgeKind, Entity, Task
 from workspace.relations import Rel, Relation

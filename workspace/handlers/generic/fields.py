@@ -7,9 +7,8 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.utils import timezone
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models.base import TagsField
 from workspace.services.entities import changes, serialization
 from workspace.services.time import partial_dates

@@ -4,9 +4,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_excerpt_outcome, build_row_outcome
 from workspace.models import EntityQuerySet
 from workspace.services import access

@@ -5,10 +5,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Protocol
 
-from workspace import contract
-from workspace.contract import OpOutcome, OpRequest
+from core import handler_contract
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic.row_outcomes import build_change_outcome, build_row_outcome
 from workspace.models import Edge, Entity, Project
 from workspace.services import access
@@ -34,7 +33,7 @@ class RowChangedHook(Protocol):
     def __call__(self, row: Entity, changed: Collection[str], /, *, by: str, at: datetime) -> tuple[str, ...]: ...
 
 
-UNCHANGED = contract.UNCHANGED
+UNCHANGED = handler_contract.UNCHANGED
 
 
 def create_row(

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 from workspace.entity_types import EntityType
 from workspace.services.documents import outline
 from workspace.services.entities import serialization

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence, Set
 from typing import Any
 from uuid import UUID
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.services import access
 from workspace.services.entities import pagination, serialization

@@ -6,10 +6,9 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from core.handler_contract import ArgumentError, InvalidArgs, NotFound, OpOutcome, OpRequest, build_invalid_args
 from workspace import relations
-from workspace.contract import OpOutcome, OpRequest
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import ArgumentError, InvalidArgs, NotFound, build_invalid_args
 from workspace.models import Edge, EdgeKind
 from workspace.relations import Relation
 from workspace.services import access

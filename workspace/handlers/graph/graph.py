@@ -3,9 +3,8 @@
 from typing import Any
 from uuid import UUID
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import NotFound, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.errors import NotFound, build_invalid_args
 from workspace.handlers.generic import generic_writes
 from workspace.models import Edge, Project
 from workspace.services import access

@@ -8,8 +8,8 @@ from typing import Any, cast
 from django.core.exceptions import ValidationError
 from django.db import models
 
+from core.handler_contract import ArgumentError
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, REQUIREMENT, RISK, TASK, EntityType
-from workspace.errors import ArgumentError
 from workspace.handlers.documents import documents
 from workspace.handlers.generic import generic_writes
 from workspace.models import Entity, Project

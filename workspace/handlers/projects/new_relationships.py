@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from core.handler_contract import ArgumentError
 from workspace import relations
-from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS
 from workspace.services.access import NamedRow

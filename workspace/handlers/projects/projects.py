@@ -9,9 +9,8 @@ from zoneinfo import ZoneInfo
 from django.db.models import Q
 from django.utils.text import slugify
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, build_invalid_args
 from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, REQUIREMENT, RISK, TASK, EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.generic.row_outcomes import build_row_outcome
 from workspace.handlers.projects import new_entities, new_relationships

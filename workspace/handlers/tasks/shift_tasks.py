@@ -7,9 +7,16 @@ from typing import cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import (
+    ArgumentError,
+    Forbidden,
+    InvalidArgs,
+    NotFound,
+    OpOutcome,
+    OpRequest,
+    build_invalid_args,
+)
 from workspace.entity_types import TASK
-from workspace.errors import ArgumentError, Forbidden, InvalidArgs, NotFound, build_invalid_args
 from workspace.handlers.generic import generic_reads
 from workspace.models import EntityQuerySet, Task, TaskState
 from workspace.services import access

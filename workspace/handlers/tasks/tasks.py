@@ -11,9 +11,8 @@ from zoneinfo import ZoneInfo
 from django.db import transaction
 from django.db.models import Q
 
-from workspace.contract import OpOutcome, OpRequest
+from core.handler_contract import ArgumentError, OpOutcome, OpRequest, StateConflict, build_invalid_args
 from workspace.entity_types import PROJECT, TASK
-from workspace.errors import ArgumentError, StateConflict, build_invalid_args
 from workspace.handlers.generic import generic_reads, generic_writes
 from workspace.handlers.generic.row_outcomes import build_change_outcome, build_cut_note
 from workspace.models import CalendarEvent, Edge, Entity, Project, Task

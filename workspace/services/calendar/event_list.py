@@ -14,8 +14,8 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import BooleanField, ExpressionWrapper, Q
 
+from core.handler_contract import ArgumentError, InvalidArgs, build_invalid_args
 from core.text import lists
-from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import CalendarEvent, CalendarEventQuerySet
 from workspace.services.time import recurrence, times
 

@@ -5,8 +5,8 @@ from datetime import date, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from core.handler_contract import NotFound, StateConflict
 from workspace.entity_types import EVENT
-from workspace.errors import NotFound, StateConflict
 from workspace.models import CalendarEvent, Task, TaskEventKind
 from workspace.services import access
 from workspace.services.calendar.event_list import Occurrence

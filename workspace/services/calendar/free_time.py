@@ -5,7 +5,7 @@ from datetime import date, datetime, time, timedelta
 from typing import cast
 from zoneinfo import ZoneInfo
 
-from workspace.errors import InvalidArgs
+from core.handler_contract import InvalidArgs
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Task, TaskEventKind, working_week
 from workspace.models.working_week import Week
 from workspace.services.calendar import event_list

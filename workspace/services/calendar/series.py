@@ -11,7 +11,7 @@ from typing import Any, NoReturn, cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo
 
-from workspace.errors import ArgumentError, build_invalid_args
+from core.handler_contract import ArgumentError, build_invalid_args
 from workspace.models import CalendarEvent, Recurrence, TaskEventKind
 from workspace.services.calendar import event_list, event_times
 from workspace.services.entities.serialization import quote_name

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, NoReturn, cast
 
-from workspace.errors import ArgumentError, build_invalid_args
+from core.handler_contract import ArgumentError, build_invalid_args
 from workspace.models import CalendarEvent
 from workspace.services.calendar import event_times, series
 from workspace.services.time.times import LocalTimeParser

@@ -14,7 +14,7 @@ from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from workspace.errors import ArgumentError
+from core.handler_contract import ArgumentError
 from workspace.models import CalendarEvent, CalendarEventQuerySet, Entity, Task, TaskEventKind, TaskState
 from workspace.models.calendar_event import EARLIEST, LATEST, MAX_TITLE_LENGTH
 from workspace.services import access

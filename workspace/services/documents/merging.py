@@ -10,10 +10,9 @@ from django.db import models
 
 from core import llm
 from core.database.deadlines import Deadline, DeadlineExceeded
+from core.handler_contract import ArgumentError, OpRequest, StateConflict
 from core.llm import LlmError, Tier
-from workspace.contract import OpRequest
 from workspace.entity_types import APPEND, MERGE, PREPEND, REPLACE, EntityType
-from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Entity
 from workspace.services import access
 
@@ -107,8 +106,6 @@ def _merge_text(old: str, new: str, *, name: str, kind: EntityType, request: OpR
 def _limit_time(request: OpRequest) -> Deadline:
     """Return until when the model may take: long enough before the call's deadline to store the texts."""
     limit = Deadline.after(milliseconds=TIMEOUT_MS)
-    if request.deadline is None:
-        return limit
     try:
         left = request.deadline.get_remaining_ms()
     except DeadlineExceeded:

@@ -12,8 +12,8 @@ from typing import Any
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from core.handler_contract import ArgumentError, build_invalid_args
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 
 DEFAULT_CHARS = 20_000
 MIN_CHARS, MAX_CHARS = 500, 50_000  # whatever the schema allows

@@ -14,9 +14,9 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
+from core.handler_contract import ArgumentError
 from workspace import relations
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS, Rel, Relation
 from workspace.services import access

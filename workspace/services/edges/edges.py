@@ -12,8 +12,8 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from core.handler_contract import NotFound
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import NotFound
 from workspace.models import Edge, EdgeKind, Entity, Project
 from workspace.relations import Rel, Relation
 from workspace.services.entities.serialization import quote_name

@@ -16,9 +16,9 @@ from uuid import UUID
 
 from django.db.models import Q
 
+from core.handler_contract import ArgumentError, StateConflict
 from core.text import json_text
 from workspace import relations
-from workspace.errors import ArgumentError, StateConflict
 from workspace.models import Edge, EdgeKind, Entity
 from workspace.relations import ALLOWED_PARENTS, PARENT_RELATIONS, Rel
 from workspace.services.access import NamedRow

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 
 from django.db import models
 
+from core.handler_contract import ArgumentError
 from core.text import json_text
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError
 from workspace.models import Entity
 from workspace.models.base import TagsField
 from workspace.services.time import times

@@ -17,9 +17,9 @@ from django.db import models
 from django.db.models import F, OrderBy, Q
 from django.db.models.functions import Left
 
+from core.handler_contract import ArgumentError, InvalidArgs, build_invalid_args
 from core.text import json_text, lists
 from workspace.entity_types import EntityType, SortKey, SortOrder
-from workspace.errors import ArgumentError, InvalidArgs, build_invalid_args
 from workspace.models import Entity, EntityQuerySet
 from workspace.services.entities import serialization
 from workspace.services.time import times

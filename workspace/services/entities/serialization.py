@@ -5,8 +5,8 @@ from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
+from core.handler_contract import ArgumentError, build_invalid_args
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError, build_invalid_args
 from workspace.models import Entity
 from workspace.services.time import times
 

@@ -9,9 +9,8 @@ from typing import TypeVar
 from django.db.models import F
 from rapidfuzz import fuzz, process
 
-from workspace.contract import FoundRow
+from core.handler_contract import ArgumentError, FoundRow
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EVENT, PROJECT, EntityType
-from workspace.errors import ArgumentError
 from workspace.services import access
 from workspace.services.access import NamedRow
 from workspace.services.search.search import fold_case, leave_out_stop_words, match_any_word, split_words

@@ -14,8 +14,8 @@ from django.db.models import Func, IntegerField, Q, Value
 from django.db.models.lookups import GreaterThan
 from django.db.models.sql.compiler import SQLCompiler
 
+from core.handler_contract import ArgumentError, build_invalid_args
 from core.text.english import STOP_WORDS
-from workspace.errors import ArgumentError, build_invalid_args
 
 SQLITE_FUNCTION = "WORKSPACE_WORDS_IN"
 _PUNCTUATION = "?!.,"

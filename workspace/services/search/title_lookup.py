@@ -7,8 +7,8 @@ from uuid import UUID
 
 from django.db.models import F, QuerySet
 
+from core.handler_contract import ArgumentError
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT, EntityType
-from workspace.errors import ArgumentError
 from workspace.services.search import row_finder, search
 from workspace.services.search.search import fold_case
 from workspace.services.time import times

@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 
 from django.db import models
 
+from core.handler_contract import ArgumentError
 from workspace.entity_types import EntityType
-from workspace.errors import ArgumentError
 from workspace.models import Entity
 from workspace.services import access
 from workspace.services.time import times

@@ -6,8 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from workspace.contract import OpRequest
-from workspace.errors import ArgumentError, build_invalid_args
+from core.handler_contract import ArgumentError, OpRequest, build_invalid_args
 from workspace.models.calendar_event import EARLIEST, LATEST
 from workspace.models.profile import get_zone_names
 from workspace.services import access

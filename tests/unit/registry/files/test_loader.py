@@ -9,7 +9,7 @@ import yaml
 from django.core.management import CommandError, call_command
 
 from registry.files import export, loader, yaml_format
-from registry.models import Connection, Example, Group, Op, OpAlias, PolicyRule, Release
+from registry.models import Connection, EvalCase, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from tests.support import any_upstream
@@ -218,7 +218,8 @@ def test_load_keeps_and_reports_an_op_that_is_no_longer_shipped() -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(loader.read_shipped_catalog, "__defaults__", (tmp_path,))  # the folder that the command reads
+    monkeypatch.setattr(loader, "OWN_FOLDER", tmp_path)
+    monkeypatch.setattr(loader, "_app_folders", ())
     write(tmp_path, ADD, GET)
     return tmp_path
 
@@ -233,12 +234,36 @@ def test_read_normalises_entries_as_rows_do(folder: Path) -> None:
     write(folder, ADD | {"notes": "", "examples": [{"title": "No args"}], "aliases": ["b", "a"]})
 
     with pytest.raises(yaml_format.InvalidCatalogFiles, match="examples/0"):
-        loader.read_shipped_catalog(folder)
+        loader.read_shipped_catalog()
     write(folder, build_op_entry("onto.task.ping", notes="", examples=[{"title": "No args"}], aliases=["b", "a"]))
 
-    assert loader.read_shipped_catalog(folder)["ops"] == [
+    assert loader.read_shipped_catalog()["ops"] == [
         build_op_entry("onto.task.ping", examples=[{"title": "No args", "args": {}}], aliases=["a", "b"])
     ]
+
+
+def test_catalog_has_the_copy_of_installed_apps_only(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    write(folder, ADD)
+    app_folder = tmp_path_factory.mktemp("acme") / "copy"
+    app_folder.mkdir()
+    (app_folder / "groups.yaml").write_text(yaml.safe_dump({"groups": [{"path": "acme", "summary": "Acme"}]}))
+    (app_folder / "ops.yaml").write_text(export.dump_yaml({"ops": [build_op_entry("acme.ping")]}))
+
+    without_app = loader.read_shipped_catalog()
+    loader.set_app_folders([app_folder])
+    with_app = loader.read_shipped_catalog()
+
+    assert [op["op"] for op in without_app["ops"]] == [ADD["op"]]
+    assert sorted(op["op"] for op in with_app["ops"]) == ["acme.ping", ADD["op"]]
+    assert {"path": "acme", "summary": "Acme"} in with_app["groups"]
+
+
+def test_command_loads_no_eval_case_of_an_op_that_is_not_shipped(folder: Path) -> None:
+    write(folder, ADD | {"op": "onto.task.create"})
+
+    call_command("load_catalog")
+
+    assert set(EvalCase.objects.values_list("op", flat=True)) == {"onto.task.create"}
 
 
 @pytest.mark.parametrize(

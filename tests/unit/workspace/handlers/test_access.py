@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from core.handler_contract import Forbidden, NotFound, OpRefusal
 from tests.support import project_graph
 from tests.support.factories import (
     MADE_AT,
@@ -24,7 +25,6 @@ from tests.support.factories import (
 from tests.support.handler_calls import call_handler
 from tests.support.loops import for_each
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
-from workspace.errors import Forbidden, NotFound, WorkspaceError
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, Document, Edge, MemberRole, Membership, Project, ProjectCalendar, Task
 
@@ -46,7 +46,7 @@ READ = {"owner": None, "editor": None, "viewer": None, "left": NotFound, "strang
 CHANGE = READ | {"viewer": Forbidden}
 OWN = CHANGE | {"editor": Forbidden}
 
-TABLE: dict[str, tuple[dict[str, Any], dict[str, type[WorkspaceError] | None]]] = {
+TABLE: dict[str, tuple[dict[str, Any], dict[str, type[OpRefusal] | None]]] = {
     "get_onto_project_details": (PROJECT_ID, READ),
     "get_onto_task_details": (TASK_ID, READ),
     "list_onto_tasks": (PROJECT_ID, READ),  # for a named project
@@ -190,7 +190,7 @@ def rows() -> list[Any]:
 
 @for_each("tool, args, subject, refusal", CASES, undone=True)
 def test_op_access_by_role(
-    task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[WorkspaceError] | None
+    task: Task, tool: str, args: dict[str, Any], subject: str, refusal: type[OpRefusal] | None
 ) -> None:
     args = fill_placeholders(args, get_placeholder_ids(task.project))
     before = rows()

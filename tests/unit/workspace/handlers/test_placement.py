@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs, NotFound
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, ProjectFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Edge, Project, Task
 
 

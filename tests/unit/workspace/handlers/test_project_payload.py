@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome
 from tests.support import project_graph
 from tests.support.handler_calls import call_handler
 from workspace import relations
-from workspace.contract import OpOutcome
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import ArgumentError, InvalidArgs
 from workspace.handlers.projects import new_entities, new_relationships
 from workspace.models import (
     Document,

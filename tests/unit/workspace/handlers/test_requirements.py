@@ -2,9 +2,9 @@
 
 import pytest
 
+from core.handler_contract import InvalidArgs
 from tests.support.factories import ProjectFactory, RequirementFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import Project, Requirement
 
 

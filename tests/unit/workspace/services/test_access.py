@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, NotFound
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from workspace.entity_types import PROJECT, TASK
-from workspace.errors import Forbidden, NotFound
 from workspace.models import MemberRole, Project, Task
 from workspace.services import access
 

@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
 from tests.support.factories import (
     MADE_AT,
     EventFactory,
@@ -15,7 +16,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import CalendarEvent, MemberRole, Task
 from workspace.services.calendar import task_events
 

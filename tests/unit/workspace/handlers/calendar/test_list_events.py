@@ -6,6 +6,7 @@ from uuid import uuid4
 
 import pytest
 
+from core.handler_contract import InvalidArgs, NotFound
 from tests.support.factories import (
     MADE_AT,
     EventFactory,
@@ -15,7 +16,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import InvalidArgs, NotFound
 from workspace.models import MemberRole
 from workspace.services.calendar import event_list, task_events
 

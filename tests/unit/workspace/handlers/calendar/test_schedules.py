@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.handler_contract import InvalidArgs, StateConflict
 from tests.support.factories import (
     MADE_AT,
     EventFactory,
@@ -14,7 +15,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs, StateConflict
 from workspace.models import CalendarEvent, MemberRole, Project, Task, TaskState
 from workspace.services.calendar import task_events
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from core.handler_contract import InvalidArgs
 from tests.support.factories import (
     MADE_AT,
     EventFactory,
@@ -14,7 +15,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Project
 from workspace.services.calendar import task_events
 

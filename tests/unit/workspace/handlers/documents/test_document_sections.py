@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs
 from tests.support.factories import DocumentFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import Document
 
 CONTENT = """Before.

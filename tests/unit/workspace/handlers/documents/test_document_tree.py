@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
 from tests.support.document_forest import Titles, create_documents, read_dense_titles
 from tests.support.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import Document, Project
 
 TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}

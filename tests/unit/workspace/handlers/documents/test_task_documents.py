@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs, NotFound
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Edge, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

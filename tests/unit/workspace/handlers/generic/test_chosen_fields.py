@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from core.handler_contract import InvalidArgs
 from tests.support.factories import TaskFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import Task
 
 

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs
 from registry.jsonschema import validator
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.handlers.generic.fields import ENTITY_TYPES
 from workspace.models import (
     DocumentState,

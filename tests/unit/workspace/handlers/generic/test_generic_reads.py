@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs, NotFound
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
@@ -19,10 +20,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call_handler
-from workspace.contract import OpRequest
-from workspace.entity_types import REQUIREMENT
-from workspace.errors import InvalidArgs, NotFound
-from workspace.handlers.generic import generic_reads
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 
 pytestmark = pytest.mark.both_databases
@@ -273,7 +270,7 @@ def test_requirements_are_listed_newest_first(project: Project) -> None:
     for day in (1, 3, 2):
         Requirement.objects.create(project=project, text=str(day), created_at=MADE_AT + timedelta(days=day))
 
-    outcome = generic_reads.list_rows(OpRequest(subject="owner", args={}, at=MADE_AT), kind=REQUIREMENT)
+    outcome = call_handler("list_onto_requirements")
 
     assert [row["text"] for row in outcome.result["requirements"]] == ["3", "2", "1"]
 

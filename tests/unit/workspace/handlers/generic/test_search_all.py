@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import InvalidArgs, NotFound
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.factories import (
     MADE_AT,
@@ -18,7 +19,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs, NotFound
 from workspace.models import Document, Project
 from workspace.services.search import ranking
 

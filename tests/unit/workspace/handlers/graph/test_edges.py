@@ -6,10 +6,10 @@ import pytest
 from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.models import Edge, EdgeKind, MemberRole, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.handlers.graph import graph
 from workspace.models import Edge, Project
 from workspace.services.edges import graph_reorganize

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound
 from tests.support.factories import (
     MADE_AT,
     DocumentFactory,
@@ -13,7 +14,6 @@ from tests.support.factories import (
     TaskFactory,
 )
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.models import Document, MemberRole, Membership, Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome, StateConflict
 from tests.support.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.contract import OpOutcome
-from workspace.errors import Forbidden, InvalidArgs, NotFound, StateConflict
 from workspace.models import Edge, MemberRole, Project, Task
 
 

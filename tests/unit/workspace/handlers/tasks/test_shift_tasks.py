@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
+from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome
 from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.contract import OpOutcome
-from workspace.errors import Forbidden, InvalidArgs, NotFound
 from workspace.handlers.tasks import shift_tasks
 from workspace.models import CalendarEvent, Project, Task
 

@@ -4,9 +4,9 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from core.handler_contract import InvalidArgs
 from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.support.handler_calls import call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases

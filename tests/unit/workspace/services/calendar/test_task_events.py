@@ -10,10 +10,10 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
 from tests.support.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.handler_calls import AT, call_handler
-from workspace.errors import InvalidArgs
 from workspace.models import CalendarEvent, Task
 from workspace.services.calendar import task_events
 from workspace.services.time import times

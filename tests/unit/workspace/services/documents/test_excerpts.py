@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.handler_contract import InvalidArgs
 from workspace.entity_types import DOCUMENT, PROJECT, TASK
-from workspace.errors import InvalidArgs
 from workspace.services.documents import outline
 
 

@@ -4,10 +4,10 @@ from uuid import UUID
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from core.handler_contract import ArgumentError
 from tests.support import project_graph
 from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
-from workspace.errors import ArgumentError
 from workspace.models import Project
 from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow

@@ -1,0 +1,63 @@
+"""Create the demo's cohorts: its subject and the environment dev on the gateway surface.
+
+The demo activity adds two cohorts to compare. Each lists its users, so it matches nobody else.
+"""
+
+from datetime import datetime
+
+from django.db import transaction
+
+from analytics.flags import FlagKey, Surface
+from analytics.rollout.models import Cohort, CohortRule
+from audit import audit_log
+from audit.models import AuditEntry
+from core import demo_data
+from demo.traffic import activity
+
+BY = "load_demo"
+COHORT_NAME = "demo"
+
+
+def create_demo_cohort(at: datetime) -> bool:
+    """Create the demo's cohort unless it was created before, even if deleted since. Return whether it was created."""
+    if _was_created(COHORT_NAME):
+        return False
+    subject = demo_data.get_demo_subject()
+    with transaction.atomic():
+        cohort = Cohort.objects.create(
+            name=COHORT_NAME,
+            flag_id=FlagKey.SURFACE,
+            variant=Surface.GATEWAY,
+            percentage=100,
+            listed=[subject],
+            note="The demo's user, and everyone in the environment dev.",
+        )
+        CohortRule.objects.create(cohort=cohort, attribute="environment", values=["dev"])
+        changes = {"listed": [subject], "variant": Surface.GATEWAY, "rules": ["environment is one of dev"]}
+        audit_log.record_change("cohort", COHORT_NAME, None, changes, by=BY, at=at)
+    return True
+
+
+def create_comparison_cohorts(at: datetime) -> list[str]:
+    """Create the cohorts of the demo activity that were never created. Return their names."""
+    created_names = []
+    for variant, subjects in activity.list_cohorts(at):
+        if _was_created(variant.cohort):
+            continue
+        fields = {"variant": variant.release, "listed": subjects}
+        with transaction.atomic():
+            Cohort.objects.create(
+                name=variant.cohort,
+                flag_id=FlagKey.RELEASE,
+                note="From the demo activity.",
+                **fields,
+            )
+            audit_log.record_change("cohort", variant.cohort, None, fields, by=BY, at=at)
+        created_names.append(variant.cohort)
+    return created_names
+
+
+def _was_created(name: str) -> bool:
+    """Return whether a cohort exists or existed before it was deleted or renamed."""
+    created_entries = AuditEntry.objects.filter(kind="cohort", name=name, by=BY)
+    return Cohort.objects.filter(name=name).exists() or created_entries.exists()
