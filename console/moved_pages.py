@@ -11,7 +11,9 @@ MOVED_LISTS = {
 
 urlpatterns: list[URLPattern] = [
     re_path(
-        rf"^{old}/(?P<rest>.*)$", RedirectView.as_view(url=f"/admin/{new}/%(rest)s", permanent=True, query_string=True)
+        rf"^{old}/(?P<rest>.*)$",
+        RedirectView.as_view(url=f"/admin/{new}/%(rest)s", permanent=True, query_string=True),
+        name=f"moved_{old.replace('/', '_')}",
     )
     for old, new in MOVED_LISTS.items()
 ]

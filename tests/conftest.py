@@ -27,25 +27,26 @@ from gateway.executors.remote import circuit_breaker
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
-from tests.support import any_upstream, catalog_fixture
-from tests.support.api import EXAMPLE, Api
-from tests.support.grouping import GroupScheduling
-from tests.support.migrated_rows import insert_rows_after_flush
-from tests.support.parsed_files import remember_parsed_files
+from tests.support.clients.api import EXAMPLE, Api
+from tests.support.console.parsed_files import remember_parsed_files
+from tests.support.rows import catalog_fixture
+from tests.support.rows.grouping import GroupScheduling
+from tests.support.rows.migrated_rows import insert_rows_after_flush
 from tests.support.run_folder import get_run_folder
 from tests.support.servers import stores
+from tests.support.upstreams import any_upstream
 
 pytest_plugins = [
     "tests.support.background",
-    "tests.support.fake_internet",
-    "tests.support.fake_llm",
-    "tests.support.chat",
-    "tests.support.http_upstream",
-    "tests.support.mcp_listing",
-    "tests.support.mcp_programs",
-    "tests.support.mcp_upstream",
-    "tests.support.two_hosts",
-    "tests.support.warm_extractor",
+    "tests.support.upstreams.fake_internet",
+    "tests.support.chat.fake_llm",
+    "tests.support.chat.chat",
+    "tests.support.upstreams.http_upstream",
+    "tests.support.upstreams.mcp_listing",
+    "tests.support.upstreams.mcp_programs",
+    "tests.support.upstreams.mcp_upstream",
+    "tests.support.upstreams.two_hosts",
+    "tests.support.upstreams.warm_extractor",
 ]
 
 # Property tests have no deadline, because a busy machine is not a failure. tests.support.cpu_budget.examples scales the

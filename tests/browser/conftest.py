@@ -29,9 +29,9 @@ from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
 from tests.services.conftest import serve, set_up_store, store
-from tests.support import browser_users, playwright_loop, role_matrix
-from tests.support.browser_users import BrowserUser
-from tests.support.oauth_client import register_application
+from tests.support.clients.oauth_client import register_application
+from tests.support.console import browser_users, playwright_loop, role_matrix
+from tests.support.console.browser_users import BrowserUser
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, run_server

@@ -23,14 +23,15 @@ from analytics.rollout.models import Cohort
 from chat.models import Conversation, Message, Profile
 from gateway.access import api_keys
 from gateway.models import Client
-from tests.support import browser_users, http_servers, playwright_loop
-from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
-from tests.support.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
-from tests.support.http_servers import build_response
+from tests.support.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
+from tests.support.console import browser_users, playwright_loop
+from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, SECRETS, build_environment, make_key
 from tests.support.servers.processes import Server, eventually, free_port, run_server
 from tests.support.servers.stores import Store
+from tests.support.upstreams import http_servers
+from tests.support.upstreams.http_servers import build_response
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]

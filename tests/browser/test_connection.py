@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from registry.models import Connection, Op
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 from tests.support.servers.processes import Server
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, Request, expect
 
 from registry.models import Op
 from tests.browser.conftest import SharedServer
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 

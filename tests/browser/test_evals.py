@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from registry.evals import case_store
 from registry.models import Activation, EvalCase, Op
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 
 from registry.models import Op
 from registry.releases import stored_releases
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]

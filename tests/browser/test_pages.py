@@ -15,8 +15,8 @@ from playwright.sync_api import Browser
 
 from core.sign_in.throttle import PAIR_LIMIT
 from tests.browser.conftest import SharedServer
-from tests.support import browser_users, role_matrix
-from tests.support.browser_users import DESKTOP, PHONE, BrowserUser
+from tests.support.console import browser_users, role_matrix
+from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.cpu_budget import is_thorough
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]

@@ -13,7 +13,7 @@ from analytics.rollout.models import Assignment, Cohort, Subject
 from analytics.rollups import rollup_job
 from audit.models import AuditEntry
 from demo.traffic import activity
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import PLAIN_HTTP, Server, eventually
 from workspace.demo import DEMO_SUBJECT

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.support.browser_users import PASSWORD, BrowserUser
+from tests.support.console.browser_users import PASSWORD, BrowserUser
+from tests.support.console.totp import build_code
 from tests.support.servers.processes import Server
-from tests.support.totp import build_code
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]
 

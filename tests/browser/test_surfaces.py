@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from analytics.flags import FlagKey
 from analytics.rollout.models import Cohort
 from registry.models import Agent, Group, Pin
-from tests.support.browser_users import BrowserUser
+from tests.support.console.browser_users import BrowserUser
 from tests.support.servers.processes import Server, eventually
 
 pytestmark = [pytest.mark.server, pytest.mark.browser]

@@ -42,9 +42,9 @@ from notifications.outbox import OutgoingMessage
 from registry.drafts import switch_service
 from registry.models import Connection, EvalCase, OpEmbedding, ScheduledPublish
 from registry.reviews import requests
-from tests.support import role_matrix
-from tests.support.api import Api
-from tests.support.oauth_client import register_application
+from tests.support.clients.api import Api
+from tests.support.clients.oauth_client import register_application
+from tests.support.console import role_matrix
 from workspace.demo import DEMO_PROJECT_ID
 
 

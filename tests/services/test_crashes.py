@@ -12,7 +12,6 @@ from django.db import connection
 
 from analytics.events.models import OperationEvent
 from gateway.models import BatchEntry, IdempotencyRecord
-from tests.support.http_upstream import WRITE, build_write, publish_ops
 from tests.support.servers import applying_upstream, brokers, crashes
 from tests.support.servers.brokers import Broker
 from tests.support.servers.crashes import FaultPoint, Fleet, Ledger
@@ -20,6 +19,7 @@ from tests.support.servers.environment import build_environment, make_key
 from tests.support.servers.fault_points import WEB
 from tests.support.servers.processes import eventually
 from tests.support.servers.stores import Store
+from tests.support.upstreams.http_upstream import WRITE, build_write, publish_ops
 from workspace.models import Task
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.server]

@@ -7,9 +7,17 @@ from itertools import count
 import orjson
 import pytest
 
-from tests.support.http_servers import build_response
-from tests.support.http_upstream import READ, WRITE, HttpUpstream, build_json, build_read, build_write, publish_ops
 from tests.support.servers.processes import Server, eventually
+from tests.support.upstreams.http_servers import build_response
+from tests.support.upstreams.http_upstream import (
+    READ,
+    WRITE,
+    HttpUpstream,
+    build_json,
+    build_read,
+    build_write,
+    publish_ops,
+)
 
 pytestmark = pytest.mark.server
 

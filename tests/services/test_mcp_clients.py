@@ -34,12 +34,12 @@ from analytics.events.models import OperationEvent
 from core.version import VERSION
 from demo.traffic import rollout
 from gateway.contracts import tool_definitions
-from tests.support.mcp_client import LEGACY, MODERN
-from tests.support.mcp_programs import CLIENTS, INSPECTOR, needs_clients, run
+from tests.support.clients.mcp_client import LEGACY, MODERN
 from tests.support.servers import stores
 from tests.support.servers.environment import PEPPER, build_environment, make_key
 from tests.support.servers.processes import PLAIN_HTTP, Server, eventually, run_server
 from tests.support.servers.stores import Store
+from tests.support.upstreams.mcp_programs import CLIENTS, INSPECTOR, needs_clients, run
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Task
 

@@ -25,9 +25,9 @@ from chat.models import Profile as ChatProfile
 from demo.traffic import rollout
 from gateway.access import api_keys
 from gateway.models import ApiKey, SignedInApplication
-from tests.support.mcp_programs import INSPECTOR, needs_clients
-from tests.support.oauth_client import register_application
+from tests.support.clients.oauth_client import register_application
 from tests.support.servers.processes import PLAIN_HTTP, Server, free_port
+from tests.support.upstreams.mcp_programs import INSPECTOR, needs_clients
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.server

@@ -12,9 +12,9 @@ from django.core.management import call_command
 
 from registry.catalog import cache
 from registry.models import Op, UpstreamDefinition
-from tests.support.api import Api
+from tests.support.clients.api import Api
 from tests.support.cpu_budget import is_thorough
-from tests.support.mcp_upstream import close_sessions
+from tests.support.upstreams.mcp_upstream import close_sessions
 
 pytestmark = [
     pytest.mark.server,

@@ -9,11 +9,11 @@ import pytest
 
 from registry.catalog import cache
 from tests.support.cpu_budget import is_thorough
-from tests.support.mcp_memory import run_memory_server
-from tests.support.mcp_upstream import publish_tools
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually
 from tests.support.servers.stores import Store
+from tests.support.upstreams.mcp_memory import run_memory_server
+from tests.support.upstreams.mcp_upstream import publish_tools
 
 pytestmark = [
     pytest.mark.server,

@@ -26,7 +26,7 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events.models import OperationEvent
-from tests.support.metric_values import read_metric
+from tests.support.clients.metric_values import read_metric
 from tests.support.servers import checkouts, stores
 from tests.support.servers.environment import PEPPER, SECRETS, make_key
 from tests.support.servers.processes import (

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from analytics.events import event_log
-from tests.support.analytics_rows import WriteEvent
+from tests.support.rows.analytics_rows import WriteEvent
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from benchmarks import discovery
 from registry.catalog import builder
 from registry.catalog.model import Catalog
-from tests.support.op_entries import build_op_entry
+from tests.support.rows.op_entries import build_op_entry
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from registry.models import PromptSection, Release
 from registry.releases import publishing
-from tests.support.admin_pages import AT
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import AT
+from tests.support.rows.copy_rows import make_op
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 
 from core import metrics
-from tests.support.metric_values import read_metric
+from tests.support.clients.metric_values import read_metric
 
 
 def test_call_is_counted_by_type_kind_code_and_reason() -> None:

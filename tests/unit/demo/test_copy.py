@@ -11,8 +11,8 @@ from registry import checks
 from registry.catalog.connections import ConnectionConfig, UpstreamTarget
 from registry.files import loader
 from registry.models import Connection
-from tests.support.example_domains import COPY, create_data, run
 from tests.support.loops import for_each
+from tests.support.rows.example_domains import COPY, create_data, run
 
 EXAMPLES = ConnectionConfig("examples", Connection.Kind.EXAMPLE)
 SHIPPED = loader.read_shipped_catalog()

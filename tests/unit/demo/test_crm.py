@@ -10,7 +10,7 @@ import pytest
 from core.handler_contract import NotFound, StateConflict, Unavailable
 from demo import crm, example_database
 from demo.rows import MARA_ID, RENEWAL_ID
-from tests.support.example_domains import check, create_data, respond, run
+from tests.support.rows.example_domains import check, create_data, respond, run
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
 

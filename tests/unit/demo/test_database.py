@@ -10,7 +10,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
 from demo import database, example_database
-from tests.support.example_domains import create_data, find_field_error, respond, run
+from tests.support.rows.example_domains import create_data, find_field_error, respond, run
 
 ALL_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
 ENDLESS = " ".join([ALL_NUMBERS, "SELECT COUNT(*) FROM n"])

@@ -10,7 +10,7 @@ import pytest
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, StateConflict, Unavailable
 from demo import files, sandbox
 from demo.rows import FILES
-from tests.support.example_domains import build_example_request, check, create_data, find_field_error, respond, run
+from tests.support.rows.example_domains import build_example_request, check, create_data, find_field_error, respond, run
 
 CONFIG = "config/database.yaml"
 

@@ -8,7 +8,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, TookTooLong
 from demo import sandbox, shell
-from tests.support.example_domains import COPY, create_data, find_field_error, run
+from tests.support.rows.example_domains import COPY, create_data, find_field_error, run
 
 
 @pytest.fixture(autouse=True)

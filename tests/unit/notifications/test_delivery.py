@@ -20,7 +20,7 @@ from django.utils import timezone
 from notifications import delivery, outbox
 from notifications.models import Notification
 from notifications.outbox import OutgoingMessage
-from tests.support.http_servers import Server, build_response
+from tests.support.upstreams.http_servers import Server, build_response
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -13,7 +13,7 @@ from registry.models import Agent, Group, Pin
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
 from registry.snapshot.copy_kinds import Kind
-from tests.support.op_entries import build_content, build_op_entry
+from tests.support.rows.op_entries import build_content, build_op_entry
 
 pytestmark = pytest.mark.django_db
 

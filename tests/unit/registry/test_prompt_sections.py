@@ -13,7 +13,7 @@ from registry.files import loader, yaml_format
 from registry.models import PromptSection
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from tests.support.op_entries import build_content
+from tests.support.rows.op_entries import build_content
 
 pytestmark = pytest.mark.django_db
 

@@ -20,7 +20,7 @@ from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.jsonschema import dialect, validator
 from registry.snapshot import snapshot
-from tests.support.api import EXAMPLE, Api
+from tests.support.clients.api import EXAMPLE, Api
 from tests.support.loops import for_each
 from workspace.entity_types import CALENDAR, ENTITY_TYPE_BY_NAME, EVENT
 from workspace.models.base import MAX_TAG_LENGTH, MAX_TAGS, TagsField

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     EdgeFactory,

@@ -7,8 +7,8 @@ import pytest
 from django.core.management import call_command
 
 from core.handler_contract import Forbidden, NotFound
-from tests.support import document_forest
-from tests.support.handler_calls import call_handler
+from tests.support.rows import document_forest
+from tests.support.values.handler_calls import call_handler
 from workspace import demo, relations
 from workspace.demo import edges as demo_edges
 from workspace.entity_types import ENTITY_TYPE_BY_NAME

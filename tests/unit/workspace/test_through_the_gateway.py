@@ -7,7 +7,7 @@ import pytest
 from registry.catalog import builder
 from registry.files import loader
 from registry.help import token_counts
-from tests.support.api import Api
+from tests.support.clients.api import Api
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document

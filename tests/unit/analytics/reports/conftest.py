@@ -8,7 +8,7 @@ import pytest
 
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn
-from tests.support.analytics_rows import NOON, CreateRow
+from tests.support.rows.analytics_rows import NOON, CreateRow
 
 
 @pytest.fixture

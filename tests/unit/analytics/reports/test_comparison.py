@@ -6,7 +6,7 @@ from analytics.reports import comparison
 from analytics.reports.comparison import METRICS, MIN_SAMPLE, ComparisonVerdict, Proportion
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
-from tests.support.analytics_rows import NOON, CreateRow
+from tests.support.rows.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 

@@ -11,7 +11,7 @@ from analytics.reports import misses
 from analytics.reports.misses import FieldErrors
 from analytics.reports.report_filter import ReportFilter
 from analytics.turns.models import Turn
-from tests.support.analytics_rows import NOON, CreateRow, WriteEvent
+from tests.support.rows.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases
 

@@ -6,7 +6,7 @@ import pytest
 
 from analytics.reports import report_filter
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
-from tests.support.analytics_rows import NOON, CreateRow
+from tests.support.rows.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 

@@ -7,7 +7,7 @@ import pytest
 from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
-from tests.support.analytics_rows import NOON, CreateRow
+from tests.support.rows.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
 

@@ -12,7 +12,7 @@ from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import MissedTool
 from analytics.reports.turn_figures import FunnelStep
 from analytics.turns.models import ToolSelection, TurnWith
-from tests.support.analytics_rows import NOON, CreateRow, WriteEvent
+from tests.support.rows.analytics_rows import NOON, CreateRow, WriteEvent
 
 pytestmark = pytest.mark.both_databases
 

@@ -18,8 +18,8 @@ from analytics.rollups import op_daily, rollup_job
 from analytics.rollups.models import OpDaily, Rollup
 from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
-from tests.support.analytics_rows import WriteEvent
 from tests.support.cpu_budget import examples
+from tests.support.rows.analytics_rows import WriteEvent
 from tools.databases import ROOT
 
 pytestmark = pytest.mark.both_databases

@@ -12,8 +12,8 @@ from analytics.rollups import rollup_job
 from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns import aggregation
 from analytics.turns.models import Turn
-from tests.support.analytics_rows import WriteEvent
 from tests.support.cpu_budget import examples
+from tests.support.rows.analytics_rows import WriteEvent
 
 pytestmark = pytest.mark.both_databases
 

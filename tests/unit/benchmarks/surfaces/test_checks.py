@@ -1,4 +1,4 @@
-"""Checks against rows made for the test. tests/integration/test_evaluation_tasks.py has real ones."""
+"""Checks against rows made for the test. tests/integration/evals/test_evaluation_tasks.py has real ones."""
 
 from datetime import UTC, date, datetime
 from typing import Any

@@ -17,7 +17,7 @@ from registry.files import export
 from registry.models import Group, Op, Release
 from registry.releases import stored_releases
 from registry.snapshot import snapshot
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -12,8 +12,8 @@ from console.copy import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
-from tests.support import any_upstream
-from tests.support.copy_rows import TITLE_SCHEMA, make_op
+from tests.support.rows.copy_rows import TITLE_SCHEMA, make_op
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 

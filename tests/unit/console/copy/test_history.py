@@ -13,8 +13,8 @@ from django.utils import timezone
 from audit.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
 from registry.releases import publishing
-from tests.support.admin_pages import get_registry_url, read_form, save_row
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url, read_form, save_row
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

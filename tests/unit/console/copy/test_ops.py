@@ -10,8 +10,8 @@ from django.utils.html import escape
 
 from audit.models import AuditEntry
 from registry.models import Op
-from tests.support.admin_pages import get_registry_url, read_form, run_registry_action, save_row
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url, read_form, run_registry_action, save_row
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

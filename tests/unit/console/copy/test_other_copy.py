@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 
 from registry.models import Activation, Connection, Group, Op, OpAlias, PromptSection, Release
-from tests.support.admin_pages import get_registry_url, read_form, save_row
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url, read_form, save_row
+from tests.support.rows.copy_rows import make_op
 
 MODELS = [Group, Op, PromptSection, Connection, Release, Activation]
 

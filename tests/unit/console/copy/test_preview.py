@@ -22,8 +22,8 @@ from core.admin import page_parts
 from registry.models import Group, Op, PromptSection
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
-from tests.support.admin_pages import get_registry_url, read_form
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url, read_form
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 from audit.models import AuditEntry
 from registry.models import Activation, EvalCase, Op, Release
 from registry.releases import publishing, stored_releases
-from tests.support.admin_pages import get_registry_url, read_form
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url, read_form
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

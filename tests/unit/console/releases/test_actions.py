@@ -12,8 +12,8 @@ from django.utils import timezone
 from console.releases.actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
 from registry.releases import publishing, stored_releases
-from tests.support.admin_pages import get_registry_url
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

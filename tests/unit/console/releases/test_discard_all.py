@@ -14,8 +14,8 @@ from audit.models import AuditEntry
 from registry.drafts import history
 from registry.models import Group, Op, Release
 from registry.releases import lifecycle, publishing, stored_releases
-from tests.support.admin_pages import get_registry_url
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

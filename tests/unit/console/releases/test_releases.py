@@ -12,8 +12,8 @@ from django.utils import timezone
 from console import diff_view
 from registry.models import Activation, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing
-from tests.support.admin_pages import get_registry_url
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import get_registry_url
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

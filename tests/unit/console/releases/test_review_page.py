@@ -20,10 +20,10 @@ from console import diff_view
 from registry.drafts import history
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
-from tests.support import any_upstream
-from tests.support.admin_pages import get_registry_url
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_schema
+from tests.support.console.admin_pages import get_registry_url
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_schema
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 

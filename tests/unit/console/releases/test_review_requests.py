@@ -17,7 +17,7 @@ from notifications.models import Notification
 from registry.drafts import history
 from registry.models import Op, Release, ReviewComment, ReviewRequest
 from registry.releases import stored_releases
-from tests.support.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -17,7 +17,7 @@ from registry.drafts import history
 from registry.models import Activation, Connection, Op, Release, ScheduledPublish
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.reviews import scheduling
-from tests.support.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -10,7 +10,7 @@ from audit import audit_log
 from console.reports.charts import list_markers
 from registry.models import Op
 from registry.releases import publishing
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

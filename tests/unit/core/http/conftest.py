@@ -10,8 +10,8 @@ from pytest_django.fixtures import Settings
 
 from core.database.deadlines import Deadline
 from core.http import Response, client, request
-from tests.support.fake_resolver import FakeResolver
-from tests.support.http_servers import ResponseBytes, Server, build_response
+from tests.support.upstreams.fake_resolver import FakeResolver
+from tests.support.upstreams.http_servers import ResponseBytes, Server, build_response
 
 
 @pytest.fixture(autouse=True)

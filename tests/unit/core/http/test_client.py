@@ -15,8 +15,8 @@ import pytest
 from core import http
 from core.http import OutgoingError, Response, client, errors
 from core.http.network import GuardedBackend
-from tests.support.fake_resolver import FakeResolver
-from tests.support.http_servers import Server, build_response
+from tests.support.upstreams.fake_resolver import FakeResolver
+from tests.support.upstreams.http_servers import Server, build_response
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]

@@ -6,7 +6,7 @@ from ipaddress import ip_network
 import pytest
 
 from core.http import AddressRefused, Response
-from tests.support.http_servers import Server, build_redirect
+from tests.support.upstreams.http_servers import Server, build_redirect
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]

@@ -6,8 +6,8 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
-from tests.support.fake_resolver import FakeResolver
-from tests.support.http_servers import Server, build_redirect, build_response
+from tests.support.upstreams.fake_resolver import FakeResolver
+from tests.support.upstreams.http_servers import Server, build_redirect, build_response
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from core.http import BrokenAnswer, Response, TooLarge, Unreachable
-from tests.support.http_servers import Server, build_response
+from tests.support.upstreams.http_servers import Server, build_response
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]

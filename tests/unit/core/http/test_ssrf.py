@@ -13,7 +13,7 @@ from pytest_django.fixtures import Settings
 
 from core.cloud_metadata import METADATA_ADDRESSES
 from core.http import AddressRefused, TimedOut, ssrf
-from tests.support.fake_resolver import FakeResolver
+from tests.support.upstreams.fake_resolver import FakeResolver
 
 PUBLIC = [
     "1.1.1.1",

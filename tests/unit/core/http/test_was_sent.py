@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from core.http import OutgoingError, Response
-from tests.support.fake_resolver import FakeResolver
-from tests.support.http_servers import Server, build_redirect, build_response
 from tests.support.loops import for_each
+from tests.support.upstreams.fake_resolver import FakeResolver
+from tests.support.upstreams.http_servers import Server, build_redirect, build_response
 
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]

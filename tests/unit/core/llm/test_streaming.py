@@ -19,8 +19,8 @@ from core.http import Abort
 from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, completions
 from core.llm.endpoint import LLM_TOKENS
 from core.llm.streaming import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
-from tests.support.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
-from tests.support.http_servers import build_response
+from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
+from tests.support.upstreams.http_servers import build_response
 
 MESSAGES = [{"role": "user", "content": "Which tasks are late?"}]
 TOOL = {"type": "function", "function": {"name": "tool_help", "parameters": {"type": "object"}}}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text import json_text
-from tests.support.json_samples import ORDINARY_JSON
+from tests.support.values.json_samples import ORDINARY_JSON
 
 
 @given(ORDINARY_JSON | st.integers(-(10**40), 10**40) | st.lists(st.floats(1e15, 1e23)))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.text.json_text import MAX_DEPTH, MAX_INTEGER, MAX_VALUES, NotStrictJSON, parse
-from tests.support.json_samples import ORDINARY_JSON
+from tests.support.values.json_samples import ORDINARY_JSON
 
 PIECES = st.sampled_from(
     [

@@ -6,7 +6,7 @@ from gateway.access.request_context import Caller
 from gateway.models import Scope
 from registry.catalog.model import Visibility
 from registry.models import Op
-from tests.support.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op
 
 ALL_SCOPES = frozenset(Scope.values)
 READ_SCOPES = frozenset({"help", "exec:read"})

@@ -10,7 +10,7 @@ from gateway.access.request_context import UserContext
 from gateway.arguments.normalise import is_empty_update, normalise_args
 from tests.support.cpu_budget import examples
 from tests.support.growth import assert_linear
-from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
+from tests.support.rows.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
 UPDATE = build_op("task_id")
 NO_CONTEXT = UserContext()

@@ -11,7 +11,7 @@ from gateway.arguments.repair import MAX_CALL_CHARACTERS, drop_if_too_long, repa
 from gateway.arguments.repair_work import RepairHelp
 from gateway.contracts.validation import find_field_errors
 from tests.support.cpu_budget import examples
-from tests.support.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
+from tests.support.rows.sample_ops import ARGUMENTS, PROJECT_ID, TASK_ID, build_op
 
 UPDATE = build_op("task_id")
 NOW = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a Monday

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateway.arguments import normalise
 from registry.help import typed_tools
 from registry.jsonschema.validator import SchemaValidator
-from tests.support.op_entries import build_schema
+from tests.support.rows.op_entries import build_schema
 
 ITEM = build_schema(("kind",), kind={"type": "string"}, note={"type": "string"})
 SCHEMA = build_schema(

@@ -7,8 +7,8 @@ import pytest
 from core.database.deadlines import Deadline, DeadlineExceeded
 from gateway.builtin_ops import fetch_page
 from gateway.builtin_ops.fetch_page import ExtractedText, ExtractionRequest, PageUnreadable
-from tests.support.fake_internet import ARTICLE
-from tests.support.http_servers import Server
+from tests.support.upstreams.fake_internet import ARTICLE
+from tests.support.upstreams.http_servers import Server
 
 SENTENCE = "The quick brown fox jumps over the lazy dog near the bank of the river. "
 

@@ -7,7 +7,7 @@ import pytest
 
 from core.text import token_budget
 from gateway.contracts import tool_definitions
-from tests.support.api import Api
+from tests.support.clients.api import Api
 
 BODIES = {
     "tool_help": {

@@ -5,7 +5,7 @@ import pytest
 from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import MAX_ERRORS, build_pointer, describe_type, find_field_errors
 from registry.jsonschema.validator import SchemaValidator
-from tests.support.sample_ops import TASK_ID, build_op
+from tests.support.rows.sample_ops import TASK_ID, build_op
 
 UPDATE = build_op("task_id")
 

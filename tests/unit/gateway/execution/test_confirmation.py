@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 
 from gateway.execution.confirmation import MAX_ARGS_TEXT, describe_args
-from tests.support.json_samples import ORDINARY_JSON
 from tests.support.loops import for_each
+from tests.support.values.json_samples import ORDINARY_JSON
 
 
 @for_each(

@@ -5,7 +5,7 @@ import pytest
 from gateway.execution import op_guesses
 from registry.catalog.model import Catalog
 from tests.support.growth import assert_linear
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 @pytest.mark.parametrize("name", ["update_gadget{}", "crm.gadget{}.update", "gadget{}", "get_item"])

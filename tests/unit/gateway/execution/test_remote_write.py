@@ -29,10 +29,10 @@ from registry.catalog import cache
 from registry.files import loader
 from registry.models import Connection
 from registry.releases import publishing
-from tests.support.api import Api, assert_refused
-from tests.support.http_servers import Server, build_response
-from tests.support.remote_upstream import OP, RemoteExecutor
+from tests.support.clients.api import Api, assert_refused
 from tests.support.servers.stores import Store
+from tests.support.upstreams.http_servers import Server, build_response
+from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]

@@ -19,7 +19,7 @@ from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 OWNERS = [{"owner": {"name": "a"}}, {"owner": {"name": "b"}}]
 ROWS = [{"id": number, "name": f"Product {number}", "text": "words " * 20} for number in range(100)]

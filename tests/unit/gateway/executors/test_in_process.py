@@ -33,7 +33,7 @@ from registry.catalog import builder, connections
 from registry.catalog.connections import ConnectionConfig, Connections
 from registry.catalog.model import FULL_VISIBILITY
 from registry.models import Connection
-from tests.support.sample_ops import build_op
+from tests.support.rows.sample_ops import build_op
 
 AT = datetime(2030, 1, 1, tzinfo=UTC)
 

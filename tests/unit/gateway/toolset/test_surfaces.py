@@ -5,7 +5,7 @@ from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 
 def read_note_description(description: str) -> str:

@@ -21,9 +21,9 @@ from registry.help.answers import UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Connection, Op, Release
 from registry.releases import publishing
-from tests.support import any_upstream
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_catalog, build_content, build_op_entry
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_catalog, build_content, build_op_entry
+from tests.support.upstreams import any_upstream
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 SEEN: list[tuple[str, str | None]] = []

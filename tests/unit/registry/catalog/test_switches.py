@@ -11,8 +11,8 @@ from registry.help import help_pages
 from registry.help.answers import UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.models import Switch
-from tests.support.op_entries import build_catalog, build_op_entry
-from tests.support.switches import create_switch
+from tests.support.rows.op_entries import build_catalog, build_op_entry
+from tests.support.rows.switches import create_switch
 
 OPS = [
     build_op_entry("onto.task.get", summary="Get one task", connection="workspace"),

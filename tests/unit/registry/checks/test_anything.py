@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from registry import checks
 from registry.jsonschema import schema_check
-from tests.support.check_findings import build_check_context
 from tests.support.cpu_budget import assert_cpu_seconds, examples
-from tests.support.op_entries import build_op_entry, build_schema
-from tests.support.schema_samples import SCHEMAS
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_op_entry, build_schema
+from tests.support.values.schema_samples import SCHEMAS
 
 TEXTS = st.text(max_size=60) | st.from_regex(
     r"(Send|Never|[a-z]{1,4}_[a-z]{1,4}|a\.[a-z]{1,3}|[.;,`/ ]| ){1,12}", fullmatch=True

@@ -14,10 +14,10 @@ from registry.checks.finding import WAIVERS
 from registry.files import loader
 from registry.help import token_counts
 from registry.models import Op, PolicyRule
-from tests.support.check_findings import build_check_context
-from tests.support.copy_rows import make_op
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.op_entries import build_content, build_op_entry, build_schema
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
 
 BAD = build_schema(amount={"type": "number"})
 

@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from registry import checks
 from registry.models import Group, Op, OpAlias
 from registry.snapshot import snapshot
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.checks import single_op
-from tests.support.check_findings import build_op_with_arguments
+from tests.support.rows.check_findings import build_op_with_arguments
 
 STATE = {"type": "string", "enum": ["todo", "done"]}
 

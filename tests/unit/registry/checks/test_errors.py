@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry import checks
-from tests.support.op_entries import build_content, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
 
 A = build_schema(("a",), a={"type": "integer"})
 

@@ -8,9 +8,9 @@ from pytest_django import DjangoAssertNumQueries
 from registry import checks
 from registry.catalog import switches
 from registry.models import Connection
-from tests.support import any_upstream
-from tests.support.op_entries import build_op_entry
-from tests.support.switches import create_switch
+from tests.support.rows.op_entries import build_op_entry
+from tests.support.rows.switches import create_switch
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 

@@ -3,7 +3,7 @@
 import pytest
 
 from registry.checks import prose
-from tests.support.op_entries import build_op_entry
+from tests.support.rows.op_entries import build_op_entry
 
 
 @pytest.mark.parametrize(

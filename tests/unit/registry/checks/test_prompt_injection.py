@@ -6,8 +6,8 @@ import pytest
 
 from registry import checks
 from registry.checks import text_locations
-from tests.support.check_findings import build_check_context
-from tests.support.op_entries import build_content, build_op_entry, build_schema
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from registry.checks import prose
 from registry.checks.finding import Finding
 from registry.checks.text_locations import CheckedOp
-from tests.support.check_findings import build_check_context
 from tests.support.growth import assert_linear
-from tests.support.op_entries import build_op_entry, build_schema
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_op_entry, build_schema
 
 STATES = {"type": "string", "enum": ["in_progress", "done"], "x-aliases": {"not_started": "done"}}
 UPDATE = build_op_entry(

@@ -6,8 +6,8 @@ import pytest
 
 from registry.checks import providers
 from registry.checks.finding import Finding
-from tests.support.check_findings import build_checked_op, build_op_with_arguments
-from tests.support.op_entries import build_schema
+from tests.support.rows.check_findings import build_checked_op, build_op_with_arguments
+from tests.support.rows.op_entries import build_schema
 
 
 def nested(levels: int) -> dict[str, Any]:

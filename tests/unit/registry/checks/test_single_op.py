@@ -5,8 +5,8 @@ import pytest
 from registry import checks
 from registry.checks import single_op
 from registry.help import token_counts
-from tests.support.check_findings import build_check_context
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 
 @pytest.mark.parametrize(

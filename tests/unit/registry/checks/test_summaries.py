@@ -10,10 +10,10 @@ from benchmarks import synthetic
 from registry.checks import single_op
 from registry.checks.context import MIN_SIMILARITY as BOUND
 from registry.checks.context import CheckContext, SummaryIndex, extract_words
-from tests.support.check_findings import build_check_context
 from tests.support.cpu_budget import assert_cpu_seconds
 from tests.support.growth import assert_linear
-from tests.support.op_entries import build_op_entry
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_op_entry
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from gateway.contracts import tool_definitions
 from registry import checks
 from registry.checks import surface_copy
-from tests.support.op_entries import build_content, build_op_entry
+from tests.support.rows.op_entries import build_content, build_op_entry
 
 AGENT = {
     "name": "explorer",

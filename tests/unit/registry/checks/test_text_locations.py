@@ -1,7 +1,7 @@
 """The texts of an entry, and the paths that lead to them."""
 
 from registry.checks.text_locations import CheckedOp, iter_strings
-from tests.support.op_entries import build_op_entry, build_schema
+from tests.support.rows.op_entries import build_op_entry, build_schema
 
 NESTED = build_schema(
     a={"type": "array", "items": build_schema(b={"anyOf": [{"type": "integer"}, build_schema(c={})]})},

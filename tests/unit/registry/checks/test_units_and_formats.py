@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from registry.checks import units_and_formats
-from tests.support.check_findings import build_checked_op, build_op_with_arguments
-from tests.support.op_entries import build_schema
+from tests.support.rows.check_findings import build_checked_op, build_op_with_arguments
+from tests.support.rows.op_entries import build_schema
 
 NUMBER, INTEGER, TEXT = {"type": "number"}, {"type": "integer"}, {"type": "string"}
 DURATION = "The copy does not give the unit or range of duration."

@@ -13,7 +13,7 @@ from registry.files import loader
 from registry.models import Group, Op, OpAlias, PromptSection
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Action, Kind
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -6,7 +6,7 @@ import pytest
 
 from registry.drafts import edits
 from registry.drafts.edits import InvalidOpEdit, OpEdit
-from tests.support.op_entries import build_op_entry, build_schema
+from tests.support.rows.op_entries import build_op_entry, build_schema
 
 ENTRY = build_op_entry(
     "onto.task.add",

@@ -11,9 +11,9 @@ from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Op, Switch
 from registry.releases import publishing
-from tests.support import any_upstream
-from tests.support.copy_rows import make_op
-from tests.support.switches import AT, create_switch
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.switches import AT, create_switch
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.both_databases
 

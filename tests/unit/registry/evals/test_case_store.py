@@ -9,7 +9,7 @@ from audit.models import AuditEntry
 from registry.evals import case_store
 from registry.files.yaml_format import InvalidCatalogFiles
 from registry.models import EvalCase
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

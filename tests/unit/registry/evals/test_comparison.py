@@ -8,7 +8,7 @@ from registry.catalog.model import Catalog
 from registry.evals import comparison
 from registry.evals.comparison import CaseOutcome, EvalComparison, EvalRun, run_cases
 from registry.models import EvalCase
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 def make_case(request: str = "Ring the printers", op: str = "a.b", **fields: Any) -> EvalCase:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from core.text import lists
 from registry.files import export, loader, yaml_format
 from registry.snapshot import diff
-from tests.support.op_entries import build_op_entry
+from tests.support.rows.op_entries import build_op_entry
 
 SHIPPED = loader.read_shipped_catalog()
 

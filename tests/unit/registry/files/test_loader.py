@@ -12,8 +12,8 @@ from registry.files import export, loader, yaml_format
 from registry.models import Connection, EvalCase, Example, Group, Op, OpAlias, PolicyRule, Release
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
-from tests.support import any_upstream
-from tests.support.op_entries import build_content, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_content, build_op_entry, build_schema
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from registry.help import answers, help_pages, token_budget
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.search import index as search_index
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 UPDATE = build_op_entry(

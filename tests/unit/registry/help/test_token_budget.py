@@ -12,7 +12,7 @@ from registry.catalog.model import Catalog
 from registry.help import help_pages, token_budget
 from registry.help.help_pages import HelpQuery
 from tests.support.cpu_budget import examples
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 WIDE = build_op_entry(
     "onto.task.add",

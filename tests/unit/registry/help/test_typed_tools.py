@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.help import typed_tools
-from tests.support.op_entries import build_schema
+from tests.support.rows.op_entries import build_schema
 
 
 def test_strict_schema_requires_every_argument_and_takes_null_for_optional_ones() -> None:

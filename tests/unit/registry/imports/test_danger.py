@@ -6,8 +6,8 @@ from registry.imports.functions import read_functions
 from registry.imports.import_source import ImportSource
 from registry.imports.openai import ProviderFormat
 from tests.support.loops import for_each
-from tests.support.mcp_listing import build_tool
-from tests.support.openapi_documents import build_document, parse
+from tests.support.upstreams.mcp_listing import build_tool
+from tests.support.upstreams.openapi_documents import build_document, parse
 
 READ, WRITE = False, True
 NONE, UNKNOWN, HARMFUL = Danger.NONE, Danger.UNKNOWN, Danger.HARMFUL

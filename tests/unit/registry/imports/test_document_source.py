@@ -10,8 +10,8 @@ from registry.imports.import_document import ReadDocument
 from registry.imports.openapi import parse_document
 from registry.imports.openapi.references import DocumentTooLarge
 from tests.support.loops import for_each
-from tests.support.openapi_documents import build_document
-from tests.support.two_hosts import OTHER, TwoHosts
+from tests.support.upstreams.openapi_documents import build_document
+from tests.support.upstreams.two_hosts import OTHER, TwoHosts
 
 
 def list_names(document: ReadDocument) -> list[str]:

@@ -5,7 +5,7 @@ import pytest
 from registry.imports import import_job, run_import
 from registry.imports.functions import read_functions
 from registry.models import Op
-from tests.support.tool_functions import build_function, parse_document
+from tests.support.upstreams.tool_functions import build_function, parse_document
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ import pytest
 from registry.imports import mcp_import
 from registry.imports.import_source import ImportSource, SourceOp
 from registry.imports.mcp_import import digest_tool
-from tests.support.mcp_listing import build_tool
+from tests.support.upstreams.mcp_listing import build_tool
 
 
 def read(*tools: dict[str, Any], **options: Any) -> ImportSource:

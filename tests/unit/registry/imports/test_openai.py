@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from registry.imports import openai
 from registry.imports.openai import FunctionList, InvalidFunctionList, ProviderFormat
-from tests.support.tool_functions import build_function
+from tests.support.upstreams.tool_functions import build_function
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 PLAIN = {"name": "get_weather", "description": "Tells it", "parameters": SCHEMA}

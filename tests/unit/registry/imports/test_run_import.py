@@ -15,11 +15,11 @@ from registry.imports.run_import import InvalidImportGroup
 from registry.models import Connection, Example, Group, Op, OpAlias
 from registry.releases import publishing
 from registry.snapshot import snapshot
-from tests.support import any_upstream
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_content, build_op_entry
-from tests.support.openapi_documents import build_document, parse
-from tests.support.tool_functions import build_function, import_functions
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_content, build_op_entry
+from tests.support.upstreams import any_upstream
+from tests.support.upstreams.openapi_documents import build_document, parse
+from tests.support.upstreams.tool_functions import build_function, import_functions
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from registry.imports import definitions, import_document, mcp_import
 from registry.imports.import_document import Selection
 from registry.imports.mcp_import import McpListing, ReadServer, digest_tool
 from registry.models import Connection, Op, UpstreamDefinition
-from tests.support.mcp_listing import URL, build_tool
+from tests.support.upstreams.mcp_listing import URL, build_tool
 
 pytestmark = pytest.mark.django_db
 

@@ -9,7 +9,7 @@ from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.jsonschema import arguments, signatures
 from tests.support.growth import assert_linear
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 TEXT = {"type": "string"}
 NUMBER = {"type": "number"}

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from registry.jsonschema import dialect, schema_check, validator
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.op_entries import build_schema
-from tests.support.schema_samples import JSON, LIST, SCHEMAS, TREE
+from tests.support.rows.op_entries import build_schema
+from tests.support.values.schema_samples import JSON, LIST, SCHEMAS, TREE
 
 
 def refer_twice(ref: str) -> dict[str, Any]:

@@ -7,8 +7,8 @@ from hypothesis import given
 
 from registry.jsonschema import schema_check, signatures
 from registry.jsonschema.arguments import iter_arguments
-from tests.support.op_entries import build_op_entry, build_schema
-from tests.support.schema_samples import LIST, SCHEMAS, TREE
+from tests.support.rows.op_entries import build_op_entry, build_schema
+from tests.support.values.schema_samples import LIST, SCHEMAS, TREE
 
 ROOT: dict[str, Any] = {
     "$defs": {

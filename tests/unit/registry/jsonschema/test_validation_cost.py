@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from registry.jsonschema import validation_cost, validator
 from registry.jsonschema.validation_cost import CostMeter
 from registry.jsonschema.validator import SchemaValidator
-from tests.support.op_entries import build_schema
+from tests.support.rows.op_entries import build_schema
 
 ITEMS = build_schema(tasks={"type": "array", "items": {"type": "object", "properties": {"title": {"type": "string"}}}})
 CHOICES = build_schema(a={"type": "array", "items": {"anyOf": [{"const": number} for number in range(100)]}})

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from registry.jsonschema import validator
-from tests.support.op_entries import build_schema
-from tests.support.schema_samples import TREE
+from tests.support.rows.op_entries import build_schema
+from tests.support.values.schema_samples import TREE
 
 
 def test_recursive_schema_validates_its_instances() -> None:

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from registry.models import Op
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_schema
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_schema
 
 pytestmark = pytest.mark.django_db
 

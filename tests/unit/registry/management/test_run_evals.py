@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from registry.models import EvalCase, Op, Release
 from registry.releases import publishing, stored_releases
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

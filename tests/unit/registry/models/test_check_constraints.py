@@ -23,7 +23,7 @@ from registry.models import (
     ScheduledPublish,
     UpstreamDefinition,
 )
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -6,9 +6,9 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from registry.models import Group, OpAlias
-from tests.support import any_upstream
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_schema
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_schema
+from tests.support.upstreams import any_upstream
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -4,7 +4,7 @@ import pytest
 from django.core.exceptions import ValidationError
 
 from registry.models import Example
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

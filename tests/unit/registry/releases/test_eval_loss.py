@@ -8,7 +8,7 @@ import pytest
 from registry.evals import evaluation
 from registry.models import Activation, EvalCase, Op
 from registry.releases import lifecycle, publishing, review, stored_releases
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

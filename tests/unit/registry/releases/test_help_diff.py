@@ -11,8 +11,8 @@ from registry.releases import help_diff, publishing, restore, stored_releases
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
 from registry.text.word_diff import LEFT_OUT, DiffPiece
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_op_entry, build_schema
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_op_entry, build_schema
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from registry.catalog.model import Catalog
 from registry.releases import preview
 from registry.releases.preview import DraftState
 from registry.snapshot import snapshot
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

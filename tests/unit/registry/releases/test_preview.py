@@ -14,10 +14,10 @@ from registry.releases import preview
 from registry.releases.preview import DraftState
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
-from tests.support import op_entries
-from tests.support.check_findings import build_check_context
-from tests.support.op_entries import build_op_entry, build_schema
-from tests.support.schema_samples import SCHEMAS
+from tests.support.rows import op_entries
+from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.op_entries import build_op_entry, build_schema
+from tests.support.values.schema_samples import SCHEMAS
 
 TITLE = {"type": "string", "description": "What it is called"}
 ENTRY = build_op_entry(

@@ -17,8 +17,8 @@ from registry.help import help_pages
 from registry.models import Activation, Connection, Op, OpAlias, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from registry.snapshot import snapshot
-from tests.support.copy_rows import make_op
-from tests.support.op_entries import build_schema
+from tests.support.rows.copy_rows import make_op
+from tests.support.rows.op_entries import build_schema
 
 pytestmark = pytest.mark.both_databases
 

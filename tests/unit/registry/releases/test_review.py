@@ -12,7 +12,7 @@ from registry.models import Op
 from registry.releases import publishing, review
 from registry.releases.review import ReviewVerdict
 from tests.support.concurrency import run_at_once
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
 

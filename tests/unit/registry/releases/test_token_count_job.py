@@ -13,8 +13,8 @@ from registry.models import Connection, Op, PolicyRule
 from registry.releases import publishing, unpublished
 from registry.snapshot import snapshot
 from registry.snapshot.diff import Kind
-from tests.support.admin_pages import read_form
-from tests.support.copy_rows import make_op
+from tests.support.console.admin_pages import read_form
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -13,7 +13,7 @@ from registry.releases import lifecycle, publishing, stored_releases, unpublishe
 from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from tests.support.concurrency import run_at_once
-from tests.support.copy_rows import make_op
+from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 

@@ -8,7 +8,7 @@ import pytest
 from registry.catalog.model import CatalogOp
 from registry.search import intent
 from registry.search.intent import LOOKUP_WEIGHT, MIN_DISTANCE, IdLookups
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 
 def build_ops(*entries: dict[str, Any]) -> list[CatalogOp]:

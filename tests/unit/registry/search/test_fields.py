@@ -1,7 +1,7 @@
 """Fields: every text of an op is indexed, each word with its op and field."""
 
 from registry.search import postings
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 ENTRY = build_op_entry(
     "onto.task.add",

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from registry.search.index import SearchIndex
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 def rank(request: str, *ops: dict[str, Any]) -> list[str]:

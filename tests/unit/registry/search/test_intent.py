@@ -3,7 +3,7 @@
 import pytest
 
 from registry.search import intent, tokenizer
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from registry.search import postings
 from registry.search.postings import LENGTH_WEIGHT, SATURATION, WEIGHTS, Postings
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 class Scorer:

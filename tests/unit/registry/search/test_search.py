@@ -9,7 +9,7 @@ from registry.catalog.model import FULL_VISIBILITY, Catalog, Visibility
 from registry.search import postings
 from registry.search.index import Ranking, SearchIndex
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.op_entries import build_catalog, build_op_entry, build_schema
+from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 OPS = [
     build_op_entry("onto.task.create", kind="write", summary="Create a task", keywords=["reminder", "to-do"]),

@@ -10,7 +10,7 @@ from registry import search
 from registry.catalog.model import FULL_VISIBILITY
 from registry.search import word_vectors
 from registry.search.word_vectors import WordVectors
-from tests.support.op_entries import build_catalog, build_op_entry
+from tests.support.rows.op_entries import build_catalog, build_op_entry
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ from registry import checks
 from registry.files import loader
 from registry.models import Example, Op, PolicyRule
 from registry.snapshot import snapshot
-from tests.support import any_upstream
-from tests.support.copy_rows import TITLE_SCHEMA, make_op
+from tests.support.rows.copy_rows import TITLE_SCHEMA, make_op
+from tests.support.upstreams import any_upstream
 
 pytestmark = pytest.mark.django_db
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from core.handler_contract import Forbidden, NotFound, OpRefusal
-from tests.support import project_graph
-from tests.support.factories import (
+from tests.support.loops import for_each
+from tests.support.rows import project_graph
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     EventFactory,
@@ -22,8 +23,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call_handler
-from tests.support.loops import for_each
+from tests.support.values.handler_calls import call_handler
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, PROJECT
 from workspace.handlers import HANDLERS
 from workspace.models import CalendarEvent, Document, Edge, MemberRole, Membership, Project, ProjectCalendar, Task

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import GoalFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import GoalFactory, ProjectFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Goal, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

@@ -5,8 +5,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import MADE_AT, MilestoneFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, MilestoneFactory, ProjectFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Milestone, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

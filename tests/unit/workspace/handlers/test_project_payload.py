@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome
-from tests.support import project_graph
-from tests.support.handler_calls import call_handler
+from tests.support.rows import project_graph
+from tests.support.values.handler_calls import call_handler
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.handlers.projects import new_entities, new_relationships

@@ -3,8 +3,8 @@
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import ProjectFactory, RequirementFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import ProjectFactory, RequirementFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Requirement
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.factories import ProjectFactory, RiskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import ProjectFactory, RiskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Project, Risk
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     GoalFactory,

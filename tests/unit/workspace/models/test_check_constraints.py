@@ -9,7 +9,7 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     EventFactory,

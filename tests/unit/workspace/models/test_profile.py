@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from tests.support.factories import ProfileFactory
+from tests.support.rows.factories import ProfileFactory
 from workspace.models import Profile
 
 

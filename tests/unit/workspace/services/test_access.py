@@ -6,7 +6,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, NotFound
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
 from workspace.entity_types import PROJECT, TASK
 from workspace.models import MemberRole, Project, Task
 from workspace.services import access

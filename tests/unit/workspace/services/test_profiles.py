@@ -1,6 +1,6 @@
 from typing import Any
 
-from tests.support.factories import ProfileFactory
+from tests.support.rows.factories import ProfileFactory
 from workspace.models import Profile, working_week
 from workspace.services import access
 

@@ -12,8 +12,8 @@ from gateway.executors.remote.credentials import BuiltRequest, build_headers
 from registry.catalog.connections import ConnectionConfig
 from registry.catalog.model import FULL_VISIBILITY
 from tests.support.loops import for_each
-from tests.support.op_entries import build_catalog
-from tests.support.sample_ops import build_op
+from tests.support.rows.op_entries import build_catalog
+from tests.support.rows.sample_ops import build_op
 
 KEYED = ConnectionConfig("shop", "http", idempotency_header="Idempotency-Key")
 TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"

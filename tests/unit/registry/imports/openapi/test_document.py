@@ -14,7 +14,7 @@ from registry.imports.openapi.yaml_values import parse_yaml
 from registry.jsonschema import schema_check
 from tests.support.growth import assert_linear
 from tests.support.loops import for_each
-from tests.support.openapi_documents import OK, build_body, build_document, map_operation, parse
+from tests.support.upstreams.openapi_documents import OK, build_body, build_document, map_operation, parse
 
 PET_ID = {"name": "petId", "in": "path", "required": True}
 SWAGGER = build_document(

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.support.loops import for_each
-from tests.support.openapi_documents import build_body, map_operation
+from tests.support.upstreams.openapi_documents import build_body, map_operation
 
 TEXT = {"type": "string"}
 

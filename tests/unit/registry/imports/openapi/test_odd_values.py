@@ -12,8 +12,8 @@ from registry.imports import import_document
 from registry.imports.document_source import DocumentFiles, UnreadableDocument
 from registry.imports.import_document import Selection
 from tests.support.cpu_budget import examples
-from tests.support.json_samples import ORDINARY_JSON
-from tests.support.openapi_documents import build_document
+from tests.support.upstreams.openapi_documents import build_document
+from tests.support.values.json_samples import ORDINARY_JSON
 
 PET = {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "pet": {"$ref": "#/x"}}}
 LIMIT = {"name": "limit", "in": "query", "style": "form", "explode": True, "schema": {"type": "integer"}}

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     EventFactory,
     MembershipFactory,
@@ -15,7 +15,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import MemberRole
 from workspace.services.calendar import event_list, task_events
 

@@ -5,8 +5,14 @@ from uuid import uuid4
 import pytest
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
-from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectCalendarFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import (
+    MADE_AT,
+    MembershipFactory,
+    ProfileFactory,
+    ProjectCalendarFactory,
+    ProjectFactory,
+)
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import MemberRole, ProjectCalendar
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import EventFactory, ProfileFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import EventFactory, ProfileFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import CalendarEvent
 
 THURSDAY = "2026-03-05T09:00"

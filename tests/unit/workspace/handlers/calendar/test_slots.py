@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     EventFactory,
     MembershipFactory,
@@ -14,7 +14,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import CalendarEvent, Project
 from workspace.services.calendar import task_events
 

@@ -6,8 +6,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import DocumentFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import DocumentFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Document
 
 CONTENT = """Before.

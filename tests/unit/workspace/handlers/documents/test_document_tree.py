@@ -7,9 +7,9 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
-from tests.support.document_forest import Titles, create_documents, read_dense_titles
-from tests.support.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.document_forest import Titles, create_documents, read_dense_titles
+from tests.support.rows.factories import MADE_AT, DocumentFactory, MembershipFactory, ProjectFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Document, Project
 
 TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}

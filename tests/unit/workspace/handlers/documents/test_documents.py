@@ -4,8 +4,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Document, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

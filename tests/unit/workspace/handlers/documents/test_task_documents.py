@@ -6,9 +6,9 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support import project_graph
-from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows import project_graph
+from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Document, Edge, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import TaskFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import TaskFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Task
 
 

@@ -5,7 +5,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from registry.jsonschema import validator
-from tests.support.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.handlers.generic.fields import ENTITY_TYPES
 from workspace.models import (
     DocumentState,

@@ -7,7 +7,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     EdgeFactory,
@@ -19,7 +19,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Edge, EdgeKind, Goal, Project, Requirement, Task
 
 pytestmark = pytest.mark.both_databases

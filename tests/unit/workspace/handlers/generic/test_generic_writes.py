@@ -7,8 +7,8 @@ from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases

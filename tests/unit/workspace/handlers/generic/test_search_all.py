@@ -9,7 +9,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     GoalFactory,
@@ -18,7 +18,7 @@ from tests.support.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Document, Project
 from workspace.services.search import ranking
 

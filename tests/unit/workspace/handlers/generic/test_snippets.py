@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import DocumentFactory, TaskFactory
+from tests.support.rows.factories import DocumentFactory, TaskFactory
 from workspace.handlers.generic import search_all
 from workspace.services.search.ranking import SearchHit
 

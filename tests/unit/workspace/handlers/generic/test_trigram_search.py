@@ -1,7 +1,7 @@
 import pytest
 
 from tests.support.cpu_budget import assert_cpu_seconds
-from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK
 from workspace.handlers.generic import search_all
 from workspace.models import Task

@@ -7,9 +7,9 @@ from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound
-from tests.support import project_graph
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows import project_graph
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Edge, EdgeKind, MemberRole, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

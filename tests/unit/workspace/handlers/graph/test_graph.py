@@ -7,9 +7,9 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
-from tests.support import project_graph
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows import project_graph
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.handlers.graph import graph
 from workspace.models import Edge, Project
 from workspace.services.edges import graph_reorganize

@@ -6,9 +6,9 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support import project_graph
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows import project_graph
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Edge, EdgeKind, Project
 
 

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests.support.factories import ProfileFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import ProfileFactory
+from tests.support.values.handler_calls import call_handler
 
 NOON = datetime(2026, 7, 1, 12, 0, 0, 5, tzinfo=UTC)  # a Wednesday
 

@@ -5,7 +5,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound
-from tests.support.factories import (
+from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
     MembershipFactory,
@@ -13,7 +13,7 @@ from tests.support.factories import (
     RiskFactory,
     TaskFactory,
 )
-from tests.support.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Document, MemberRole, Membership, Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

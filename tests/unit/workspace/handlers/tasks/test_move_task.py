@@ -5,8 +5,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome, StateConflict
-from tests.support.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Edge, MemberRole, Project, Task
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome
-from tests.support.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.handlers.tasks import shift_tasks
 from workspace.models import CalendarEvent, Project, Task
 

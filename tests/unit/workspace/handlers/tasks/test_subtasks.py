@@ -5,8 +5,8 @@ import pytest
 from django.db import connection, transaction
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases

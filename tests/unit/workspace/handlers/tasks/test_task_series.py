@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import ProfileFactory, TaskFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import ProfileFactory, TaskFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import CalendarEvent, Edge, Task
 from workspace.services.calendar import task_events, task_series
 

@@ -5,9 +5,9 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
-from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
-from tests.support.project_graph import create_edge
+from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.rows.project_graph import create_edge
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT

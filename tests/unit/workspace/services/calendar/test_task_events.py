@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
-from tests.support.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import AT, call_handler
+from tests.support.rows.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import CalendarEvent, Task
 from workspace.services.calendar import task_events
 from workspace.services.time import times

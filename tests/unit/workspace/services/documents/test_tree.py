@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.cpu_budget import examples
-from tests.support.document_forest import Titles, create_documents, read_dense_titles
-from tests.support.factories import MADE_AT, DocumentFactory, ProjectFactory
-from tests.support.handler_calls import AT
+from tests.support.rows.document_forest import Titles, create_documents, read_dense_titles
+from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.support.values.handler_calls import AT
 from workspace.models import Document, Project
 from workspace.services.documents import tree
 from workspace.services.documents.tree import DocumentForest

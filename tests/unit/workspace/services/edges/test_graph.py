@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support import project_graph as rows
-from tests.support.factories import MADE_AT, ProjectFactory
+from tests.support.rows import project_graph as rows
+from tests.support.rows.factories import MADE_AT, ProjectFactory
 from workspace.models import Project
 from workspace.services.edges import graph
 

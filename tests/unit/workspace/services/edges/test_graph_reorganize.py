@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.factories import MADE_AT
+from tests.support.rows.factories import MADE_AT
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Edge, EdgeKind, Entity, Project

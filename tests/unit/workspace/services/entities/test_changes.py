@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.factories import MADE_AT
+from tests.support.rows.factories import MADE_AT
 from workspace.entity_types import PROJECT, TASK
 from workspace.models import Project, Task
 from workspace.services.entities import changes

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.factories import DocumentFactory, ProjectFactory, TaskFactory
-from tests.support.handler_calls import call_handler
+from tests.support.rows.factories import DocumentFactory, ProjectFactory, TaskFactory
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Task
 
 

@@ -14,7 +14,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
-from tests.support.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, MILESTONE, PLAN, TASK, EntityType
 from workspace.models import Milestone, Project, Task
 from workspace.services.entities import pagination

@@ -4,8 +4,8 @@ from uuid import UUID
 
 import pytest
 
-from tests.support.factories import MADE_AT, MilestoneFactory
-from tests.support.handler_calls import AT
+from tests.support.rows.factories import MADE_AT, MilestoneFactory
+from tests.support.values.handler_calls import AT
 from workspace.entity_types import DOCUMENT, MILESTONE, PROJECT, TASK, EntityType
 from workspace.models import Document, Project, Task
 from workspace.services.entities import serialization

@@ -2,7 +2,7 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import DocumentFactory
+from tests.support.rows.factories import DocumentFactory
 from workspace.models import Document
 from workspace.services.search import search
 from workspace.services.search.search import WordsIn

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.factories import DocumentFactory
+from tests.support.rows.factories import DocumentFactory
 from workspace.entity_types import DOCUMENT
 from workspace.services.search import ranking
 from workspace.services.search.ranking import FINISHED, UNFINISHED, ScanResult, WordMatch

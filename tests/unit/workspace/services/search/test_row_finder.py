@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.factories import MembershipFactory, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MembershipFactory, ProjectFactory, TaskFactory
 from workspace.models import Project
 from workspace.services.search.row_finder import MAX_ROWS, find_project, find_rows
 

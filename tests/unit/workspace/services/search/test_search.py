@@ -1,6 +1,6 @@
 import pytest
 
-from tests.support.factories import ProjectFactory, TaskFactory
+from tests.support.rows.factories import ProjectFactory, TaskFactory
 from workspace.models import Project, Task
 from workspace.services.search import search
 

@@ -5,8 +5,8 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import ArgumentError
-from tests.support import project_graph
-from tests.support.factories import MADE_AT, MembershipFactory, ProjectFactory
+from tests.support.rows import project_graph
+from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Project
 from workspace.services.search import row_finder, title_lookup

@@ -1,0 +1,240 @@
+"""Request bodies: malformed ones are refused with the broken rule and never cause a server error."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.clients.api import SECRET, Api, assert_refused
+from tests.support.cpu_budget import examples
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+
+ENDPOINTS = ("help", "exec")
+
+# Bodies, and the reason for which both endpoints refuse them.
+MALFORMED_BODIES = [
+    (b" ", "invalid_json"),
+    (b"{", "invalid_json"),
+    (b"{'path': 'root'}", "invalid_json"),
+    (b'{"path": "root",}', "invalid_json"),
+    (b'{"path": "root"} {}', "invalid_json"),
+    (b"path=root", "invalid_json"),
+    (b"\xef\xbb\xbf{}", "invalid_json"),  # a byte order mark
+    (b'{"path": "a\nb"}', "invalid_json"),  # a raw control character
+    (b'{"path": "\xff"}', "invalid_utf8"),
+    (b'{"path": "\xc0\x80"}', "invalid_utf8"),  # an overlong NUL
+    (b'{"path": "\xed\xa0\x80"}', "invalid_utf8"),  # a surrogate in bytes
+    ('{"path": "root"}'.encode("utf-16"), "invalid_utf8"),
+    (b'{"path": "a", "path": "b"}', "duplicate_key"),
+    (b'{"op": "x", "args": {"a": 1, "\\u0061": 2}}', "duplicate_key"),
+    (b'{"limit": NaN}', "not_a_number"),
+    (b'{"limit": -Infinity}', "not_a_number"),
+    (b'{"limit": 1e999}', "number_out_of_range"),
+    (b'{"limit": 9007199254740992}', "number_out_of_range"),
+    (b'{"limit": -' + b"9" * 5000 + b"}", "number_out_of_range"),
+    (b'{"path": "a\\u0000b"}', "nul_character"),
+    (b'{"a\\u0000b": 1}', "nul_character"),
+    (b'{"path": "\\ud800"}', "lone_surrogate"),
+    (b'{"path": "\\udc00\\ud800"}', "lone_surrogate"),
+    (b'{"op": ' + b"[" * 32 + b"]" * 32 + b"}", "too_deep"),
+    (b'{"op": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
+    (b'{"a":' * 40 + b"1" + b"}" * 40, "too_deep"),
+    (b'{"op": [' + b"0," * 10_000 + b"0]}", "too_large"),
+    (b"[]", "not_an_object"),
+    (b'[{"path": "root"}]', "not_an_object"),
+    (b'"root"', "not_an_object"),
+    (b"null", "not_an_object"),
+    (b"true", "not_an_object"),
+    (b"1", "not_an_object"),
+]
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule(
+    api: Api, endpoint: str, subtests: pytest.Subtests
+) -> None:
+    for raw, reason in MALFORMED_BODIES:
+        with subtests.test(raw=raw[:40]):
+            response = api.post(endpoint, raw=raw)
+
+            error = assert_refused(response, 400, reason)
+            assert error["code"] == "VALIDATION_ERROR"
+            assert error["help_path"] == "root"
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS)
+def test_empty_body_is_refused(api: Api, endpoint: str) -> None:
+    response = api.http.generic("POST", f"/api/v1/{endpoint}", headers=api.headers, CONTENT_TYPE="application/json")
+
+    assert_refused(response, 400, "invalid_json")
+
+
+def test_empty_exec_object_gets_an_example_call_that_works(api: Api) -> None:
+    error = assert_refused(api.post("exec", {}), 400, "empty_call")
+
+    example = json.loads(error["message"].partition("such as ")[2].removesuffix("."))
+    assert api.post("exec", example).status_code in (200, 404)  # the call is valid, but its row may not exist
+
+
+def test_empty_help_object_gets_the_root(api: Api) -> None:
+    assert api.post("help", {}).json()["path"] == "root"
+
+
+# Help bodies, and the JSON pointers of their field errors.
+MALFORMED_HELP: list[tuple[dict[str, Any], set[str]]] = [
+    ({"path": 1}, {"/path"}),
+    ({"path": None}, {"/path"}),
+    ({"path": ["root"]}, {"/path"}),
+    ({"query": ""}, {"/query"}),
+    ({"query": "x" * 1001}, {"/query"}),
+    ({"arg": ""}, {"/arg"}),
+    ({"format": "long"}, {"/format"}),
+    ({"format": "Short"}, {"/format"}),
+    ({"include_examples": "true"}, {"/include_examples"}),
+    ({"include_examples": 1}, {"/include_examples"}),
+    ({"include_schemas": None}, {"/include_schemas"}),
+    ({"max_tokens": 0}, {"/max_tokens"}),
+    ({"max_tokens": 1.5}, {"/max_tokens"}),
+    ({"max_tokens": True}, {"/max_tokens"}),
+    ({"limit": 0}, {"/limit"}),
+    ({"limit": 201}, {"/limit"}),
+    ({"limit": "5"}, {"/limit"}),
+    ({"cursor": 5}, {"/cursor"}),
+    ({"cursor": "not a cursor"}, {"/cursor"}),
+    ({"path": "root", "arg": "limit"}, {"/arg"}),
+    ({"path": "onto", "query": "tasks"}, {"/query"}),
+    ({"query": "tasks", "cursor": "b250bw"}, {"/cursor"}),
+    ({"path": "onto.task.get", "cursor": "b250bw"}, {"/cursor"}),
+    ({"op": "onto.task.get"}, {"/op"}),
+    ({"path": 1, "limit": 0, "format": 3, SECRET[:3]: 1}, {"/path", "/limit", "/format", "/" + SECRET[:3]}),
+]
+
+
+def test_malformed_help_body_gets_all_field_errors(api: Api, subtests: pytest.Subtests) -> None:
+    for body, pointers in MALFORMED_HELP:
+        with subtests.test(body=body):
+            error = assert_refused(api.post("help", body), 400, "malformed_call")
+
+            assert {each["path"] for each in error["details"]["field_errors"]} == pointers
+
+
+# Exec bodies, and the JSON pointers of their field errors.
+MALFORMED_EXEC: list[tuple[dict[str, Any], set[str]]] = [
+    ({"args": {}}, {"/op"}),
+    ({"op": None}, {"/op"}),
+    ({"op": ""}, {"/op"}),
+    ({"op": 1, "args": 1}, {"/op", "/args"}),
+    ({"op": ["onto.task.get"]}, {"/op"}),
+    ({"op": "onto.task.list", "args": None}, {"/args"}),
+    ({"op": "onto.task.list", "args": []}, {"/args"}),
+    ({"op": "onto.task.list", "args": ""}, {"/args"}),
+    ({"op": "onto.task.list", "dry_run": "true"}, {"/dry_run"}),
+    ({"op": "onto.task.list", "dry_run": 1}, {"/dry_run"}),
+    ({"op": "onto.task.list", "dry_run": None}, {"/dry_run"}),
+    ({"op": "onto.task.list", "idempotency_key": ""}, {"/idempotency_key"}),
+    ({"op": "onto.task.list", "idempotency_key": "two words"}, {"/idempotency_key"}),
+    ({"op": "onto.task.list", "idempotency_key": "x" * 256}, {"/idempotency_key"}),
+    ({"op": "onto.task.list", "idempotency_key": 7}, {"/idempotency_key"}),
+    ({"op": "onto.task.list", "arguments": {}}, {"/arguments"}),
+    ({"op": "onto.task.list", "args": {}, "x": 1, "y": 2}, {"/x", "/y"}),
+    ({"op": "nothing", "confirm_token": "x"}, {"/confirm_token"}),
+]
+
+
+def test_malformed_exec_body_gets_all_field_errors(api: Api, subtests: pytest.Subtests) -> None:
+    for body, pointers in MALFORMED_EXEC:
+        with subtests.test(body=body):
+            error = assert_refused(api.post("exec", body), 400, "malformed_call")
+
+            assert {each["path"] for each in error["details"]["field_errors"]} == pointers
+
+
+@pytest.mark.parametrize("number", ["5.0", "5e0", "50e-1"])
+def test_whole_number_is_an_integer_in_every_spelling(api: Api, number: str) -> None:
+    list_response = api.post("exec", raw=b'{"op": "onto.task.list", "args": {"limit": %s}}' % number.encode())
+    help_response = api.post("help", raw=b'{"path": "onto.task", "limit": %s}' % number.encode())
+
+    assert len(list_response.json()["result"]["tasks"]) == 5
+    assert len(help_response.json()["items"]) == 5
+
+
+def test_response_has_at_most_fifty_field_errors(api: Api) -> None:
+    body = {"op": "onto.task.list", "args": {f"unknown_{number}": number for number in range(500)}}
+
+    error = assert_refused(api.post("exec", body), 400, "invalid_args")
+
+    assert len(error["details"]["field_errors"]) == 50
+
+
+def test_names_in_errors_are_truncated(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.list", "args": {"n" * 100_000: 1}})
+
+    assert_refused(response, 400, "invalid_args")
+    assert len(response.content) < 5_000
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from([DEMO_TASK_ID, "done"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=12,
+)
+exec_bodies = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(["onto.task.update", "onto.project.create", "onto.task.list", "create_onto_task"]),
+        "args": st.dictionaries(
+            st.sampled_from(
+                [
+                    *("task_id", "project_id", "taskId", "title", "name", "description", "state_key", "priority"),
+                    *("due_at", "start_at", "props", "project", "entities", "limit", "cursor", "query", "type_key"),
+                ]
+            ),
+            json_values
+            | st.sampled_from([DEMO_PROJECT_ID, "0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "high", 3.0]),
+            max_size=6,
+        ),
+    },
+    optional={"dry_run": st.just(True)},
+)
+fuzz_settings = settings(
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def test_any_json_body_gets_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(st.sampled_from(ENDPOINTS), json_values | exec_bodies)
+    def check_response(endpoint: str, body: Any) -> None:
+        response = api.post(endpoint, raw=json.dumps(body).encode())
+
+        assert response.status_code < 500, response.content
+        assert response.json()
+
+    check_response()
+
+
+def test_any_exec_body_gets_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(exec_bodies)
+    def check_response(body: dict[str, Any]) -> None:
+        response = api.post("exec", raw=json.dumps(body).encode())
+
+        assert response.status_code < 500, response.content
+        assert response.json()["op"] or response.status_code == 400
+
+    check_response()
+
+
+def test_any_bytes_get_a_json_response(api: Api) -> None:
+    @fuzz_settings
+    @given(st.sampled_from(ENDPOINTS), st.binary(min_size=1, max_size=200))
+    def check_response(endpoint: str, raw: bytes) -> None:
+        response = api.post(endpoint, raw=raw)
+
+        assert response.status_code in (200, 400)
+        assert response.json()
+
+    check_response()

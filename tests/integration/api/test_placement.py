@@ -1,0 +1,74 @@
+"""Placing rows with arguments such as plan_id, parent and connections."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.clients.api import Api
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo.rows import get_demo_id
+from workspace.models import Edge
+
+GOAL, MILESTONE, PLAN = (get_demo_id(kind, 1) for kind in ("goal", "milestone", "plan"))
+
+
+def create_row(api: Api, kind: str = "task", **args: Any) -> dict[str, Any]:
+    return api.exec(f"onto.{kind}.create", {"project_id": DEMO_PROJECT_ID, "title": "New", **args})
+
+
+def describe_edges(response: dict[str, Any]) -> list[str]:
+    return [f"{each['src_kind']} {each['rel']} {each['dst_kind']}" for each in response["result"].get("edges", [])]
+
+
+def test_task_is_linked_as_its_arguments_say(api: Api) -> None:
+    response = create_row(
+        api,
+        planId=f" {PLAN} ",
+        goal_id=GOAL,
+        parent={"kind": "milestone", "id": MILESTONE},
+        connections=[{"kind": "task", "id": DEMO_TASK_ID, "rel": "depends on"}],
+    )
+
+    assert describe_edges(response) == [
+        "plan has_task task",
+        "task supports_goal goal",
+        "task targets_milestone milestone",
+        "task depends_on task",
+    ]
+    assert response["meta"]["warnings"] == [
+        "Read planId as plan_id.",
+        "Read connections/0/rel as task depends_on task.",
+        "A task has one parent, here plan_id; stored parent/id as task targets_milestone milestone. "
+        "Send allow_multi_parent: true to keep all parents.",
+    ]
+
+
+def test_blank_and_empty_links_create_no_edges(api: Api) -> None:
+    assert describe_edges(create_row(api, plan_id=" ", parents=[], connections=[])) == []
+
+
+def test_task_goal_can_be_removed(api: Api) -> None:
+    task_id = create_row(api, goal_id=GOAL)["result"]["task"]["id"]
+
+    unchanged = api.exec("onto.task.update", {"task_id": task_id, "goal_id": GOAL})
+    cleared = api.exec("onto.task.update", {"task_id": task_id, "goal_id": None})
+
+    assert unchanged["meta"]["warnings"] == ["unchanged"]
+    assert (cleared["ok"], cleared["result"]["message"]) == (True, "Changed “New”: goal_id.")
+    assert not Edge.objects.filter(src_id=task_id, deleted_at=None).exists()
+
+
+@pytest.mark.parametrize("parent", [{"kind": "document", "id": PLAN}, {"kind": "risk", "id": PLAN}, {"id": PLAN}])
+def test_invalid_parent_is_a_field_error(api: Api, parent: dict[str, str]) -> None:
+    response = create_row(api, parent=parent)
+
+    [error] = response["error"]["details"]["field_errors"]
+    assert (response["error"]["code"], error["path"]) == ("VALIDATION_ERROR", "/parent/kind")
+    assert "kind" not in parent or "plan, milestone, goal, project" in error["message"]
+
+
+def test_parent_of_another_project_is_not_found(api: Api) -> None:
+    response = create_row(api, plan_id=get_demo_id("plan", 21))
+
+    assert response["error"]["code"] == "NOT_FOUND"
+    assert "plan_id" in response["error"]["message"]

@@ -1,0 +1,300 @@
+"""Switches: exec refuses what is off, help and search leave it out, and switching on restores everything."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission, User
+from django.test import Client as HttpClient
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from unfold.widgets import UnfoldBooleanWidget
+
+from registry.catalog import switches
+from registry.drafts import switch_service
+from registry.models import Connection, Group, Op, Switch
+from tests.support.clients.api import Api, assert_refused
+from tests.support.console.admin_models import get_admin_url, run_action
+from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.models import Task
+
+UPDATE = {"task_id": DEMO_TASK_ID, "title": "Changed"}
+REASON = "Titles are being repaired."
+
+
+def set_switch(kind: str, name: str, *, is_off: bool = True) -> None:
+    switch_service.set_switch(kind=kind, name=name, is_off=is_off, reason=REASON, by="ann", at=timezone.now())
+    switches.refresh_switches()  # a test's transaction does not commit, so nothing else refreshes them
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "message"),
+    [
+        ("op", "onto.task.update", "onto.task.update is switched off"),
+        ("group", "onto.task", "onto.task.update is switched off with its group onto.task"),
+        ("group", "root", "onto.task.update is switched off with its group root"),
+        ("connection", "workspace", "onto.task.update is switched off with its connection workspace"),
+    ],
+)
+def test_exec_refuses_ops_that_are_off_with_the_reason(api: Api, kind: str, name: str, message: str) -> None:
+    set_switch(kind, name)
+
+    for op in ("onto.task.update", "update_onto_task"):
+        for body in ({}, {"dry_run": True}, {"args": {"nonsense": 1}}, {"idempotency_key": "once"}):
+            error = assert_refused(api.post("exec", {"op": op, "args": UPDATE, **body}), 403, "switched_off")
+            assert error["code"] == "PERMISSION_DENIED"
+            assert error["message"] == f"{message}: {REASON} Nothing was done."
+            assert api.post("help", {"path": error["help_path"]}).status_code == 200
+    assert Task.objects.get(pk=DEMO_TASK_ID).title != "Changed"
+
+    set_switch(kind, name, is_off=False)
+    assert api.exec("onto.task.update", UPDATE, idempotency_key="once")["ok"]
+
+
+def test_exec_runs_other_ops_when_one_is_off(api: Api) -> None:
+    set_switch("op", "onto.task.update")
+
+    assert api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["ok"]
+    assert api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "New"})["ok"]
+
+
+def test_exec_records_an_event_when_an_op_is_off(api: Api, read_events: Any) -> None:
+    set_switch("op", "onto.task.update")
+
+    api.exec("onto.task.update", UPDATE)
+
+    event = read_events()[-1]
+    assert (event.op, event.ok, event.code, event.reason) == (
+        "onto.task.update",
+        False,
+        "PERMISSION_DENIED",
+        "switched_off",
+    )
+
+
+def test_replay_works_when_the_op_is_off(api: Api) -> None:
+    first = api.exec("onto.task.update", UPDATE, idempotency_key="once")
+    set_switch("op", "onto.task.update")
+
+    again = api.post("exec", {"op": "onto.task.update", "args": UPDATE, "idempotency_key": "once"})
+
+    assert again.status_code == 200
+    assert again.json()["result"] == first["result"]
+    assert again.json()["meta"]["replayed"] is True
+
+
+def test_batch_refuses_ops_that_are_off_and_runs_the_others(api: Api) -> None:
+    set_switch("op", "onto.task.update")
+
+    response = api.post(
+        "batch",
+        {
+            "ops": [
+                {"type": "exec", "op": "onto.task.update", "args": UPDATE},
+                {"type": "exec", "op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}},
+                {"type": "help", "path": "onto.task.update"},
+            ]
+        },
+    ).json()
+
+    refusal, exec_result, help_result = response["results"]
+    assert (refusal["ok"], refusal["error"]["details"]["reason"]) == (False, "switched_off")
+    assert exec_result["ok"]
+    assert (help_result["ok"], help_result["error"]["details"]["reason"]) == (False, "unknown_path")
+
+
+def test_missing_permission_is_reported_before_the_switch(api: Api, make_api: Any) -> None:
+    set_switch("op", "onto.task.update")
+
+    error = assert_refused(
+        make_api(op_patterns=["util.*"]).post("exec", {"op": "onto.task.update", "args": UPDATE}), 403, "op_not_allowed"
+    )
+
+    assert REASON not in error["message"]
+
+
+def test_op_that_is_off_needs_no_confirmation(api: Api, make_api: Any) -> None:
+    set_switch("op", "onto.task.delete")
+
+    assert_refused(
+        make_api(confirms=True).post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}}),
+        403,
+        "switched_off",
+    )
+
+
+def test_list_op_does_not_replace_a_get_when_it_is_off(api: Api) -> None:
+    assert api.exec("onto.task.get")["ok"]
+    set_switch("op", "onto.task.list")
+
+    assert_refused(api.post("exec", {"op": "onto.task.get", "args": {}}), 400, "invalid_args")
+
+
+def test_help_and_search_omit_ops_while_they_are_off(api: Api) -> None:
+    def list_paths() -> set[str]:
+        items = api.help("onto.task")["items"] + api.help(query="delete a task", limit=20)["items"]
+        return {item["path"] for item in items}
+
+    before = api.get("help?path=onto.task")
+    assert "onto.task.delete" in list_paths()
+
+    set_switch("op", "onto.task.delete")
+    assert "onto.task.delete" not in list_paths()
+    assert api.get("help?path=onto.task").headers["ETag"] != before.headers["ETag"]
+    error = assert_refused(api.get("help?path=onto.task.delete"), 404, "unknown_path")
+    assert error["message"] == f"onto.task.delete is switched off: {REASON}"
+    assert error["help_path"] == "onto.task"
+
+    set_switch("op", "onto.task.delete", is_off=False)
+    assert "onto.task.delete" in list_paths()
+    assert api.get("help?path=onto.task").headers["ETag"] == before.headers["ETag"]
+
+
+def test_help_omits_a_group_that_is_off_and_keeps_the_others(api: Api) -> None:
+    set_switch("group", "onto.task")
+
+    assert "onto.task" not in {item["path"] for item in api.help("onto")["items"]}
+    assert_refused(api.post("help", {"path": "onto.task"}), 404, "unknown_path")
+    assert_refused(api.post("help", {"path": "onto.task.docs"}), 404, "unknown_path")
+    assert api.help("onto.project.get")["type"] == "op"
+
+
+def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    set_switch("op", "onto.task.update")
+    api.help("onto.task")
+
+    with django_assert_num_queries(0):
+        api.help("onto.task")
+        api.post("exec", {"op": "onto.task.update", "args": UPDATE})
+
+
+# --- in the admin -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "field", "name"),
+    [
+        (Op, "op", "op", "onto.task.update"),
+        (Group, "group", "path", "onto.task"),
+        (Connection, "connection", "name", "workspace"),
+    ],
+)
+def test_admin_actions_switch_rows_off_and_on(
+    api: Api, admin_client: HttpClient, model: Any, kind: str, field: str, name: str
+) -> None:
+    row = model.objects.get(**{field: name})
+
+    def apply_action(name: str, **data: str) -> str:
+        data |= {"action": name, "_selected_action": str(row.pk)}
+        return admin_client.post(get_admin_url(model, "changelist"), data, follow=True).content.decode()
+
+    assert "Give a reason." in apply_action("switch_off")
+    assert not Switch.objects.exists()
+    assert f"Switched off: {name}." in apply_action("switch_off", reason=REASON)
+    switch = Switch.objects.get()
+    assert (switch.kind, switch.name, switch.is_off, switch.reason) == (kind, name, True, REASON)
+    assert switch.changed_by == "admin"
+    assert "Nothing changed" in apply_action("switch_off", reason=REASON)
+    assert f"Switched on: {name}." in apply_action("switch_on")
+    assert not Switch.objects.get().is_off
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("op", "onto.task.update"), ("group", "onto.task"), ("connection", "workspace")]
+)
+def test_admin_marks_rows_that_are_off_in_lists_and_on_pages(
+    api: Api, admin_client: HttpClient, kind: str, name: str
+) -> None:
+    op, group = Op.objects.get(op="onto.task.update"), Group.objects.get(path="onto.task")
+
+    def read_marks() -> list[bool]:
+        lists = [admin_client.get(get_admin_url(model, "changelist"), {"q": "task"}) for model in (Op, Group)]
+        lists.append(admin_client.get(get_admin_url(Connection, "changelist")))
+        pages = [
+            admin_client.get(get_admin_url(Op, "change", op.pk)),
+            admin_client.get(get_admin_url(Group, "change", group.pk)),
+        ]
+        return [REASON in response.content.decode() for response in (*lists, *pages)]
+
+    assert read_marks() == [False] * 5
+    set_switch(kind, name)
+    assert read_marks() == [True, kind == "group", kind == "connection", True, kind == "group"]
+    set_switch(kind, name, is_off=False)
+    assert read_marks() == [False] * 5
+
+
+def test_switch_can_be_added_and_changed_in_the_admin(api: Api, admin_client: HttpClient) -> None:
+    form = {"kind": "op", "name": "onto.task.updat", "is_off": "on", "reason": REASON}
+
+    invalid = admin_client.post(get_admin_url(Switch, "add"), form)
+    valid = admin_client.post(get_admin_url(Switch, "add"), form | {"name": "onto.task.update"})
+
+    assert (
+        "There is no op onto.task.updat. Did you mean onto.task.update, onto.risk.update, onto.task.get?"
+        in invalid.content.decode()
+    )
+    assert valid.status_code == 302
+    switch = Switch.objects.get()
+    assert (switch.is_off, switch.changed_by) == (True, "admin")
+    admin_client.post(get_admin_url(Switch, "change", switch.pk), {"is_off": "on", "reason": "Another reason"})
+    switch.refresh_from_db()
+    assert (switch.name, switch.reason) == ("onto.task.update", "Another reason")
+    assert "Switched on: onto.task.update" in run_action(admin_client, Switch, "turn_on", switch)
+    assert "Switched off: onto.task.update" not in run_action(
+        admin_client, Switch, "turn_off", switch
+    )  # switching off needs a reason
+    assert admin_client.post(get_admin_url(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
+
+
+def test_switch_page_shows_that_it_is_off(
+    api: Api, admin_client: HttpClient, client: HttpClient, django_user_model: type[User]
+) -> None:
+    set_switch("op", "onto.task.update")
+    address = get_admin_url(Switch, "change", Switch.objects.get().pk)
+    reader = django_user_model.objects.create_user("reader", is_staff=True)
+    reader.user_permissions.set(Permission.objects.filter(codename="view_switch"))
+    client.force_login(reader)
+
+    change_page = admin_client.get(address)
+    read_only_page = client.get(address).content.decode()
+
+    box = change_page.context["adminform"].form["is_off"]
+    assert (box.label, type(box.field.widget)) == ("Switched off", UnfoldBooleanWidget)
+    assert '<span class="ui-tag ui-tag--removed">off</span>' in read_only_page
+    assert "Is off" not in read_only_page
+
+
+def test_switching_needs_its_permission(api: Api, client: HttpClient, django_user_model: type[User]) -> None:
+    editor = django_user_model.objects.create_user("editor", password="a long enough one", is_staff=True)
+    editor.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_op", "view_switch"]))
+    client.force_login(editor)
+    data = {"action": "switch_off", "_selected_action": str(Op.objects.all()[0].pk), "reason": REASON}
+
+    client.post(get_admin_url(Op, "changelist"), data, follow=True)
+
+    assert not Switch.objects.exists()
+
+
+def test_op_is_switched_off_and_on_from_its_page(api: Api, admin_client: HttpClient) -> None:
+    op = Op.objects.get(op="onto.task.update")
+    page, chosen = get_admin_url(Op, "change", op.pk), {"_selected_action": op.pk, "from_page": "1"}
+    address = get_admin_url(Op, "changelist")
+
+    missing = admin_client.post(address, {**chosen, "action": "switch_off", "reason": ""}, follow=True)
+    off = admin_client.post(address, {**chosen, "action": "switch_off", "reason": REASON}, follow=True)
+    assert missing.redirect_chain[-1][0] == off.redirect_chain[-1][0] == page
+    assert "Switch off now" in missing.content.decode()
+    assert Switch.objects.get(is_off=True).reason == REASON
+    assert "Switch on again" in off.content.decode()
+
+    on = admin_client.post(address, {**chosen, "action": "switch_on"}, follow=True)
+    assert "Switch off now" in on.content.decode()
+
+
+def test_page_of_an_op_offers_no_switch_to_editors(api: Api, client: HttpClient) -> None:
+    editor = User.objects.create_user("ed", is_staff=True)
+    editor.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_op"]))
+    client.force_login(editor)
+
+    page = client.get(get_admin_url(Op, "change", Op.objects.get(op="onto.task.update").pk)).content.decode()
+
+    assert "Switch off" not in page

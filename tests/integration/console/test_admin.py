@@ -1,0 +1,283 @@
+"""The Django admin: every page opens for a superuser and for nobody without permission, and its actions work."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
+from django.db.models import Model
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.reports.models import SavedView
+from analytics.rollout.models import Flag
+from gateway.access import key_verification
+from gateway.models import ApiKey, Client, IdempotencyRecord, Scope, UserGrant
+from registry.catalog import cache
+from registry.models import Activation, Op, Release
+from registry.releases import publishing
+from tests.support.clients.api import Api
+from tests.support.console.admin_models import MODELS, PROJECT_APPS, get_admin_url, run_action
+from tests.support.console.admin_pages import read_form, save_row
+from tests.support.loops import for_each
+
+# Models whose rows only services change. The admin shows them read-only.
+READ_ONLY = {
+    "workspace.Edge",
+    *("analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup", "analytics.Assignment"),
+    *(
+        "analytics.Turn",
+        "analytics.ToolSelection",
+        "analytics.Subject",
+        "audit.AuditEntry",
+        "gateway.IdempotencyRecord",
+        "gateway.UsedConfirmation",
+        "gateway.PeriodicJob",
+        "registry.OpEmbedding",
+    ),
+    "axes.AccessAttempt",
+    *("gateway.StoredFile", "gateway.SignedInApplication"),
+    *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
+    *("notifications.Notification", "registry.ReviewRequest", "registry.ScheduledPublish"),
+}
+
+
+@pytest.mark.parametrize(
+    "label", sorted(m._meta.label for app in PROJECT_APPS for m in apps.get_app_config(app).get_models())
+)
+def test_every_model_is_in_the_admin(label: str) -> None:
+    inline = {"registry.PolicyRule", "registry.Example", "registry.OpAlias", "analytics.CohortRule"}
+    inline |= {"registry.ReviewComment"}
+    of_their_connection = {"registry.DocumentImport", "registry.UpstreamDefinition"}
+    of_their_connection |= {"gateway.ConnectionSecret", "gateway.SignIn"}  # on its page; short-lived
+    of_their_users = {"chat.Conversation", "chat.Message", "chat.ToolCall", "chat.EventChunk"}
+
+    assert label in {model._meta.label for model in MODELS} | inline | of_their_connection | of_their_users
+
+
+@for_each("model", MODELS)
+def test_all_pages_of_a_model_open(row_of_every_model: None, admin_client: HttpClient, model: type[Model]) -> None:
+    read_only = model._meta.label in READ_ONLY
+
+    changelist = admin_client.get(get_admin_url(model, "changelist"))
+    search = admin_client.get(get_admin_url(model, "changelist"), {"q": "onto 'x\" %"})
+    add_page = admin_client.get(get_admin_url(model, "add"))
+    row = model._default_manager.first()
+
+    assert changelist.status_code == 200
+    assert search.status_code == 200
+    # Flags are declared in the code, end users sign in themselves, and views are saved where they are shown.
+    assert add_page.status_code == (403 if read_only or model in (Flag, UserGrant, SavedView) else 200)
+    if row is not None:
+        change_page = admin_client.get(get_admin_url(model, "change", row.pk))
+        assert change_page.status_code == 200
+        assert "<script>alert(1)" not in change_page.content.decode()
+    if model._meta.app_label in PROJECT_APPS:
+        assert row is not None
+
+
+@for_each("label", sorted(READ_ONLY))
+def test_read_only_rows_cannot_be_changed_or_deleted(
+    row_of_every_model: None, admin_client: HttpClient, label: str
+) -> None:
+    model = apps.get_model(label)
+    row = model._default_manager.first()
+
+    assert admin_client.post(get_admin_url(model, "change", row.pk), {}).status_code == 403
+    assert admin_client.post(get_admin_url(model, "delete", row.pk), {"post": "yes"}).status_code == 403
+    assert model._default_manager.filter(pk=row.pk).exists()
+
+
+def test_pages_redirect_users_who_are_not_staff_to_the_login(
+    db: None, client: HttpClient, django_user_model: type[User]
+) -> None:
+    client.force_login(django_user_model.objects.create_user("somebody", password="a long enough one"))
+
+    addresses = [get_admin_url(model, page) for model in MODELS for page in ("changelist", "add")]
+    for address in (*addresses, reverse("admin:index")):
+        response = client.get(address)
+        assert response.status_code == 302
+        assert response.headers["Location"].startswith("/admin/login/"), address
+
+
+def test_pages_are_forbidden_for_staff_without_permission(
+    row_of_every_model: None, client: HttpClient, django_user_model: type[User]
+) -> None:
+    client.force_login(django_user_model.objects.create_user("staff", password="a long enough one", is_staff=True))
+
+    assert {client.get(get_admin_url(model, "changelist")).status_code for model in MODELS} == {403}
+
+
+def test_api_key_gives_no_access_to_the_admin(api: Api) -> None:
+    assert api.http.get("/admin/", headers=api.headers).status_code == 302
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+def extract_key(html: str) -> str:
+    return html.partition('ui-new-key">')[2].partition("<")[0]
+
+
+def test_key_created_in_the_admin_is_shown_once_and_works(live_catalog: Any, admin_client: HttpClient) -> None:
+    client = Client.objects.create(name="chat")
+    form = {"client": client.pk, "name": "laptop", "subject": "demo-user", "scopes": ["help", "exec:read"], "rate": 7}
+
+    response = admin_client.post(get_admin_url(ApiKey, "add"), form | {"_continue": "1"})
+    html = response.content.decode()
+
+    key = ApiKey.objects.get()
+    plaintext = extract_key(html)
+    assert plaintext.startswith(key.prefix)
+    assert "no-store" in response.headers["Cache-Control"]
+    assert plaintext not in str(response.cookies)
+    assert not any(plaintext in str(session.get_decoded()) for session in Session.objects.all())
+    assert (key.client, key.name, key.subject, key.rate) == (client, "laptop", "demo-user", 7)
+    assert key.scopes == [Scope.HELP, Scope.EXEC_READ]
+    assert key.created_by == "admin"
+    assert Api(plaintext).post("help", {}).status_code == 200
+    for address in (
+        get_admin_url(ApiKey, "changelist"),
+        get_admin_url(ApiKey, "change", key.pk),
+        get_admin_url(ApiKey, "history", key.pk),
+    ):
+        assert plaintext not in admin_client.get(address).content.decode()
+
+
+@pytest.mark.parametrize("scopes", ["", "root", '["help"]', "nonsense"])
+def test_key_with_unknown_scopes_is_a_form_error(db: None, admin_client: HttpClient, scopes: str) -> None:
+    client = Client.objects.create(name="chat")
+
+    response = admin_client.post(get_admin_url(ApiKey, "add"), {"client": client.pk, "scopes": scopes, "rate": 7})
+
+    assert response.status_code == 200
+    assert "errorlist" in response.content.decode()
+    assert not ApiKey.objects.exists()
+
+
+def test_key_rotated_in_the_admin_has_a_successor_and_expires_in_a_day(api: Api, admin_client: HttpClient) -> None:
+    old = ApiKey.objects.get()
+
+    html = run_action(admin_client, ApiKey, "rotate", old)
+
+    new = ApiKey.objects.exclude(pk=old.pk).get()
+    old.refresh_from_db()
+    assert new.rotated_from == old
+    assert old.expires_at is not None
+    assert timedelta(hours=23) < old.expires_at - timezone.now() <= timedelta(hours=24)
+    for each in (api, Api(extract_key(html))):
+        assert each.post("help", {}).status_code == 200
+
+
+def test_key_revoked_in_the_admin_is_refused(api: Api, admin_client: HttpClient) -> None:
+    assert api.post("help", {}).status_code == 200
+
+    html = run_action(admin_client, ApiKey, "revoke", ApiKey.objects.get())
+
+    assert "Revoked" in html
+    assert api.post("help", {}).status_code == 401
+
+
+def test_key_changed_in_the_admin_keeps_its_secret(api: Api, admin_client: HttpClient) -> None:
+    key = ApiKey.objects.get()
+    form = {"client": key.client_id, "name": "renamed", "scopes": "help", "rate": 5}
+
+    response = admin_client.post(get_admin_url(ApiKey, "change", key.pk), form, follow=True)
+
+    assert "ui-new-key" not in response.content.decode()
+    key_verification.refresh_verified_keys()
+    assert api.post("help", {}).status_code == 200
+    assert api.post("exec", {"op": "onto.task.list"}).status_code == 403
+
+
+# --- releases ---------------------------------------------------------------------------------------------------------
+
+
+REVIEW = "/admin/registry/release/review/"
+
+
+def publish_draft(http: HttpClient, note: str = "In the admin") -> str:
+    """Publish the reviewed draft and return the page that follows."""
+    review = http.get(REVIEW).context["review"]
+    return http.post(REVIEW, {"seen": review.seen, "note": note}, follow=True).content.decode()
+
+
+def test_draft_published_in_the_admin_is_served(
+    api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    op = Op.objects.get(op="onto.task.get")
+    op.summary = "Get one task, whole"
+    op.save()
+    assert api.help("onto.task.get")["summary"] != op.summary
+
+    with django_capture_on_commit_callbacks(execute=True):
+        html = publish_draft(admin_client)
+
+    assert f"is live with {Op.objects.count()} ops" in html
+    assert api.help("onto.task.get")["summary"] == op.summary
+    assert Activation.objects.get(is_live=True).activated_by == "admin"
+
+
+def test_draft_without_changes_is_not_published(api: Api, admin_client: HttpClient) -> None:
+    html = publish_draft(admin_client)
+
+    assert "Your draft matches the live release." in html
+    assert Activation.objects.count() == 1
+
+
+def test_invalid_draft_is_not_published(api: Api, admin_client: HttpClient) -> None:
+    Op.objects.filter(op="onto.task.get").update(parameters_schema={"type": "object", "$ref": "http://evil.example/"})
+
+    html = publish_draft(admin_client)
+
+    assert "The draft cannot be published." in html
+    assert "onto.task.get" in html
+    assert Release.objects.count() == 1
+
+
+def test_op_that_cannot_run_is_published_once_it_has_a_connection(api: Api, admin_client: HttpClient) -> None:
+    op = Op.objects.get(op="onto.task.get")
+    page = get_admin_url(Op, "change", op.pk)
+    form = read_form(admin_client.get(page))
+    save_row(admin_client, op, form | {"connection": "", "notes": "Whole."})
+
+    refused = publish_draft(admin_client)
+
+    assert "Cannot run: no connection is set." in refused
+    assert f'{page}#id_connection"' in refused
+    assert Release.objects.count() == 1
+    assert "Cannot run:</strong> no connection is set." in admin_client.get(page).content.decode()
+    connection = {"connection": form["connection"]}
+    save_row(admin_client, op, read_form(admin_client.get(page)) | connection)
+    assert "Cannot run:" not in admin_client.get(page).content.decode()
+    assert "is live with" in publish_draft(admin_client)
+
+
+def test_release_made_live_in_the_admin_is_served(
+    api: Api, admin_client: HttpClient, django_capture_on_commit_callbacks: Callable[..., Any]
+) -> None:
+    first = Release.objects.get()
+    before = api.help("onto.task.get")
+    Op.objects.filter(op="onto.task.get").update(summary="Changed")
+    publishing.publish_draft(note="second", by="tests", at=timezone.now())
+    cache.refresh_live()
+    assert api.help("onto.task.get")["summary"] == "Changed"
+
+    with django_capture_on_commit_callbacks(execute=True):
+        step = reverse("admin:registry_release_make_live", args=[first.pk])
+        html = admin_client.post(step, {"note": "The old summary was better"}, follow=True).content.decode()
+
+    assert f"Release {first.short_name} is live." in html
+    assert api.help("onto.task.get") == before
+
+
+def test_idempotency_record_cannot_be_deleted_with_an_action(
+    row_of_every_model: None, admin_client: HttpClient
+) -> None:
+    run_action(admin_client, IdempotencyRecord, "delete_selected", IdempotencyRecord.objects.get())
+
+    assert IdempotencyRecord.objects.exists()

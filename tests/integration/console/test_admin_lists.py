@@ -1,0 +1,147 @@
+"""All lists of the admin: numbers are right-aligned, empty lists say what to do, and pages show their location."""
+
+import re
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.contrib import admin
+from django.contrib.auth.models import Group, User
+from django.db.models import DecimalField, FloatField, IntegerField, Model
+from django.test import Client as HttpClient
+from django.test import RequestFactory
+from django.urls import reverse
+
+from analytics.rollout.models import Cohort, Flag
+from console import sidebar
+from gateway.models import ApiKey, Client, IdempotencyRecord
+from registry.models import Op
+from tests.support.console.admin_models import MODELS, get_admin_url
+
+TRAIL = re.compile(
+    r'<h1[^>]*>.*?((?:<span class="ui-breadcrumb-section">|<span class="ui-breadcrumb").*?)</h1>', re.DOTALL
+)
+STEP = re.compile(r'<(?:a|span) class="ui-breadcrumb(?:-section)?"[^>]*>(.*?)</(?:a|span)>', re.DOTALL)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_number_columns_are_right_aligned(model: type[Model]) -> None:
+    css = (Path(settings.BASE_DIR) / "static" / "console" / "admin.css").read_text()
+    css_classes = {
+        kind: set(re.findall(rf"\.{kind}-(\w+)", css.partition("/* --- tables")[0])) for kind in ("field", "column")
+    }
+    numbers = {
+        field.name
+        for field in model._meta.fields
+        if isinstance(field, (IntegerField, DecimalField, FloatField)) and not field.choices
+    }
+
+    columns = numbers & set(admin.site.get_model_admin(model).list_display)
+
+    assert columns <= css_classes["field"]
+    assert columns <= css_classes["column"]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+def test_empty_list_has_a_hint(model: type[Model]) -> None:
+    assert re.fullmatch(r"[A-Z].{20,110}\.", admin.site.get_model_admin(model).empty)
+
+
+def test_empty_list_links_to_the_add_page(db: None, admin_client: HttpClient) -> None:
+    html = admin_client.get(get_admin_url(Client, "changelist")).content.decode()
+
+    assert "No clients yet" in html
+    assert admin.site.get_model_admin(Client).empty in unescape(html)
+    assert f'href="{get_admin_url(Client, "add")}"' in html.partition("ui-empty-state")[2]
+
+
+def test_list_without_matches_links_to_all_rows(db: None, admin_client: HttpClient) -> None:
+    Client.objects.create(name="chat")
+
+    search = admin_client.get(get_admin_url(Client, "changelist"), {"q": "nothing like it"}).content.decode()
+    filtered = admin_client.get(get_admin_url(Op, "changelist"), {"kind__exact": "read"}).content.decode()
+
+    for html, name in ((search, "clients"), (filtered, "ops")):
+        assert f"No {name} match" in html
+        assert f"Show all {name}" in html
+
+
+def read_trail(http: HttpClient, address: str) -> list[str]:
+    """Return the steps of the location that a page shows."""
+    match = TRAIL.search(http.get(address).content.decode())
+    assert match is not None, address
+    return [unescape(step).strip() for step in STEP.findall(match[1]) if step.strip()]
+
+
+def test_sidebar_pages_show_their_section_and_title(live_catalog: Any, admin_client: HttpClient) -> None:
+    request = RequestFactory().get(reverse("admin:index"))
+    request.user = User.objects.get(username="admin")
+
+    for section in sidebar.sections(request):
+        for item in section["items"]:
+            for page in item["pages"]:
+                job = [section["title"]] if section["title"] not in ("", page["title"]) else []
+                entry = [item["title"]] if "lists" in item and page is not item["pages"][0] else []
+                assert read_trail(admin_client, page["link"]) == [*job, *entry, page["title"]]
+
+
+def test_other_pages_show_their_location(live_catalog: Any, admin_client: HttpClient) -> None:
+    cohort = Cohort.objects.create(name="dev-team", flag=Flag.objects.all()[0], variant="gateway")
+    op = Op.objects.get(op="onto.task.list")
+    role = Group.objects.get(name="Editor")
+    expected_trails = {
+        get_admin_url(Cohort, "change", cohort.pk): ["Rollout", "Cohorts", "dev-team"],
+        get_admin_url(Cohort, "add"): ["Rollout", "Cohorts", "Add cohort"],
+        get_admin_url(Cohort, "delete", cohort.pk): ["Rollout", "Cohorts", "dev-team"],
+        get_admin_url(Group, "change", role.pk): ["Access", "Roles", "Editor"],
+        reverse("admin:op_try", args=[op.pk]): ["Copy", "Ops", "Try onto.task.list"],
+        reverse("admin:registry_release_compare"): ["Releases", "Compare"],
+        reverse("admin:password_change"): ["Home", "Password change"],
+    }
+
+    assert {address: read_trail(admin_client, address) for address in expected_trails} == expected_trails
+
+
+def test_lists_are_filtered_only_by_what_they_offer(rf: RequestFactory, admin_user: User) -> None:
+    request = rf.get("/")
+    request.user = admin_user
+
+    for model in MODELS:
+        page = admin.site.get_model_admin(model)
+        for field in model._meta.fields:
+            for lookup in ("contains", "startswith", "in", "range", "regex"):
+                assert not page.lookup_allowed(f"{field.name}__{lookup}", "a", request), (model, field)
+
+
+def test_every_filter_for_empty_columns_answers(db: None, admin_client: HttpClient) -> None:
+    asked = 0
+    for model in MODELS:
+        for each in admin.site.get_model_admin(model).list_filter:
+            if isinstance(each, tuple) and issubclass(each[1], admin.EmptyFieldListFilter):
+                for value, status in (("0", 200), ("1", 200), ("x", 400)):
+                    response = admin_client.get(get_admin_url(model, "changelist"), {f"{each[0]}__isempty": value})
+                    assert response.status_code in (status, 302), (model, each, value)
+                    asked += 1
+
+    assert asked > 3
+
+
+@pytest.mark.parametrize(
+    ("model", "lookup"),
+    [
+        (IdempotencyRecord, "answer__contains"),
+        (IdempotencyRecord, "fingerprint__gt"),
+        (ApiKey, "secret_hash__startswith"),
+        (ApiKey, "secret_hash"),
+        (ApiKey, "client__note__contains"),
+    ],
+)
+def test_hidden_columns_cannot_be_found_out_by_filters(
+    db: None, admin_client: HttpClient, model: type[Model], lookup: str
+) -> None:
+    response = admin_client.get(get_admin_url(model, "changelist"), {lookup: "a"})
+
+    assert response.status_code == 400
+    assert response.content.decode() == "The list cannot be filtered like this. Use its filters, or search."

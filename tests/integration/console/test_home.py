@@ -1,0 +1,346 @@
+"""The admin's home page: what needs attention, in the order of a role's work, and the first steps of a new gateway."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.models import Group, Permission, User
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.events import event_log
+from analytics.flags import FlagKey
+from analytics.rollout.models import Cohort, Flag
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import Turn
+from gateway.models import ApiKey, Client
+from registry.drafts import history, switch_service
+from registry.models import Activation, Connection, Op, ScheduledPublish
+from registry.releases import lifecycle, publishing, stored_releases
+from registry.reviews import requests
+from tests.support.clients.api import Api
+
+
+def read_text(response: HttpResponse) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def read_home(client: HttpClient) -> str:
+    return read_text(client.get(reverse("admin:index")))
+
+
+def change_op(path: str, **fields: Any) -> Op:
+    op = Op.objects.get(op=path)
+    with history.track_changes([op], by="ann", at=timezone.now()):
+        for name, value in fields.items():
+            setattr(op, name, value)
+        op.save()
+    return op
+
+
+def test_home_shows_that_nothing_needs_attention(api: Api, admin_client: HttpClient) -> None:
+    page = read_home(admin_client)
+
+    assert "Nothing to publish." in page
+    assert str(stored_releases.get_live_release()) in page
+    assert "No earlier release to roll back to." in page
+    assert "No calls yet." in page
+    assert "Nothing is switched off." in page
+
+
+def test_home_links_unpublished_changes_to_the_review(api: Api, admin_client: HttpClient) -> None:
+    op = change_op("onto.task.get", summary="Get one task, whole")
+
+    page = read_home(admin_client)
+
+    assert '<p class="ui-figure">1 op</p>' in page
+    assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.task.get</a>' in page
+    assert f'href="{reverse("admin:registry_release_review")}">Review</a>' in page
+
+
+def test_home_links_to_compare_and_roll_back_the_live_release(api: Api, admin_client: HttpClient) -> None:
+    first = stored_releases.get_live_release()
+    assert first is not None
+    change_op("onto.task.get", summary="Get one task, whole")
+    second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now() - timedelta(days=2))
+
+    page = read_home(admin_client)
+
+    assert str(second) in page
+    assert "Made live 2 days ago by ann. 82 ops." in page
+    assert "“Say that it is whole”" in page
+    assert f"?before={first.pk}&amp;after={second.pk}" in page
+    rollback_url = reverse("admin:registry_release_make_live", args=[first.pk])
+    assert rollback_url in page
+    admin_client.post(rollback_url, {"note": "Back"})
+    assert Activation.objects.get(is_live=True).release == first
+
+
+def test_home_offers_no_rollback_to_the_release_just_rolled_back(api: Api, admin_client: HttpClient) -> None:
+    first = stored_releases.get_live_release()
+    assert first is not None
+    change_op("onto.task.get", summary="Get one task, whole")
+    second = publishing.publish_draft(note="Say that it is whole", by="ann", at=timezone.now())
+    assert f"Roll back to {first.short_name}" in read_home(admin_client)
+
+    lifecycle.activate_release(version=first.pk, note="Back", by="ann", at=timezone.now())
+
+    page = read_home(admin_client)
+    assert "Roll back to" not in page
+    assert f"Make {second.short_name} live again" in page
+
+
+def test_home_lists_failing_ops_with_their_field_errors(api: Api, admin_client: HttpClient) -> None:
+    day = timezone.now().date()
+    errors = [["/state_key", "enum", 90], ["/due_at", "format", 2]]
+    OpDaily.objects.create(day=day, op="onto.task.update", is_settled=True, calls=812, invalid=114, field_errors=errors)
+    OpDaily.objects.create(day=day, op="onto.task.get", is_settled=True, calls=500, not_found=1)
+
+    page = read_home(admin_client)
+
+    assert "<code>/state_key</code> enum" in page
+    assert ">14%</a>" in page
+    assert "812" in page
+    assert "onto.task.get" not in page
+
+
+def test_home_counts_calls_when_no_op_fails_often(api: Api, admin_client: HttpClient) -> None:
+    OpDaily.objects.create(day=timezone.now().date(), op="onto.task.get", is_settled=True, calls=500)
+
+    assert "No op failed often in 500 calls." in read_home(admin_client)
+
+
+def test_home_lists_switches_with_their_reason(api: Api, admin_client: HttpClient) -> None:
+    switch_service.switch_off(kind="op", name="onto.task.move", reason="It <loses> tasks", by="ben", at=timezone.now())
+
+    page = read_home(admin_client)
+
+    assert "op onto.task.move</a>: It &lt;loses&gt; tasks (by ben," in page
+
+
+def test_home_warns_when_no_release_is_live(db: None, admin_client: HttpClient) -> None:
+    page = read_home(admin_client)
+
+    assert "No live release, so no op can be found or run." in page
+
+
+@pytest.mark.parametrize(
+    ("permissions", "shown"),
+    [
+        ([], []),
+        (["view_op", "view_group", "view_promptsection", "view_agent", "view_pin"], ["Unpublished changes"]),
+        (["view_release"], ["Live release"]),
+        (["view_opdaily", "view_operationevent"], ["Failing ops"]),
+        (["view_switch"], ["Switched off"]),
+    ],
+)
+def test_home_shows_each_section_only_with_its_permissions(
+    api: Api, client: HttpClient, django_user_model: type[User], permissions: list[str], shown: list[str]
+) -> None:
+    user = django_user_model.objects.create_user("person", is_staff=True)
+    user.user_permissions.set(
+        Permission.objects.filter(codename__in=permissions).exclude(content_type__app_label="auth")
+    )
+    client.force_login(user)
+
+    page = read_home(client)
+
+    parts = ["Unpublished changes", "Live release", "Failing ops", "Switched off"]
+    assert [part for part in parts if f">{part}" in page] == shown
+    assert ("You have no permissions yet." in page) == (not shown)
+
+
+def test_home_needs_few_queries(api: Api, admin_client: HttpClient, django_assert_max_num_queries: Any) -> None:
+    change_op("onto.task.get", summary="Get one task, whole")
+    read_home(admin_client)
+
+    with django_assert_max_num_queries(34):
+        read_home(admin_client)
+
+
+def test_home_compares_cohorts_with_other_users(api: Api, admin_client: HttpClient) -> None:
+    assert "All users get the defaults." in read_home(admin_client)
+    cohort = Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway", percentage=25)
+    now = timezone.now()
+    for name, failed in (("copy-b", 1), ("", 4)):
+        OpDaily.objects.create(
+            day=now.date(), op="onto.task.get", cohort=name, is_settled=True, calls=20, invalid=failed
+        )
+    Turn.objects.create(client="chat", turn="t1", time=now, cohort="copy-b", calls=3, failed=1)
+
+    page = read_home(admin_client)
+
+    assert f'<a href="{reverse("admin:analytics_cohort_change", args=[cohort.pk])}">copy-b</a>' in page
+    assert '<td>gateway</td> <td class="ui-number">25%</td> <td class="ui-number">100% of 1</td>' in page
+    assert '<td class="ui-number">5.0% of 20</td>' in page
+    assert '<td class="ui-number">20% of 20</td>' in page  # no cohort
+    assert "copy-b: not enough data yet: 20 of 50 calls" in page  # as on the cohort's page
+
+
+def test_home_lists_cohorts_that_are_off_or_removed_while_they_have_calls(api: Api, admin_client: HttpClient) -> None:
+    off = Cohort.objects.create(name="copy-a", flag_id=FlagKey.SURFACE, variant="gateway", is_on=False)
+    for name in ("copy-a", "copy-b", ""):
+        OpDaily.objects.create(day=timezone.now().date(), op="onto.task.get", cohort=name, is_settled=True, calls=20)
+
+    page = read_home(admin_client)
+
+    assert f'<a href="{reverse("admin:analytics_cohort_change", args=[off.pk])}">copy-a</a>' in page
+    assert "<td>off</td>" in page
+    assert '<th scope="row">copy-b</th> <td>removed</td>' in page
+    assert page.count("0% of 20") == 3
+
+
+def read_headings(client: HttpClient) -> list[str]:
+    return re.findall(r'<h2 id="([a-z-]+)"', read_home(client))
+
+
+@pytest.mark.parametrize(
+    ("role", "first"),
+    [
+        ("Admin", ["first-steps", "unpublished", "live"]),
+        ("Editor", ["unpublished", "live", "failing"]),
+        ("Product manager", ["rollout", "live"]),
+        ("Auditor", ["access", "live"]),
+    ],
+)
+def test_home_begins_with_what_a_role_works_on(api: Api, client: HttpClient, role: str, first: list[str]) -> None:
+    person = User.objects.create_user("person", is_staff=True)
+    person.groups.set(Group.objects.filter(name=role))
+    client.force_login(person)
+
+    headings = read_headings(client)
+
+    assert headings[: len(first)] == first
+    assert ("access" in headings) == (role in ("Admin", "Auditor"))
+
+
+def test_first_steps_tick_themselves(api: Api, admin_client: HttpClient) -> None:
+    def read_done() -> list[str]:
+        return re.findall(
+            r'ui-step--done.*?</span>\s*([\w ]+?) <span class="visually-hidden">', read_home(admin_client)
+        )
+
+    assert read_done() == ["Create an API key"]  # the one of the fixture
+    api.help()
+    event_log.flush()
+    Connection.objects.create(name="pets", kind="http", base_url="https://pets.example.com")
+    change_op("onto.task.get", summary="Get one task, whole")
+    publishing.publish_draft(note="Whole", by="admin", at=timezone.now())
+    assert read_done() == ["Connect a service", "Create an API key", "Make the first call", "Publish a change"]
+
+    Cohort.objects.create(name="copy-b", flag_id=FlagKey.SURFACE, variant="gateway")
+    assert "First steps" not in read_home(admin_client)
+
+
+def test_first_steps_can_be_hidden(api: Api, admin_client: HttpClient) -> None:
+    assert "First steps: 1 of 5 done" in read_home(admin_client)
+    address = reverse("admin:home_checklist_hide")
+
+    assert admin_client.get(address).status_code == 405
+    assert "First steps" not in read_text(admin_client.post(address, follow=True))
+    assert "First steps" not in read_home(admin_client)
+
+
+def test_home_tells_of_searches_that_found_nothing(api: Api, admin_client: HttpClient) -> None:
+    assert "No searches yet." in read_home(admin_client)
+    day = timezone.now().date()
+    OpDaily.objects.create(day=day, op="", is_settled=True, searches=50, misses=3)
+
+    page = read_home(admin_client)
+
+    assert "3 of 50</a> searches found nothing (6.0%)." in page
+
+
+def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_client: HttpClient) -> None:
+    now = timezone.now()
+    chat = Client.objects.create(name="chat-b")
+    for name, fields in (
+        ("soon", {"expires_at": now + timedelta(days=3)}),
+        ("later", {"expires_at": now + timedelta(days=300)}),
+        ("idle", {"last_used_at": now - timedelta(days=100)}),
+        ("gone", {"expires_at": now + timedelta(days=3), "revoked_at": now}),
+    ):
+        ApiKey.objects.create(client=chat, name=name, prefix=f"gw_{name}", secret_hash=name, **fields)
+    AccessAttempt.objects.create(username="mallory", failures_since_start=2)
+
+    page = read_home(admin_client)
+
+    assert re.search("gw_soon.*? of chat-b expires", page)
+    assert re.search("gw_idle.*? of chat-b was not used for 90 days", page)
+    assert "gw_later" not in page
+    assert "gw_gone" not in page
+    assert "1 failed sign-in</a> in the last 15 minutes" in page
+
+
+def test_home_says_whom_the_open_review_waits_for(api: Api, admin_client: HttpClient) -> None:
+    requests.ask_for_review(version="0" * 64, summary="2 ops", comment="", by="<b>ed</b>", at=timezone.now())
+    asked = read_home(admin_client)
+    requests.approve_draft(version="0" * 64, comment="", by="admin", at=timezone.now())
+    approved = read_home(admin_client)
+
+    assert "waits for you" in asked
+    assert "&lt;b&gt;ed&lt;/b&gt; asked for a review of 2 ops." in asked
+    assert "You approved 2 ops." in approved
+
+
+def test_home_says_what_is_scheduled(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    ScheduledPublish.objects.create(summary="2 ops", publish_at=at, created_by="<b>ed</b>", created_at=at)
+
+    page = read_home(admin_client)
+
+    assert "2 ops scheduled for" in page
+    assert "by &lt;b&gt;ed&lt;/b&gt;." in page
+    assert "will not be published" in page  # it has the hash of no draft
+
+
+def test_home_says_only_that_a_draft_is_scheduled_while_it_is_the_same(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    change_op("onto.task.get", summary="Get one task, whole")
+    versions = {"version": publishing.compute_draft_version(), "live_version": stored_releases.get_live_version()}
+    ScheduledPublish.objects.create(summary="1 op", publish_at=at, created_by="ed", created_at=at, **versions)
+
+    page = read_home(admin_client)
+
+    assert "1 op scheduled for" in page
+    assert "will not be published" not in page
+
+
+def test_home_offers_a_product_manager_a_cohort_and_no_forbidden_page(api: Api, client: HttpClient) -> None:
+    person = User.objects.create_user("manager", is_staff=True)
+    person.groups.set(Group.objects.filter(name="Product manager"))
+    client.force_login(person)
+    release = stored_releases.get_live_release()
+    assert release is not None
+    flag = Flag.objects.get_or_create(key=FlagKey.RELEASE)[0]
+    Cohort.objects.create(name="copy", flag=flag, variant=release.version, percentage=5, listed=["ana", "ben"])
+
+    page = read_home(client)
+
+    assert f'href="{reverse("admin:analytics_cohort_add")}">Add a cohort</a>' in page
+    assert f"<td>{release.short_name}</td>" in page
+    assert "5% and 2 listed" in page
+    assert "Ask an Admin to give a service a client and a key" in page
+    assert reverse("admin:gateway_client_changelist") not in page
+
+
+def test_home_says_why_a_scheduled_draft_was_not_published(api: Api, admin_client: HttpClient) -> None:
+    at = timezone.now()
+    ScheduledPublish.objects.create(
+        summary="2 ops",
+        publish_at=at,
+        created_by="ed",
+        created_at=at,
+        state="failed",
+        ended_at=at,
+        reason="The draft has changed <b>since</b>.",
+    )
+
+    page = read_home(admin_client)
+
+    assert "not published" in page
+    assert "The draft has changed &lt;b&gt;since&lt;/b&gt;." in page

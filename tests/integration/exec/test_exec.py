@@ -1,0 +1,683 @@
+"""The exec endpoint, in the order of its pipeline: find the op, validate and normalise args, run, answer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analytics.events.models import OperationEvent
+from core.handler_contract import OpHandler, OpOutcome
+from gateway.arguments import repair
+from gateway.models import IdempotencyRecord
+from tests.support.clients.api import SECRET, Api, assert_refused
+from tests.support.rows.factories import ProjectFactory, TaskFactory
+from workspace.demo import DEMO_COLLEAGUE, DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.handlers import HANDLERS
+from workspace.models import Project, Task
+
+DEMO_TASK_TITLE = "Draft the homepage copy"
+UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
+IN_PROJECT = f'type=project, project_id="{DEMO_PROJECT_ID}"'
+
+
+def read_workspace_rows() -> list[Any]:
+    """Return all projects and tasks, to check that nothing changed."""
+    return [*Project.objects.order_by("pk").values(), *Task.objects.order_by("pk").values()]
+
+
+def codes_by_path(error: dict[str, Any]) -> dict[str, str]:
+    return {each["path"]: each["code"] for each in error["details"]["field_errors"]}
+
+
+# --- resolving the op -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["onto.task.get", "get_onto_task_details", "onto.tasks.get", "get_task"])
+def test_exec_answers_with_the_canonical_op_name_for_every_known_name(api: Api, name: str) -> None:
+    done = api.exec(name, {"task_id": DEMO_TASK_ID})
+    failed = api.exec(name, {"task_id": UNKNOWN_ID})
+
+    assert (done["op"], done["ok"]) == ("onto.task.get", True)
+    assert (failed["op"], failed["error"]["code"]) == ("onto.task.get", "NOT_FOUND")
+
+
+def test_exec_accepts_a_request_without_args(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.list"})
+
+    assert response.json()["result"]["total"] == Task.objects.count()
+
+
+@pytest.mark.parametrize(
+    ("name", "help_path", "close"),
+    [
+        ("onto.task.updat", "onto.task", "onto.task.update"),
+        ("onto.task.Update", "onto.task", "onto.task.update"),  # matched exactly, never case-folded
+        ("onto.task.update ", "onto.task", "onto.task.update"),  # nor trimmed
+        ("update_onto_tasks", "root", "onto.task.update"),
+        ("onto.task.nothing.at.all", "onto.task", None),
+        ("zzzzzz", "root", None),
+        ("onto.task", "onto.task", None),  # a group does not run
+        ("root", "root", None),
+    ],
+)
+def test_exec_suggests_the_nearest_ops_for_an_unknown_op(
+    api: Api, name: str, help_path: str, close: str | None
+) -> None:
+    response = api.post("exec", {"op": name, "args": {}})
+
+    error = assert_refused(response, 404, "unknown_op")
+    assert error["code"] == "NOT_FOUND"
+    assert response.json()["op"] == name
+    assert error["help_path"] == help_path
+    assert api.post("help", {"path": error["help_path"]}).status_code == 200
+    if close:
+        assert close in error["details"]["did_you_mean"]
+
+
+def test_exec_truncates_an_unknown_op_name_in_the_response(api: Api) -> None:
+    response = api.post("exec", {"op": "x" * 5_000, "args": {}})
+
+    assert_refused(response, 404, "unknown_op")
+    assert response.json()["op"] == "x" * 200
+    assert len(response.content) < 1_500
+
+
+def test_did_you_mean_omits_ops_that_the_caller_cannot_use(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help", "exec:read"])
+
+    error = assert_refused(api.post("exec", {"op": "onto.task.updat", "args": {}}), 404, "unknown_op")
+
+    assert "onto.task.update" not in str(error)
+
+
+# --- malformed args and retry_with ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"op": "onto.task.get", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},  # args in a string
+        {"op": "get_onto_task_details", "args": f'{{"task_id": "{DEMO_TASK_ID}"}}'},
+        {"op": "onto.task.get", "task_id": DEMO_TASK_ID},  # args next to op
+        {"op": "onto.task.get", "args": {}, "task_id": DEMO_TASK_ID},
+    ],
+)
+def test_malformed_call_gets_the_corrected_call_in_retry_with(api: Api, body: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
+
+    retry_with = error["details"]["retry_with"]
+    assert retry_with == {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+    assert api.post("exec", retry_with).status_code == 200
+
+
+def test_retry_with_keeps_idempotency_key_and_dry_run(api: Api) -> None:
+    body = {"op": "onto.task.delete", "task_id": DEMO_TASK_ID, "dry_run": True, "idempotency_key": "k"}
+
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
+
+    assert error["details"]["retry_with"] == {
+        "op": "onto.task.delete",
+        "args": {"task_id": DEMO_TASK_ID},
+        "dry_run": True,
+        "idempotency_key": "k",
+    }
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"op": "onto.task.get", "args": "task_id=1"},  # not JSON
+        {"op": "onto.task.get", "args": "[]"},
+        {"op": "onto.task.get", "args": '{"a": 1, "a": 2}'},
+        {"op": "onto.task.get", "nonsense": 1},  # not an argument of the op
+        {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}, "task_id": UNKNOWN_ID},  # two different ids
+        {"op": "nothing", "args": "{}"},
+        {"op": "onto.task.get", "args": "{}", "dry_run": "yes"},
+        {"op": "onto.task.create", "args": f'{{"title": "{"x" * 5_000}"}}'},  # too long to send back
+    ],
+)
+def test_malformed_call_gets_no_retry_with_when_its_meaning_is_unclear(api: Api, body: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", body), 400, "malformed_call")
+
+    assert "retry_with" not in error["details"]
+
+
+# --- validation -------------------------------------------------------------------------------------------------------
+
+
+def test_validation_reports_all_field_errors_at_once(api: Api) -> None:
+    before = read_workspace_rows()
+    args = {"title": 5, "state_key": "dnoe", "priority": 9, "due_at": "tomorrow", "colour": "red", "type_key": "x"}
+
+    error = assert_refused(api.post("exec", {"op": "onto.task.create", "args": args}), 400, "invalid_args")
+
+    assert codes_by_path(error) == {
+        "/project_id": "required",
+        "/title": "type",
+        "/state_key": "enum",
+        "/priority": "maximum",
+        "/due_at": "format",
+        "/colour": "unknown_argument",
+        "/type_key": "pattern",
+    }
+    assert all(each["message"] for each in error["details"]["field_errors"])
+    assert error["help_path"] == "onto.task.create"
+    assert read_workspace_rows() == before
+
+
+INVALID_IDS = [
+    (": ", "placeholder"),
+    ("<uuid>", "placeholder"),
+    ("{{task_id}}", "placeholder"),
+    ("your_task_id", "placeholder"),
+    ("task_id", "placeholder"),
+    ("7e3b9f20…", "shortened"),
+    ("7e3b9f20...", "shortened"),
+    ("7e3b9f20", "shortened"),
+    (DEMO_TASK_ID.replace("-", ""), "UUID"),
+    ("urn:uuid:" + DEMO_TASK_ID, "UUID"),
+    ("{" + DEMO_TASK_ID + "}", "placeholder"),
+    (DEMO_TASK_ID[:-1], "UUID"),
+    ("1", "UUID"),
+]
+
+
+@pytest.mark.parametrize("op", ["onto.task.get", "onto.task.update", "onto.task.delete"])
+def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str, subtests: pytest.Subtests) -> None:
+    for id, problem in INVALID_IDS:
+        args = {"task_id": id} | ({"state_key": "done"} if op == "onto.task.update" else {})
+
+        with subtests.test(id=id), CaptureQueriesContext(connection) as queries:
+            response = api.post("exec", {"op": op, "args": args})
+
+            error = assert_refused(response, 400, "invalid_args")
+            assert codes_by_path(error) == {"/task_id": "format"}
+            message = error["details"]["field_errors"][0]["message"]
+            assert problem in message
+            assert "onto.task.list" in message
+            assert not [query for query in queries if "workspace_" in query["sql"]]
+
+
+@pytest.mark.parametrize("id", ["", "   ", "\t"])
+def test_blank_id_is_reported_as_missing(api: Api, id: str) -> None:
+    error = assert_refused(api.post("exec", {"op": "onto.task.delete", "args": {"task_id": id}}), 400, "invalid_args")
+
+    assert codes_by_path(error) == {"/task_id": "required"}
+
+
+@pytest.mark.parametrize("id", [f" {DEMO_TASK_ID} ", DEMO_TASK_ID.upper()])
+def test_id_is_trimmed_and_case_insensitive(api: Api, id: str) -> None:
+    assert api.exec("onto.task.get", {"task_id": id})["result"]["task"]["id"] == DEMO_TASK_ID
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"props": {}},
+        {"task_title": "Only shown"},
+        {"title": "  "},
+        {"props": {}, "task_title": "Only shown", "description": ""},
+    ],
+)
+def test_update_without_changes_is_refused(api: Api, change: dict[str, Any]) -> None:
+    response = api.post("exec", {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, **change}})
+
+    error = assert_refused(response, 400, "invalid_args")
+    assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [("", "no_change")]
+    assert "state_key" in error["details"]["field_errors"][0]["message"]
+
+
+def test_update_with_stored_values_succeeds_with_a_warning(api: Api) -> None:
+    before = read_workspace_rows()
+    title = Task.objects.get(pk=DEMO_TASK_ID).title
+
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": title})
+
+    assert done["ok"] is True
+    assert "unchanged" in done["meta"]["warnings"]
+    assert read_workspace_rows() == before
+
+
+def test_update_clears_fields_that_are_null(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "due_at": None, "description": None})
+
+    assert done["result"]["task"]["due_at"] is None
+    assert done["result"]["task"]["description"] is None
+
+
+# Calls with an unambiguous repair: op, args, and the args that retry_with must contain.
+REPAIRED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("onto.task.list", {"limt": 5}, {"limit": 5}),
+    ("onto.task.list", {"limit": "5"}, {"limit": 5}),
+    ("onto.task.list", {"limit": 5000}, {"limit": 50}),
+    ("onto.task.get", {"task_id": "draft the homepage copy"}, {"task_id": DEMO_TASK_ID}),
+    (
+        "onto.task.update",
+        {"title": "Draft the homepage copy", "status": "done"},
+        {"task_id": DEMO_TASK_ID, "state_key": "done"},
+    ),
+    ("onto.task.list", {"state_key": "dones"}, {"state_key": ["done"]}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": "2"}, {"task_id": DEMO_TASK_ID, "priority": 2}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "props": '{"a": 1}'}, {"task_id": DEMO_TASK_ID, "props": {"a": 1}}),
+    ("onto.task.update", {"task_id": DEMO_TASK_ID, "titel": "New"}, {"task_id": DEMO_TASK_ID, "title": "New"}),
+]
+
+
+@pytest.mark.parametrize(("op", "args", "repaired"), REPAIRED)
+def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
+    api: Api, op: str, args: dict[str, Any], repaired: dict[str, Any]
+) -> None:
+    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+
+    retry = error["details"]["retry_with"]
+    assert repaired.items() <= retry["args"].items()
+    assert api.post("exec", retry).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.task.get", {"task_id": "7e3b9f20"}),  # ids are never guessed
+        ("onto.task.list", {"state_key": "whatever"}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "x" * 301}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "": {}}),
+    ],
+)
+def test_invalid_call_gets_no_retry_with_when_the_repair_is_ambiguous(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
+
+    assert "retry_with" not in error["details"]
+
+
+# Args with a secret in every place where a caller could put one by mistake.
+ARGS_WITH_SECRETS: list[dict[str, Any]] = [
+    {"task_id": SECRET},
+    {"task_id": DEMO_TASK_ID, "state_key": SECRET},
+    {"task_id": DEMO_TASK_ID, "state_key": [SECRET]},
+    {"task_id": DEMO_TASK_ID, "priority": SECRET},
+    {"task_id": DEMO_TASK_ID, "priority": {"a": SECRET}},
+    {"task_id": DEMO_TASK_ID, "due_at": SECRET},
+    {"task_id": DEMO_TASK_ID, "type_key": SECRET},
+    {"task_id": DEMO_TASK_ID, "props": SECRET},
+    {"task_id": DEMO_TASK_ID, "title": SECRET * 20},
+    {"task_id": DEMO_TASK_ID, "title": {"nested": [SECRET]}},
+    {"task_id": DEMO_TASK_ID, "password": SECRET},
+    {"task_id": DEMO_TASK_ID, "start_at": "2030-01-01T00:00:00Z", "due_at": "2029-01-01T00:00:00Z", "x": SECRET},
+]
+
+
+def test_values_of_args_never_appear_in_errors_events_or_logs(
+    api: Api,
+    subtests: pytest.Subtests,
+    read_events: Callable[[], list[OperationEvent]],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for args in ARGS_WITH_SECRETS:
+        with subtests.test(args=args):
+            assert_refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+
+    assert len(read_events()) == len(ARGS_WITH_SECRETS)
+    assert SECRET not in str([vars(event) for event in read_events()])
+    assert SECRET not in caplog.text
+
+
+# --- normalising ------------------------------------------------------------------------------------------------------
+
+
+def test_argument_alias_is_accepted_with_a_warning(api: Api) -> None:
+    done = api.exec("onto.task.search", {"search": "homepage"})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == ["Read search as query."]
+
+
+@pytest.mark.parametrize("name", ["taskId", "TaskId", "task-id", "Task ID", "id"])
+def test_argument_in_another_spelling_is_accepted_with_a_warning(api: Api, name: str) -> None:
+    done = api.exec("onto.task.get", {name: DEMO_TASK_ID})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == [f"Read {name} as task_id."]
+
+
+def test_argument_sent_in_two_spellings_is_refused(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "taskId": UNKNOWN_ID}
+
+    error = assert_refused(api.post("exec", {"op": "onto.task.get", "args": args}), 400, "invalid_args")
+
+    assert codes_by_path(error) == {"/taskId": "unknown_argument"}
+
+
+def test_argument_alias_replaces_a_blank_argument(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "name": "New title", "title": " "})
+
+    assert done["result"]["task"]["title"] == "New title"
+
+
+@pytest.mark.parametrize(
+    ("field", "word", "stored"),
+    [
+        ("state_key", "completed", "done"),
+        ("state_key", "In Progress", "in_progress"),
+        ("state_key", "DONE", "done"),
+        ("priority", "high", 2),
+        ("priority", "Low", 4),
+    ],
+)
+def test_value_alias_is_accepted_with_a_warning(api: Api, field: str, word: str, stored: Any) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, field: word, "fields": [field]})
+
+    assert done["result"]["task"][field] == stored
+    assert f"Read {field} as {stored}." in done["meta"]["warnings"]
+
+
+def test_unknown_field_of_the_answer_stops_the_update(api: Api) -> None:
+    before = Task.objects.get(pk=DEMO_TASK_ID)
+
+    refused = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "New", "fields": ["colour"]})
+
+    assert refused["error"]["details"]["field_errors"][0]["path"] == "/fields/0"
+    assert Task.objects.get(pk=DEMO_TASK_ID).title == before.title
+
+
+def test_value_alias_is_accepted_in_nested_objects(api: Api) -> None:
+    entities = [{"temp_id": "t1", "kind": "task", "title": "A", "state_key": "completed", "priority": "high"}]
+    project = {"name": "P", "type_key": "project.business.launch", "state_key": "done"}
+
+    done = api.exec("onto.project.create", {"project": project, "entities": entities})
+
+    assert done["result"]["project"]["state_key"] == "completed"
+    task = Task.objects.get(project_id=done["result"]["project_id"])
+    assert (task.state_key, task.priority) == ("done", 2)
+
+
+def test_blank_optional_argument_is_dropped_with_a_warning(api: Api) -> None:
+    done = api.exec("onto.task.list", {"state_key": "", "cursor": "  "})
+
+    assert done["ok"] is True
+    assert done["meta"]["warnings"] == ["Ignored the blank state_key.", "Ignored the blank cursor."]
+
+
+def test_free_form_object_is_stored_as_sent(api: Api) -> None:
+    done = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "props": {"ticket_id": " T-1 "}})
+
+    assert done["result"]["task"]["props"]["ticket_id"] == " T-1 "
+
+
+def test_schema_defaults_are_applied(api: Api) -> None:
+    task = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})["result"]["task"]
+
+    assert (task["type_key"], task["state_key"], task["priority"]) == ("task.execute", "todo", 3)
+
+
+# --- the context ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("args", [{}, {"project_id": ""}, {"project_id": "  "}, {"projectId": ""}])
+def test_context_project_replaces_an_absent_or_blank_project_id(api: Api, args: dict[str, Any]) -> None:
+    body = {"op": "onto.task.list", "args": args}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert done["meta"]["applied_defaults"] == {"project_id": DEMO_PROJECT_ID}
+    assert done["result"]["project_id"] == DEMO_PROJECT_ID
+
+
+def test_context_project_never_replaces_a_sent_project_id(api: Api) -> None:
+    body = {"op": "onto.task.list", "args": {"project_id": DEMO_OTHER_PROJECT_ID}}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert "applied_defaults" not in done["meta"]
+    assert done["result"]["project_id"] == DEMO_OTHER_PROJECT_ID
+
+
+def test_retry_with_offers_the_context_project_for_a_malformed_project_id(api: Api) -> None:
+    body = {"op": "onto.task.list", "args": {"project_id": "0d9a4c1e"}}
+
+    with_context = assert_refused(api.post("exec", body, Gateway_Context=IN_PROJECT), 400, "invalid_args")
+    without = assert_refused(api.post("exec", body), 400, "invalid_args")
+
+    assert with_context["details"]["retry_with"]["args"]["project_id"] == DEMO_PROJECT_ID
+    assert "retry_with" not in without["details"]
+
+
+def test_context_project_is_not_added_to_an_op_without_project_id(api: Api) -> None:
+    body = {"op": "onto.task.get", "args": {"task_id": DEMO_TASK_ID}}
+
+    done = api.post("exec", body, Gateway_Context=IN_PROJECT).json()
+
+    assert "applied_defaults" not in done["meta"]
+
+
+# --- the envelope -----------------------------------------------------------------------------------------------------
+
+
+def test_success_envelope_of_a_read_has_the_documented_keys(api: Api) -> None:
+    envelope = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
+
+    assert set(envelope) == {"op", "ok", "result", "meta"}
+    assert set(envelope["meta"]) == {"trace_id", "latency_ms", "warnings", "operation"}
+    assert envelope["meta"]["operation"] == {
+        "entity": "task",
+        "action": "get",
+        "entity_id": DEMO_TASK_ID,
+        "entity_name": envelope["result"]["task"]["title"],
+    }
+
+
+def test_operation_of_a_create_names_the_created_row(api: Api) -> None:
+    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call"})
+
+    operation = envelope["meta"]["operation"]
+    assert operation["entity_id"] == envelope["result"]["task"]["id"]
+    assert (operation["entity"], operation["action"], operation["entity_name"]) == ("task", "create", "Call")
+
+
+def test_operation_of_a_list_names_no_row(api: Api) -> None:
+    assert api.exec("onto.task.list")["meta"]["operation"] == {"entity": "task", "action": "list"}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "operation"),
+    [
+        # an update without a change, an alias of an argument, a name and an id that are wrong, an aliased op
+        ("onto.task.update", {"task_id": DEMO_TASK_ID}, {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}),
+        ("update_task", {"taskId": DEMO_TASK_ID}, {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}),
+        (
+            "onto.task.update",
+            {"task_id": DEMO_TASK_ID, "task_title": "Other", "state_key": "x"},
+            {"entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE},
+        ),
+        (
+            "onto.task.update",
+            {"task_id": UNKNOWN_ID, "task_title": "The one", "state_key": "done"},
+            {"entity_id": UNKNOWN_ID, "entity_name": "The one"},
+        ),
+        ("onto.task.update", {"task_id": ": "}, {}),
+    ],
+)
+def test_failed_operation_says_what_it_was_about(
+    api: Api, op: str, args: dict[str, Any], operation: dict[str, str]
+) -> None:
+    envelope = api.exec(op, args)
+
+    assert envelope["ok"] is False
+    assert envelope["meta"]["operation"] == {"entity": "task", "action": "update"} | operation
+
+
+def test_failed_create_names_the_row_that_it_did_not_create(api: Api) -> None:
+    task = api.exec("onto.task.create", {"project_id": UNKNOWN_ID, "title": "Call"})
+    project = api.exec(
+        "onto.project.create",
+        {
+            "project": {"name": "Spring", "type_key": "project.business.product_launch"},
+            "entities": [{"temp_id": "t1", "kind": "task", "title": "Call", "due_at": "31 April"}],
+        },
+    )
+
+    assert (task["ok"], project["ok"]) == (False, False)
+    assert task["meta"]["operation"] == {"entity": "task", "action": "create", "entity_name": "Call"}
+    assert project["meta"]["operation"] == {"entity": "project", "action": "create", "entity_name": "Spring"}
+
+
+def test_failed_operation_repeats_no_value_of_invalid_args(api: Api) -> None:
+    envelope = api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Secret", "due_at": 7})
+
+    assert envelope["meta"]["operation"] == {"entity": "task", "action": "create"}
+
+
+def test_failed_operation_names_no_row_that_the_caller_may_not_see(
+    make_api: Callable[..., Api], live_catalog: Any
+) -> None:
+    hidden = TaskFactory(title="Secret", project=ProjectFactory(created_by="stranger"))
+    args = {"task_id": str(hidden.pk)}
+    writer = make_api(scopes=["exec:write"])
+
+    invisible = make_api().exec("onto.task.update", args | {"state_key": "done"})
+    forbidden = writer.exec("onto.task.get", {"task_id": DEMO_TASK_ID})
+
+    assert invisible["meta"]["operation"] == {"entity": "task", "action": "update", "entity_id": str(hidden.pk)}
+    assert forbidden["meta"]["operation"] == {"entity": "task", "action": "get", "entity_id": DEMO_TASK_ID}
+
+
+def test_unknown_op_is_no_operation(api: Api) -> None:
+    assert "operation" not in api.exec("onto.task.fly")["meta"]
+
+
+@pytest.mark.parametrize(
+    ("op", "action"),
+    [("onto.entity.links.get", "get"), ("onto.entity.relationships.get", "get"), ("onto.entity.history", "history")],
+)
+def test_operation_on_a_row_of_any_kind_says_which_kind(
+    api: Api, read_events: Callable[[], list[OperationEvent]], op: str, action: str
+) -> None:
+    kind = {} if op == "onto.entity.relationships.get" else {"entity_kind": "task"}
+
+    envelope = api.exec(op, {"entity_id": DEMO_TASK_ID, **kind})
+
+    operation = {"entity": "task", "action": action, "entity_id": DEMO_TASK_ID, "entity_name": DEMO_TASK_TITLE}
+    assert envelope["meta"]["operation"] == operation
+    assert [(event.entity, event.entity_id) for event in read_events()] == [("task", DEMO_TASK_ID)]
+
+
+def test_domain_errors_have_their_codes(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    viewer = make_api(acts_for=DEMO_COLLEAGUE)
+    invisible_task = TaskFactory(project=ProjectFactory(created_by="stranger"))
+
+    invisible = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": str(invisible_task.pk)}})
+    missing = viewer.post("exec", {"op": "onto.task.get", "args": {"task_id": UNKNOWN_ID}})
+    forbidden = viewer.post("exec", {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}})
+
+    assert assert_refused(invisible, 404, "not_found") == assert_refused(
+        missing, 404, "not_found"
+    )  # callers cannot tell them apart
+    assert assert_refused(missing, 404, "not_found")["code"] == "NOT_FOUND"
+    assert assert_refused(forbidden, 403, "viewer_may_not_change")["code"] == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"],
+)
+def test_time_that_cannot_be_stored_is_a_field_error(api: Api, time: str) -> None:
+    body = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "due_at": time}}
+
+    response = api.post("exec", body)
+
+    assert response.status_code == 400
+    assert list(codes_by_path(response.json()["error"])) == ["/due_at"]
+
+
+# --- dry run ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "New"}),
+        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "New"}),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID}),
+        ("onto.project.create", {"project": {"name": "New", "type_key": "project.business.launch"}}),
+    ],
+)
+def test_dry_run_returns_the_result_and_changes_nothing(api: Api, op: str, args: dict[str, Any]) -> None:
+    before = read_workspace_rows()
+
+    dry_run = api.exec(op, args, dry_run=True, idempotency_key="once")
+
+    assert dry_run["ok"] is True
+    assert dry_run["meta"]["dry_run"] is True
+    assert dry_run["meta"]["warnings"][0] == "Dry run: nothing was saved. The result shows what would change."
+    assert read_workspace_rows() == before
+    assert not IdempotencyRecord.objects.exists()
+    done = api.exec(op, args, idempotency_key="once")
+    assert "replayed" not in done["meta"]
+    assert read_workspace_rows() != before
+
+
+def test_dry_run_ignores_a_used_idempotency_key(api: Api) -> None:
+    api.exec("onto.task.delete", {"task_id": DEMO_TASK_ID}, idempotency_key="once")
+
+    other = {"project_id": DEMO_PROJECT_ID, "title": "x"}
+    dry_run = api.exec("onto.task.create", other, idempotency_key="once", dry_run=True)
+
+    assert dry_run["ok"] is True
+    assert "replayed" not in dry_run["meta"]
+
+
+def test_dry_run_is_refused_when_the_domain_refuses_the_call(api: Api) -> None:
+    response = api.post("exec", {"op": "onto.task.delete", "args": {"task_id": UNKNOWN_ID}, "dry_run": True})
+
+    assert_refused(response, 404, "not_found")
+    assert response.json()["meta"]["dry_run"] is True
+
+
+def test_dry_run_of_a_read_returns_the_read(api: Api) -> None:
+    read = api.exec("onto.task.list", dry_run=True)
+
+    assert (read["result"]["total"], read["meta"]["warnings"]) == (Task.objects.count(), [])
+
+
+def test_retry_with_is_omitted_when_the_call_is_too_long(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "description": "x" * repair.MAX_CALL_CHARACTERS, "priority": "2"}
+
+    error = assert_refused(api.post("exec", {"op": "onto.task.update", "args": args}), 400, "invalid_args")
+
+    assert "retry_with" not in error["details"]
+
+
+def test_retry_with_leaves_out_optional_arguments_that_were_null(api: Api) -> None:
+    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
+    args = {"project_id": project_id, "title": "Call the printer", "due_at": None, "props": None}
+
+    refusal = api.exec("onto.task.create", args)
+
+    retry_with = refusal["error"]["details"]["retry_with"]
+    assert retry_with["args"] == {"project_id": project_id, "title": "Call the printer"}
+    assert api.post("exec", retry_with).json()["ok"] is True
+
+
+def test_exec_of_a_group_explains_that_it_is_not_an_op(api: Api) -> None:
+    error = api.exec("onto.task")["error"]
+
+    assert error["message"].startswith("onto.task is a group, not an op.")
+    assert "onto.task" not in error["details"]["did_you_mean"]
+
+
+def test_write_is_undone_when_its_result_cannot_be_rendered(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = HANDLERS["create_onto_task"]
+    monkeypatch.setitem(
+        HANDLERS,
+        "create_onto_task",
+        OpHandler(lambda request: OpOutcome(create.apply(request).result | {"odd": object()})),
+    )
+    project_id = api.exec("onto.project.list")["result"]["projects"][0]["id"]
+
+    envelope = api.exec("onto.task.create", {"project_id": project_id, "title": "Lost"})
+
+    assert envelope["error"]["code"] == "INTERNAL"
+    assert not Task.objects.filter(title="Lost").exists()

@@ -1,0 +1,308 @@
+"""Idempotency keys: a repeated call runs once and gets the same response."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.conf import settings
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from analytics.events.models import OperationEvent
+from core.background import poller
+from core.handler_contract import OpHandler, OpOutcome, OpRequest, StateConflict
+from gateway.access import api_keys
+from gateway.contracts.errors import NotFoundError
+from gateway.models import ApiKey, Client, IdempotencyRecord
+from registry.models import Op
+from registry.releases import publishing
+from tests.support.clients.api import SECRET, Api, assert_refused
+from workspace.demo import DEMO_COLLEAGUE, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.handlers import HANDLERS
+from workspace.models import Task
+
+pytestmark = pytest.mark.both_databases
+
+CREATE = {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"}}
+KEY = "turn-7:call-1"
+
+
+def count_created_tasks() -> int:
+    return Task.objects.filter(title="Call the printer").count()
+
+
+def test_repeated_call_is_replayed_and_runs_once(api: Api) -> None:
+    first = api.post("exec", CREATE | {"idempotency_key": KEY})
+    again = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert count_created_tasks() == 1
+    assert again.status_code == first.status_code == 200
+    assert again.json()["result"] == first.json()["result"]
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert again.json()["meta"]["replayed"] is True
+    assert again.json()["meta"]["original_trace_id"] == first.json()["meta"]["trace_id"]
+    assert again.json()["meta"]["trace_id"] == again.headers["Gateway-Trace"] != first.headers["Gateway-Trace"]
+    assert again.json()["meta"]["operation"] == first.json()["meta"]["operation"]
+
+
+def test_stored_response_comes_before_an_op_that_can_no_longer_run(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = api.post("exec", CREATE | {"idempotency_key": KEY})
+    assert first.status_code == 200
+
+    def refuse(*_: Any) -> None:
+        raise NotFoundError("It is gone.", reason="gone")
+
+    monkeypatch.setattr("gateway.execution.pipeline._check_switched_on", refuse)
+    again = api.post("exec", CREATE | {"idempotency_key": KEY})
+    other = api.post("exec", CREATE | {"args": CREATE["args"] | {"title": "Other"}, "idempotency_key": KEY})
+    fresh = api.post("exec", CREATE | {"idempotency_key": "turn-7:call-2"})
+
+    assert again.json()["result"] == first.json()["result"]
+    assert_refused(other, 422, "idempotency_key_reused")
+    assert_refused(fresh, 404, "gone")
+
+
+def test_key_of_a_write_costs_no_round_trip_of_its_own(api: Api) -> None:
+    if connection.vendor != "postgresql":
+        pytest.skip("by design: SQLite runs in the process")
+    counts = []
+    for number in range(2):
+        for key in ({}, {"idempotency_key": f"turn-{number}"}):
+            with CaptureQueriesContext(connection) as queries:
+                assert api.post("exec", CREATE | key).status_code == 200
+            counts.append(len(queries))
+
+    assert counts[2] == counts[3]  # the first ones fill caches
+
+
+def test_record_stores_caller_call_and_response(api: Api) -> None:
+    response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    record = IdempotencyRecord.objects.get()
+    assert (record.client, record.subject, record.key) == (Client.objects.get(), "demo-user", KEY)
+    assert (record.op, record.state, record.status) == ("onto.task.create", "done", 200)
+    assert record.trace_id == response.json()["meta"]["trace_id"]
+    assert len(record.fingerprint) == 64
+    assert record.expires_at - record.created_at == timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"op": "create_onto_task", "args": CREATE["args"]},  # the same op with another name
+        {"op": "task.create", "args": {"title": "Call the printer", "project_id": DEMO_PROJECT_ID}},  # another order
+    ],
+)
+def test_call_is_replayed_when_written_differently(api: Api, again: dict[str, Any]) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert api.post("exec", again | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"op": "onto.task.create", "args": {"project_id": DEMO_PROJECT_ID, "title": "Another"}},
+        {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}},
+        {"op": "onto.task.create", "args": {"projectId": DEMO_PROJECT_ID, "title": "Call the printer"}},
+        {"op": "onto.task.create", "args": {}},
+        {"op": "nothing", "args": {}},
+    ],
+)
+def test_key_is_refused_for_another_call(api: Api, other: dict[str, Any]) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    response = api.post("exec", other | {"idempotency_key": KEY})
+
+    error = assert_refused(response, 422, "idempotency_key_reused")
+    assert error["code"] == "CONFLICT"
+    assert error["details"]["retryable"] is False
+    assert Task.objects.filter(pk=DEMO_TASK_ID, deleted_at=None).exists()
+
+
+def test_key_is_accepted_in_header_or_body(api: Api) -> None:
+    first = api.post("exec", CREATE, Idempotency_Key=KEY)
+    again = api.post("exec", CREATE | {"idempotency_key": KEY})
+    both = api.post("exec", CREATE | {"idempotency_key": KEY}, Idempotency_Key=KEY)
+
+    assert first.json()["result"] == again.json()["result"] == both.json()["result"]
+    assert count_created_tasks() == 1
+
+
+def test_key_is_refused_when_header_and_body_differ(api: Api) -> None:
+    response = api.post("exec", CREATE | {"idempotency_key": KEY}, Idempotency_Key="another")
+
+    error = assert_refused(response, 400, "idempotency_key_mismatch")
+    assert error["details"]["field_errors"][0]["path"] == "/idempotency_key"
+    assert count_created_tasks() == 0
+
+
+@pytest.mark.parametrize("key", ["", "two words", "x" * 256, "schlüssel", "tab\tbed", "\x7f"])
+def test_malformed_key_in_header_is_refused(api: Api, key: str) -> None:
+    assert_refused(api.post("exec", CREATE, Idempotency_Key=key), 400, "bad_header")
+
+    assert count_created_tasks() == 0
+
+
+@pytest.mark.parametrize("key", ["x", "x" * 255, "!~", "';DROP_TABLE--%s"])
+def test_key_can_be_any_visible_ascii(api: Api, key: str) -> None:
+    for _ in range(2):
+        assert api.post("exec", CREATE, Idempotency_Key=key).status_code == 200
+
+    assert count_created_tasks() == 1
+
+
+def test_domain_error_is_replayed(api: Api) -> None:
+    body = {"op": "onto.task.delete", "args": {"task_id": "11111111-2222-4333-8444-555555555555"}}
+
+    first = api.post("exec", body | {"idempotency_key": KEY})
+    again = api.post("exec", body | {"idempotency_key": KEY})
+
+    assert assert_refused(first, 404, "not_found") == assert_refused(again, 404, "not_found")
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert IdempotencyRecord.objects.get().status == 404
+
+
+def test_domain_error_is_replayed_after_its_cause_is_gone(api: Api) -> None:
+    body = {"op": "onto.task.delete", "args": {"task_id": DEMO_TASK_ID}, "idempotency_key": KEY}
+    Task.objects.filter(pk=DEMO_TASK_ID).update(deleted_at=timezone.now())
+    assert_refused(api.post("exec", body), 404, "not_found")
+
+    Task.objects.filter(pk=DEMO_TASK_ID).update(deleted_at=None)
+
+    assert_refused(api.post("exec", body), 404, "not_found")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "reason"),
+    [
+        ({"op": "onto.task.create", "args": {}}, 400, "invalid_args"),
+        ({"op": "onto.task.create", "args": "{}"}, 400, "malformed_call"),
+        ({"op": "nothing", "args": {}}, 404, "unknown_op"),
+    ],
+)
+def test_key_stays_free_when_the_call_did_not_run(api: Api, body: dict[str, Any], status: int, reason: str) -> None:
+    assert_refused(api.post("exec", body | {"idempotency_key": KEY}), status, reason)
+
+    assert not IdempotencyRecord.objects.exists()
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["ok"] is True
+
+
+def test_key_belongs_to_one_client_and_subject(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api, stranger = make_api(), make_api()
+    colleague = Api(api.headers["Authorization"].removeprefix("Bearer "), DEMO_COLLEAGUE)
+
+    for each in (api, stranger, colleague):
+        each.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert count_created_tasks() == 2  # the colleague may not write, and got no replay
+    assert IdempotencyRecord.objects.count() == 3
+
+
+def test_key_is_shared_by_all_keys_of_a_client(api: Api) -> None:
+    _, other = api_keys.issue(client=Client.objects.get(), by="tests")
+
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    again = Api(other).post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert again.json()["meta"]["replayed"] is True
+
+
+def test_key_is_free_again_when_its_record_expires(api: Api) -> None:
+    start = datetime(2030, 1, 1, tzinfo=UTC)
+    retention = timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)
+
+    with time_machine.travel(start, tick=False):
+        api.post("exec", CREATE | {"idempotency_key": KEY})
+    with time_machine.travel(start + retention - timedelta(seconds=1), tick=False):
+        assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+    with time_machine.travel(start + retention, tick=False):
+        done = api.post("exec", CREATE | {"idempotency_key": KEY}).json()
+
+    assert "replayed" not in done["meta"]
+    assert count_created_tasks() == 2
+    record = IdempotencyRecord.objects.get()
+    assert record.created_at == start + retention
+    assert record.trace_id == done["meta"]["trace_id"]
+
+
+def test_replay_works_when_the_op_is_retired(api: Api) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    Op.objects.filter(op="onto.task.create").update(status=Op.Status.RETIRED)
+    publishing.publish_draft(note="Retire", by="tests", at=timezone.now(), accepted="Texts name what is retired")
+    poller.refresh()
+
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["meta"]["replayed"] is True
+    assert_refused(api.post("exec", CREATE | {"idempotency_key": "new"}), 404, "unknown_op")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"scopes": ["help", "exec:read"]}, "scope_missing"), ({"op_patterns": ["util.*"]}, "op_not_allowed")],
+)
+def test_replay_needs_permission(api: Api, change: dict[str, Any], reason: str) -> None:
+    api.post("exec", CREATE | {"idempotency_key": KEY})
+    row = ApiKey.objects.get() if "scopes" in change else Client.objects.get()
+    for name, value in change.items():
+        setattr(row, name, value)
+    row.save()
+    poller.refresh()
+
+    assert_refused(api.post("exec", CREATE | {"idempotency_key": KEY}), 403, reason)
+
+
+def test_read_ignores_a_key_with_a_warning(api: Api) -> None:
+    done = api.exec("onto.task.list", idempotency_key=KEY)
+
+    assert done["meta"]["warnings"] == ["Ignored the idempotency key: reads do not need one."]
+    assert not IdempotencyRecord.objects.exists()
+
+
+def test_bug_in_a_handler_undoes_the_write_and_frees_the_key(
+    api: Api, monkeypatch: pytest.MonkeyPatch, read_events: Callable[[], list[OperationEvent]]
+) -> None:
+    original = HANDLERS["create_onto_task"]
+
+    def fail(request: OpRequest) -> OpOutcome:
+        original.apply(request)
+        raise ZeroDivisionError(SECRET)
+
+    with monkeypatch.context() as patch:
+        patch.setitem(HANDLERS, "create_onto_task", OpHandler(fail))
+        response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    error = assert_refused(response, 500, "internal")
+    assert error["code"] == "INTERNAL"
+    assert count_created_tasks() == 0
+    assert not IdempotencyRecord.objects.exists()
+    assert [(event.op, event.code, event.status) for event in read_events()] == [("onto.task.create", "INTERNAL", 500)]
+    assert api.post("exec", CREATE | {"idempotency_key": KEY}).json()["ok"] is True
+    assert count_created_tasks() == 1
+
+
+def test_domain_error_undoes_changes_made_before_it(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = HANDLERS["create_onto_task"]
+
+    def refuse(request: OpRequest) -> OpOutcome:
+        original.apply(request)
+        raise StateConflict("The project moved meanwhile. Read it again.", reason="moved")
+
+    monkeypatch.setitem(HANDLERS, "create_onto_task", OpHandler(refuse))
+    response = api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    assert assert_refused(response, 409, "moved")["code"] == "CONFLICT"
+    assert count_created_tasks() == 0
+    assert IdempotencyRecord.objects.get().status == 409
+
+
+def test_replay_records_its_own_event(api: Api, read_events: Callable[[], list[OperationEvent]]) -> None:
+    for _ in range(2):
+        api.post("exec", CREATE | {"idempotency_key": KEY})
+
+    first, again = read_events()
+    assert (first.replayed, again.replayed) == (False, True)
+    assert first.entity_id == again.entity_id != ""

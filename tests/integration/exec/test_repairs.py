@@ -1,0 +1,678 @@
+"""Errors that repair: most malformed calls succeed by what their error says."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import time_machine
+from django.utils import timezone
+
+from benchmarks import repair
+from benchmarks.figures import GOALS
+from gateway.execution import op_guesses
+from registry.models import Op
+from tests.support.clients.api import Api
+from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_TASK_ID
+from workspace.demo.rows import get_demo_id
+
+MIN_CALLS = 300
+NOTE_IN_DETAILS = "note it in details with update_strategy append"
+
+
+@pytest.fixture
+def november(api: Api) -> Iterator[None]:
+    """Some calls name days of the year 2027, which must not be over."""
+    with time_machine.travel(datetime(2026, 11, 23, 12, tzinfo=UTC)):
+        yield
+
+
+def test_malformed_calls_succeed_by_what_their_errors_say(november: None) -> None:
+    results = list(repair.replay_corpus(repair.CORPUS))
+    by_tool_name = list(repair.replay_corpus(repair.CORPUS, use_tool_names=True))
+
+    figures = {figure.name: figure for figure in repair.build_figures(results, by_tool_name)}
+    assert len(results) >= MIN_CALLS
+    assert len({result.id for result in results}) == len(results)
+    failed = {result.id: result.problem for result in results if not result.is_repaired}
+    assert GOALS["repair.rate"].is_met_by(figures["repair.rate"].value), failed
+    assert GOALS["repair.tool_names.rate"].is_met_by(figures["repair.tool_names.rate"].value)
+    assert GOALS["repair.tokens_p90"].is_met_by(figures["repair.tokens_p90"].value)
+
+
+def test_no_error_says_the_same_thing_twice(november: None) -> None:
+    for result in repair.replay_corpus(repair.CORPUS):
+        for envelope in result.errors:
+            error = envelope["error"]
+            texts = [error["message"], *(each["message"] for each in error["details"]["field_errors"])]
+            if error["details"]["reason"] == "invalid_args" and len(texts) > 1 and "field_errors" in texts[0]:
+                assert not any(each in texts[0] for each in texts[1:]), (result.id, texts)
+            assert len(set(texts)) == len(texts), (result.id, texts)
+
+
+@pytest.mark.parametrize(
+    ("name", "args", "expected"),
+    [
+        (
+            "onto.task.complete",
+            {"task_id": DEMO_TASK_ID},
+            ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"}),
+        ),
+        ("finish_task", {"id": DEMO_TASK_ID}, ("onto.task.update", {"task_id": DEMO_TASK_ID, "state_key": "done"})),
+        (
+            "project.pause",
+            {"project_id": DEMO_PROJECT_ID},
+            ("onto.project.update", {"project_id": DEMO_PROJECT_ID, "state_key": "paused"}),
+        ),
+        (
+            "todo.add",
+            {"project_id": DEMO_PROJECT_ID, "title": "A"},
+            ("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "A"}),
+        ),
+        ("project.tasks", {"project_id": DEMO_PROJECT_ID}, ("onto.task.list", {"project_id": DEMO_PROJECT_ID})),
+        ("list_overdue_tasks", {}, ("onto.task.list", {"overdue": True})),
+        (
+            "onto.milestone.tasks",
+            {"milestone_id": get_demo_id("milestone", 1)},
+            (
+                "onto.entity.links.get",
+                {"entity_kind": "milestone", "entity_id": get_demo_id("milestone", 1), "filter_kind": "task"},
+            ),
+        ),
+        (
+            "document.append",
+            {"document_id": get_demo_id("document", 1), "content": "A"},
+            (
+                "onto.document.update",
+                {"document_id": get_demo_id("document", 1), "content": "A", "update_strategy": "append"},
+            ),
+        ),
+        ("remove_task", {"task_id": DEMO_TASK_ID}, ("onto.task.delete", {"task_id": DEMO_TASK_ID})),
+        (  # the path, written as a tool name
+            "onto_document_tree_move",
+            {"document_id": get_demo_id("document", 1), "new_parent_id": get_demo_id("document", 2)},
+            (
+                "onto.document.tree.move",
+                {"document_id": get_demo_id("document", 1), "new_parent_id": get_demo_id("document", 2)},
+            ),
+        ),
+    ],
+)
+def test_made_up_op_gets_the_call_that_it_means(
+    api: Api, name: str, args: dict[str, str], expected: tuple[str, dict[str, str]]
+) -> None:
+    error = api.post("exec", {"op": name, "args": args}).json()["error"]
+
+    assert error["details"]["retry_with"] == {"op": expected[0], "args": expected[1]}
+    assert api.post("exec", error["details"]["retry_with"] | {"dry_run": True}).json()["ok"] is True
+
+
+@pytest.mark.parametrize(
+    ("name", "similar"),
+    [
+        ("crm.contact.get", []),  # no group crm is live
+        ("crm.contact.list", []),
+        ("get_contact", []),  # shares only its verb with util.profile.get
+        ("crm.task.list", ["onto.task.list"]),  # about the same entity, but perhaps of another service
+        ("calendar.meeting.list", ["cal.event.list"]),  # calendar is a word for the group
+    ],
+)
+def test_op_of_a_group_that_is_not_live_gets_no_unrelated_call(api: Api, name: str, similar: list[str]) -> None:
+    Op.objects.create(op=name, tool_name="draft_only", kind="read", summary="Only in the draft")
+
+    error = api.post("exec", {"op": name, "args": {}}).json()["error"]
+
+    retry = [error["details"]["retry_with"]["op"]] if "retry_with" in error["details"] else []
+    assert error["details"]["reason"] == "unknown_op"
+    assert error["details"].get("did_you_mean", retry) == similar
+    assert bool(retry) == (name == "calendar.meeting.list")
+
+
+@pytest.mark.parametrize("name", ["util.contact.get", "util.task.list", "cal.document.create"])
+def test_op_that_its_group_lacks_gets_no_op_of_another_group(api: Api, name: str) -> None:
+    details = api.post("exec", {"op": name, "args": {}}).json()["error"]["details"]
+
+    assert "retry_with" not in details
+    assert {path.partition(".")[0] for path in details.get("did_you_mean", ())} <= {name.partition(".")[0]}
+
+
+@pytest.mark.parametrize("name", ["task", "onto.task.fly", "onto.goal.celebrate", "clean_up"])
+def test_delete_is_not_suggested_unless_it_was_asked_for(api: Api, name: str) -> None:
+    error = api.post("exec", {"op": name, "args": {"task_id": DEMO_TASK_ID}}).json()["error"]
+
+    suggested = error["details"].get("did_you_mean", [])
+    assert op_guesses.asks_to_delete(name) or not [path for path in suggested if path.endswith("delete")]
+    assert not str(error["details"].get("retry_with", {}).get("op", "")).endswith("delete")
+
+
+def test_group_with_one_op_runs_it(api: Api) -> None:
+    answer = api.post("exec", {"op": "util.profile", "args": {}}).json()
+
+    assert (answer["ok"], answer["op"]) == (True, "util.profile.get")
+    assert answer["meta"]["warnings"] == ["Read util.profile as util.profile.get, its only op."]
+
+
+def test_argument_of_another_op_names_that_op(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "project_id": DEMO_OTHER_PROJECT_ID}
+    error = api.post("exec", {"op": "onto.task.update", "args": args}).json()["error"]
+
+    [field_error] = error["details"]["field_errors"]
+    assert field_error["message"] == "There is no project_id here; onto.task.move takes it."
+    assert error["details"]["retry_with"] == {
+        "op": "onto.task.move",
+        "args": args | {"expected_project_id": DEMO_PROJECT_ID},
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        (
+            "depends_on",
+            get_demo_id("task", 2),
+            {"dst_kind": "task", "dst_id": get_demo_id("task", 2), "rel": "depends_on"},
+        ),
+        ("blocked_by", ["Lower the TTL"], {"dst_kind": "task", "dst_title": "Lower the TTL", "rel": "depends_on"}),
+        (
+            "risk_id",
+            get_demo_id("risk", 1),
+            {"dst_kind": "risk", "dst_id": get_demo_id("risk", 1), "rel": "targets_risk"},
+        ),
+        *(
+            (word, "Lower the TTL", {"dst_kind": "task", "dst_title": "Lower the TTL", "rel": relation})
+            for word, relation in (("depends", "depends_on"), ("requires", "depends_on"), ("blocks", "blocks"))
+        ),
+    ],
+)
+def test_argument_that_links_two_rows_becomes_a_link(api: Api, name: str, value: Any, expected: dict[str, Any]) -> None:
+    error = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, name: value})["error"]
+
+    link = {"src_kind": "task", "src_id": DEMO_TASK_ID, **expected}
+    assert error["details"]["retry_with"] == {"op": "onto.edge.link", "args": link}
+
+
+def test_titles_in_a_list_of_ids_become_ids(api: Api) -> None:
+    title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
+
+    details = api.exec("onto.task.shift", {"days": 1, "task_ids": [title]})["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.shift", "args": {"days": 1, "task_ids": [DEMO_TASK_ID]}}
+    assert [error["path"] for error in details["field_errors"]] == ["/task_ids/0"]
+
+
+@pytest.mark.parametrize("other", [{"title": "A"}, {"props": {"a": 1}}])
+def test_link_beside_other_changes_is_named_and_loses_nothing(api: Api, other: dict[str, Any]) -> None:
+    args = {"task_id": DEMO_TASK_ID, **other, "depends_on": get_demo_id("task", 2)}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["message"] == "There is no depends_on here; onto.edge.link takes it."
+
+
+def test_own_project_of_the_row_is_left_out(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "title": "A"}
+    project = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["project_id"]
+
+    details = api.exec("onto.task.update", args | {"project_id": project})["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.update", "args": args}
+
+
+def test_rules_are_told_together_with_the_schema(api: Api) -> None:
+    times = {"start_at": "2026-12-05T10:00:00Z", "due_at": "2026-12-01T10:00:00Z"}
+    args = {"project_id": DEMO_PROJECT_ID, "title": "A", **times}
+
+    swapped = api.exec("onto.task.create", args | {"priority": "P1"})["error"]["details"]
+    blank = api.exec("onto.task.create", args | {"priority": "perhaps", "title": " "})["error"]["details"]
+
+    assert {each["path"] for each in swapped["field_errors"]} == {"/priority", "/due_at"}
+    assert swapped["retry_with"]["args"] == args | {
+        "priority": 1,
+        "start_at": times["due_at"],
+        "due_at": times["start_at"],
+    }
+    assert [each["path"] for each in blank["field_errors"]] == ["/priority", "/title"]
+    assert "retry_with" not in blank
+
+
+def test_argument_that_links_is_no_link_where_nothing_is_updated(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "depends_on": get_demo_id("task", 2)}
+
+    assert "retry_with" not in api.exec("onto.task.delete", args)["error"]["details"]
+
+
+def test_rules_about_a_value_that_is_wrong_are_not_told(api: Api) -> None:
+    series = {"recurrence": "on tuesdays and fridays", "recurrence_until": "2027-05-30T09:00:00Z"}
+
+    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, **series})["error"]["details"]
+
+    assert [each["path"] for each in details["field_errors"]] == ["/recurrence"]
+
+
+def test_note_is_added_to_the_text(api: Api) -> None:
+    before = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["details"]
+
+    call = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "note": "Asked again."})["error"]["details"][
+        "retry_with"
+    ]
+    api.exec(call["op"], call["args"])
+
+    after = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["details"]
+    assert (after.startswith(before.rstrip()), after.endswith("\n\nAsked again.")) == (True, True)
+
+
+def test_note_beside_another_text_is_left_to_the_model(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "description": "All of it.", "note": "A"}
+
+    assert "retry_with" not in api.exec("onto.task.update", args)["error"]["details"]
+
+
+@pytest.mark.parametrize(
+    ("op", "name", "text"),
+    [
+        ("onto.task.update", "add_note", "details"),
+        ("onto.task.update", "progress_note", "details"),
+        ("onto.task.update", "new_note", "details"),
+        ("onto.goal.update", "additional_notes", "description"),
+        ("onto.document.update", "append_text", "content"),
+    ],
+)
+def test_name_with_a_word_for_adding_adds_to_the_text(api: Api, op: str, name: str, text: str) -> None:
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)}
+
+    details = api.exec(op, id_args | {name: "Asked again."})["error"]["details"]
+
+    assert details["retry_with"]["args"] == id_args | {text: "Asked again.", "update_strategy": "append"}
+
+
+def test_tag_to_add_is_no_text(api: Api) -> None:
+    details = api.exec("onto.document.update", {"document_id": get_demo_id("document", 1), "add_tags": ["a"]})["error"][
+        "details"
+    ]
+
+    assert "update_strategy" not in details.get("retry_with", {}).get("args", {})
+
+
+@pytest.mark.parametrize("name", ["note", "new_note", "progress_note"])
+def test_note_does_not_replace_a_text_unasked(api: Api, name: str) -> None:
+    details = api.exec("onto.milestone.update", {"milestone_id": get_demo_id("milestone", 1), name: "A"})["error"][
+        "details"
+    ]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["message"].endswith("It replaces the text.")
+
+
+def test_dry_run_is_repeated_as_a_dry_run(api: Api) -> None:
+    body = {"op": "onto.task.complete", "args": {"task_id": DEMO_TASK_ID}, "dry_run": True}
+
+    retry_with = api.post("exec", body).json()["error"]["details"]["retry_with"]
+
+    assert (retry_with["op"], retry_with["dry_run"]) == ("onto.task.update", True)
+
+
+def test_occurrence_without_scope_gets_the_smallest(api: Api) -> None:
+    args = {
+        "task_id": get_demo_id("task", 18),
+        "occurrence_start": (timezone.now() + timedelta(days=7)).date().isoformat(),
+    }
+
+    details = api.exec("onto.task.delete", args)["error"]["details"]
+
+    assert [each["path"] for each in details["field_errors"]] == ["/scope"]
+    assert details["retry_with"] == {"op": "onto.task.delete", "args": args | {"scope": "this"}}
+
+
+@pytest.mark.parametrize(
+    ("op", "row", "fields"),
+    [
+        ("cal.event.delete", ("event", 23), {}),
+        ("cal.event.update", ("event", 23), {"title": "A"}),
+        ("onto.task.delete", ("task", 18), {}),
+        ("onto.task.update", ("task", 18), {"title": "A"}),
+    ],
+)
+@pytest.mark.parametrize("scope", [{}, {"scope": "all"}])
+def test_occurrence_without_scope_in_words_gets_both_at_once(
+    api: Api, op: str, row: tuple[str, int], fields: dict[str, str], scope: dict[str, str]
+) -> None:
+    args = {f"{row[0]}_id": get_demo_id(*row)} | fields
+    sent = args | scope | {"occurrence_start": "1 dec 2027"}
+
+    details = api.exec(op, sent)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    occurrence = {"occurrence_start": "2027-12-01", "scope": "this"}
+    assert details["retry_with"] == {"op": op, "args": args | occurrence}
+
+
+def test_scope_that_was_sent_stays(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "scope": "following", "occurrence_start": "1 dec 2027"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert details["retry_with"]["args"] == args | {"occurrence_start": "2027-12-01"}
+
+
+def test_scope_is_told_beside_an_occurrence_that_cannot_be_read(api: Api) -> None:
+    args = {"event_id": get_demo_id("event", 23), "occurrence_start": "soon"}
+
+    details = api.exec("cal.event.delete", args)["error"]["details"]
+
+    assert [error["path"] for error in details["field_errors"]] == ["/occurrence_start", "/scope"]
+    assert "retry_with" not in details
+
+
+def test_new_time_of_a_recurring_event_is_proposed_for_one_occurrence(api: Api) -> None:
+    event_id = get_demo_id("event", 23)
+    rows = api.exec("cal.event.list", {"limit": 50})["result"]["events"]
+    start = [row["start_at"] for row in rows if row["id"] == event_id][-1]
+    args = {"event_id": event_id, "start_at": f"{start[:10]}T20:00"}
+
+    details = api.exec("cal.event.update", args)["error"]["details"]
+    done = api.exec(details["retry_with"]["op"], details["retry_with"]["args"])
+
+    assert details["retry_with"]["args"]["scope"] == "this"
+    assert details["retry_with"]["args"]["occurrence_start"].startswith(start)
+    assert "the others stay" in done["result"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("op", "row", "name"),
+    [
+        ("cal.event.delete", ("event", 23), "date"),
+        ("cal.event.delete", ("event", 23), "start_at"),
+        ("onto.task.delete", ("task", 18), "day"),
+        ("onto.task.delete", ("task", 18), "due_at"),
+    ],
+)
+def test_time_sent_to_a_delete_is_the_occurrence_to_delete(api: Api, op: str, row: tuple[str, int], name: str) -> None:
+    id_args = {f"{row[0]}_id": get_demo_id(*row)}
+
+    details = api.exec(op, id_args | {name: "2027-03-05"})["error"]["details"]
+
+    occurrence = {"scope": "this", "occurrence_start": "2027-03-05"}
+    assert details["retry_with"] == {"op": op, "args": id_args | occurrence}
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "title": "New"}),
+        ("cal.event.delete", {"event_id": get_demo_id("event", 2), "end_at": "2027-03-05"}),
+        ("onto.task.delete", {"task_id": DEMO_TASK_ID, "new_project_id": get_demo_id("project", 2)}),
+        ("onto.document.delete", {"document_id": get_demo_id("document", 1), "parent_id": get_demo_id("document", 2)}),
+    ],
+)
+def test_delete_never_becomes_another_write(api: Api, op: str, args: dict[str, Any]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert ".update" not in str(error)
+    assert ".move" not in str(error)
+
+
+def test_offset_moves_the_date_that_the_row_has(api: Api) -> None:
+    task = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]
+    args = {"task_id": DEMO_TASK_ID, "due_at": "+1 week"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    week_later = datetime.fromisoformat(task["due_at"]).date() + timedelta(days=7)
+    assert details["retry_with"]["args"]["due_at"] == week_later.isoformat()
+
+
+@pytest.mark.parametrize("op", ["onto.task.list", "onto.task.shift"])
+@pytest.mark.parametrize("word", ["open", "unfinished", "pending", "active"])
+def test_open_in_a_filter_means_every_unfinished_state(api: Api, op: str, word: str) -> None:
+    args = {"days": 1, "project_id": get_demo_id("project", 1)} if op == "onto.task.shift" else {}
+
+    details = api.exec(op, args | {"state_key": word})["error"]["details"]
+
+    assert details["retry_with"]["args"]["state_key"] == ["todo", "in_progress", "blocked"]
+    [message] = [error["message"] for error in details["field_errors"]]
+    assert message == "Send state_key as a list: todo, in_progress, blocked."
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "states"),
+    [
+        ("onto.task.search", {"query": "a", "state_key": "open"}, ["todo", "in_progress", "blocked"]),
+        ("onto.project.list", {"state_key": "open"}, ["planning", "active", "paused"]),
+        ("onto.project.list", {"state_key": "inactive"}, ["completed", "cancelled"]),
+        ("onto.goal.list", {"state_key": "closed"}, ["achieved", "abandoned"]),
+        ("onto.plan.list", {"state_key": "unfinished"}, ["draft", "active"]),
+        ("onto.milestone.list", {"state_key": "open"}, ["pending", "in_progress"]),
+        ("onto.risk.list", {"state_key": "open"}, ["identified", "occurred"]),
+        ("onto.document.list", {"state_key": "active"}, ["draft", "in_review", "ready"]),
+    ],
+)
+def test_open_is_no_single_state_of_several(api: Api, op: str, args: dict[str, str], states: list[str]) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    assert "retry_with" not in details
+    assert details["field_errors"][0]["expected"] == states
+    assert details["field_errors"][0]["message"] == (
+        f"state_key takes one state: send {' or '.join(states)}, or leave it out for rows in any."
+    )
+
+
+def test_several_states_where_one_is_taken_are_told_as_such(api: Api) -> None:
+    details = api.exec("onto.project.list", {"state_key": ["active", "paused"]})["error"]["details"]
+
+    message = "state_key takes one state: send active or paused, or leave it out for rows in any."
+    assert [error["message"] for error in details["field_errors"]] == [message]
+
+
+@pytest.mark.parametrize("word", ["unfinished", "inactive", "uncompleted"])
+def test_negated_state_is_no_misspelling_of_the_state(api: Api, word: str) -> None:
+    args = {"project_id": get_demo_id("project", 1), "state_key": word}
+
+    assert "retry_with" not in api.exec("onto.project.update", args)["error"]["details"]
+
+
+def test_readable_values_beside_an_unknown_argument_are_told(api: Api) -> None:
+    args = {"task_id": DEMO_TASK_ID, "assignee": "Ines", "due_at": "1 dec 2027", "priority": "P1", "colour": "red"}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    errors = {error["path"]: error for error in details["field_errors"]}
+    assert (errors["/due_at"]["expected"], errors["/priority"]["expected"]) == ("2027-12-01", 1)
+    assert errors["/assignee"]["message"] == f"A task has no assignee; leave it out, or {NOTE_IN_DETAILS}."
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "message"),
+    [
+        (
+            "onto.goal.update",
+            {"progress": 50},
+            "A goal has no progress; leave it out, or note it in description with update_strategy append.",
+        ),
+        (
+            "onto.risk.update",
+            {"owner": "Ines"},
+            "A risk has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "cal.event.update",
+            {"owner": "Ines"},
+            "An event has no owner; leave it out, or send the old description with it added.",
+        ),
+        (
+            "onto.task.update",
+            {"title": "A", "details": "All.", "owner": "Ines"},
+            "A task has no owner; leave it out, or note it in details.",
+        ),
+        ("onto.task.update", {"description": "All.", "owner": "Ines"}, "A task has no owner; leave it out."),
+        ("onto.goal.list", {"owner": "Ines"}, "A goal has no owner; leave it out."),
+    ],
+)
+def test_field_that_no_row_has_says_what_to_do(api: Api, op: str, args: dict[str, Any], message: str) -> None:
+    kind = op.split(".")[1]
+    id_args = {f"{kind}_id": get_demo_id(kind, 1)} if op.endswith("update") else {}
+
+    details = api.exec(op, id_args | args)["error"]["details"]
+
+    assert [error["message"] for error in details["field_errors"]] == [message]
+
+
+@pytest.mark.parametrize(
+    ("sent", "rest"),
+    [
+        ({"percent_complete": 60, "due_at": "1 dec 2027"}, {"due_at": "2027-12-01"}),
+        ({"percent_complete": 60, "note": "Asked again."}, {"details": "Asked again.", "update_strategy": "append"}),
+        ({"memo": "Asked again.", "owner": "Ines"}, {"details": "Asked again.", "update_strategy": "append"}),
+    ],
+)
+def test_field_that_no_row_has_is_left_out_of_an_update(api: Api, sent: dict[str, Any], rest: dict[str, Any]) -> None:
+    details = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID} | sent)["error"]["details"]
+
+    assert details["retry_with"] == {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID} | rest}
+    assert not any(error["message"].endswith("..") for error in details["field_errors"])
+
+
+def test_note_beside_a_wrong_name_is_still_added_to_the_text(api: Api) -> None:
+    args = {"goal_id": get_demo_id("goal", 1), "notes": "We kept it.", "colour": "red"}
+
+    details = api.exec("onto.goal.update", args)["error"]["details"]
+
+    messages = {error["path"]: error["message"] for error in details["field_errors"]}
+    assert messages["/notes"] == "There is no notes; send description with update_strategy append."
+    assert "retry_with" not in details
+
+
+def test_filter_by_a_field_that_no_row_has_is_not_left_out_of_a_write(api: Api) -> None:
+    details = api.exec("onto.task.shift", {"days": 1, "assignee": "Ines"})["error"]["details"]
+
+    assert "retry_with" not in details
+    assert not any("leave it out" in error["message"] for error in details["field_errors"])
+
+
+@pytest.mark.parametrize("op", ["onto.project.search", "onto.task.search"])
+@pytest.mark.parametrize("argument", [{"fields": ["name"]}, {"sort_by": "name"}, {"include_links": True}])
+def test_argument_about_the_answer_is_left_out(api: Api, op: str, argument: dict[str, Any]) -> None:
+    details = api.exec(op, {"query": "trade fair"} | argument)["error"]["details"]
+
+    [name] = argument
+    assert [error["message"] for error in details["field_errors"]] == [f"There is no {name} here; leave it out."]
+    assert details["retry_with"] == {"op": op, "args": {"query": "trade fair"}}
+
+
+def test_offset_is_not_left_out_because_the_page_would_be_another(api: Api) -> None:
+    details = api.exec("onto.task.list", {"offset": 20})["error"]["details"]
+
+    message = "There is no offset here; for the next page, send its next_cursor as cursor."
+    assert [error["message"] for error in details["field_errors"]] == [message]
+    assert "retry_with" not in details
+
+
+@pytest.mark.parametrize("name", ["limit", "include_subtasks"])
+def test_argument_that_bounds_a_write_is_not_left_out(api: Api, name: str) -> None:
+    assert "retry_with" not in api.exec("onto.task.shift", {"days": 1, name: 3})["error"]["details"]
+
+
+@pytest.mark.parametrize(
+    ("op", "args"),
+    [
+        ("onto.project.search", {"query": "trade fair", "time_min": "2027-01-01"}),
+        ("onto.project.list", {"due_before": "2027-01-01"}),
+    ],
+)
+def test_list_of_other_rows_is_not_proposed(api: Api, op: str, args: dict[str, str]) -> None:
+    error = api.exec(op, args)["error"]
+
+    assert "retry_with" not in error["details"]
+    assert not any(path in str(error) for path in ("cal.event.list", "onto.task.list"))
+
+
+def test_dependency_of_a_new_task_becomes_a_connection(api: Api) -> None:
+    args = {"project_id": get_demo_id("project", 1), "title": "Print the flyers"}
+
+    details = api.exec("onto.task.create", args | {"depends_on": [DEMO_TASK_ID]})["error"]["details"]
+    done = api.exec("onto.task.create", details["retry_with"]["args"])
+
+    connection = {"kind": "task", "id": DEMO_TASK_ID, "rel": "depends_on"}
+    assert details["retry_with"]["args"] == args | {"connections": [connection]}
+    assert [edge["rel"] for edge in done["result"]["edges"]] == ["depends_on"]
+
+
+def test_title_gets_its_id_even_if_the_call_stays_wrong(api: Api) -> None:
+    title = api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["result"]["task"]["title"]
+    args = {"task_id": title, "title": "A", "depends_on": get_demo_id("task", 2)}
+
+    details = api.exec("onto.task.update", args)["error"]["details"]
+
+    assert "retry_with" not in details
+    [error] = [each for each in details["field_errors"] if each["path"] == "/task_id"]
+    assert error["message"] == "task_id is a title; send the id of its task."
+    assert error["expected"] == DEMO_TASK_ID
+
+
+@pytest.mark.parametrize(("op", "fields"), [("onto.task.get", {}), ("onto.task.update", {"title": "A"})])
+def test_some_words_of_one_title_propose_its_id_with_the_title(api: Api, op: str, fields: dict[str, str]) -> None:
+    details = api.exec(op, {"task_id": "TTL records"} | fields)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert error["message"] == "No task has this title; retry_with has the id of the only one with these words."
+    assert [each["title"] for each in error["expected"]] == ["Lower the TTL of the DNS records"]
+    assert details["retry_with"] == {"op": op, "args": {"task_id": error["expected"][0]["id"]} | fields}
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "title"),
+    [
+        ("onto.project.delete", {"project_id": "kitchen"}, "Kitchen renovation"),
+        ("onto.task.delete", {"task_id": "TTL"}, "Lower the TTL of the DNS records"),
+        (
+            "onto.edge.link",
+            {"src_kind": "task", "src_id": DEMO_TASK_ID, "dst_kind": "task", "dst_title": "TTL", "rel": "depends_on"},
+            "Lower the TTL of the DNS records",
+        ),
+        (
+            "onto.document.move",
+            {"document_id": get_demo_id("document", 1), "new_parent_title": "hosting"},
+            "Hosting comparison",
+        ),
+    ],
+)
+def test_some_words_of_one_title_are_a_candidate_only(api: Api, op: str, args: dict[str, str], title: str) -> None:
+    details = api.exec(op, args)["error"]["details"]
+
+    [error] = details["field_errors"]
+    assert title in [row.get("title") for row in error["expected"]]
+    assert "retry_with" not in details
+
+
+def test_title_that_is_a_part_of_another_one_is_not_its_id(api: Api) -> None:
+    details = api.exec("onto.task.update", {"title": "Lower the TTL", "state_key": "done"})["error"]["details"]
+
+    assert "retry_with" not in details
+
+
+def test_title_of_several_rows_gets_candidates(api: Api) -> None:
+    for _ in range(2):
+        api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Call the printer"})
+
+    error = api.post("exec", {"op": "onto.task.get", "args": {"task_id": "call the printer"}}).json()["error"]
+
+    [field_error] = error["details"]["field_errors"]
+    assert field_error["code"] == "ambiguous_title"
+    assert [row["title"] for row in field_error["expected"]] == ["Call the printer"] * 2
+    assert "retry_with" not in error["details"]
+
+
+def test_title_of_a_row_that_the_subject_cannot_see_is_not_found(api: Api, make_api: Any) -> None:
+    api.exec("onto.task.create", {"project_id": DEMO_OTHER_PROJECT_ID, "title": "Hidden from the colleague"})
+    colleague = make_api(acts_for="demo-colleague")
+
+    error = colleague.post("exec", {"op": "onto.task.get", "args": {"task_id": "Hidden from the colleague"}}).json()[
+        "error"
+    ]
+
+    assert "Hidden" not in json.dumps(error)
+    assert "retry_with" not in error["details"]

@@ -1,0 +1,316 @@
+"""The help endpoint: GET and POST give the same body, ETags work, and callers see only what they may run."""
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+
+from core.background import poller
+from gateway.access import key_verification
+from gateway.models import Client
+from registry.catalog import cache
+from tests.support.clients.api import Api, assert_refused
+
+QUERIES: list[dict[str, Any]] = [
+    {},
+    {"path": ""},
+    {"path": "root"},
+    {"path": "onto"},
+    {"path": "onto.task", "limit": 2},
+    {"path": "onto.task.update"},
+    {"path": "onto.task.update", "format": "full"},
+    {"path": "onto.task.update", "format": "full", "include_examples": False},
+    {"path": "onto.task.update", "include_examples": True, "include_schemas": True},
+    {"path": "onto.task.update", "arg": "due_at"},
+    {"path": "onto.project.create", "max_tokens": 120},
+    {"query": "move a deadline"},
+    {"query": "zzzzzz", "limit": 3},
+]
+
+
+def get_help(api: Api, body: dict[str, Any], **headers: str) -> HttpResponse:
+    """Request help by GET, with the body as query parameters."""
+    parameters = {name: str(value).lower() if isinstance(value, bool) else value for name, value in body.items()}
+    return api.get(f"help?{urlencode(parameters)}", **headers)
+
+
+def test_get_and_post_return_the_same_help(api: Api, live_catalog: Any, subtests: pytest.Subtests) -> None:
+    for body in QUERIES:
+        with subtests.test(body=body):
+            by_post, by_get = api.post("help", body), get_help(api, body)
+
+            assert by_post.status_code == by_get.status_code == 200
+            assert by_post.content == by_get.content
+            assert by_post.headers["ETag"] == by_get.headers["ETag"]
+            assert by_post.headers["Gateway-Release"] == by_get.headers["Gateway-Release"] == live_catalog.version
+            assert by_get.headers["Content-Type"] == "application/json"
+
+
+INVALID_PARAMETERS = [
+    ("path=root&path=onto", "duplicate_key"),
+    ("path=onto&limit=5&limit=5", "duplicate_key"),
+    ("nothing=1", "malformed_call"),
+    ("path=onto&limit=", "malformed_call"),
+    ("path=onto&limit=five", "malformed_call"),
+    ("path=onto&limit=5.0", "malformed_call"),
+    ("path=onto&limit=-1", "malformed_call"),
+    ("path=onto&limit=%D9%A5", "malformed_call"),  # an Arabic five
+    ("path=onto&limit=" + "9" * 5_000, "malformed_call"),
+    ("path=onto.task.get&include_examples=yes", "malformed_call"),
+    ("path=onto.task.get&include_examples=1", "malformed_call"),
+    ("path=onto.task.get&include_schemas=TRUE", "malformed_call"),
+    ("path=onto.task.get&include_schemas=", "malformed_call"),
+    ("path=onto&format=long", "malformed_call"),
+    ("path=onto&query=tasks", "malformed_call"),
+    ("query=", "malformed_call"),
+    ("path=%00", "nul_character"),
+]
+
+
+def test_get_refuses_malformed_parameters(api: Api, subtests: pytest.Subtests) -> None:
+    for parameters, reason in INVALID_PARAMETERS:
+        with subtests.test(parameters=parameters[:60]):
+            assert_refused(api.get(f"help?{parameters}"), 400, reason)
+
+
+@pytest.mark.parametrize(
+    "path", [" root", "Root", "onto.", ".onto", "onto..task", "onto.task ", "%", "ö", "null", "\ufffd"]
+)
+def test_help_matches_the_path_exactly(api: Api, path: str) -> None:
+    by_post, by_get = api.post("help", {"path": path}), get_help(api, {"path": path})
+
+    error = assert_refused(by_post, 404, "unknown_path")
+    assert assert_refused(by_get, 404, "unknown_path") == error
+    assert by_post.json()["op"] is None
+    assert api.post("help", {"path": error["help_path"]}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "group"),
+    [
+        ("tasks", "onto.task"),
+        ("goals", "onto.goal"),
+        ("risks", "onto.risk"),
+        ("calendar", "cal"),
+        ("Events", "cal.event"),
+    ],
+)
+def test_help_suggests_the_group_that_a_plain_word_means(api: Api, path: str, group: str) -> None:
+    error = assert_refused(api.post("help", {"path": path}), 404, "unknown_path")
+
+    assert error["details"]["did_you_mean"][0] == group
+
+
+def test_help_suggests_the_nearest_paths_for_an_unknown_path(api: Api) -> None:
+    error = assert_refused(api.post("help", {"path": "onto.task.updat"}), 404, "unknown_path")
+
+    assert error["help_path"] == "onto.task"
+    assert "onto.task.update" in error["details"]["did_you_mean"]
+
+
+def test_help_refuses_an_unknown_argument(api: Api) -> None:
+    error = assert_refused(api.post("help", {"path": "onto.task.update", "arg": "due"}), 404, "unknown_argument")
+
+    assert error["help_path"] == "onto.task.update"
+    assert error["code"] == "NOT_FOUND"
+
+
+# --- ETag -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", ["{}", "W/{}", '"other", {}', " {} ", "*", 'W/"other",{}'])
+def test_get_returns_not_modified_for_a_matching_etag(api: Api, header: str) -> None:
+    etag = get_help(api, {"path": "onto"}).headers["ETag"]
+
+    response = get_help(api, {"path": "onto"}, If_None_Match=header.format(etag))
+
+    assert (response.status_code, response.content) == (304, b"")
+    assert response.headers["ETag"] == etag
+    assert "Content-Type" not in response.headers
+    assert response.headers["Gateway-Trace"].startswith("tr_")
+
+
+@pytest.mark.parametrize("header_value", ["", '"other"', "nonsense", '"'])
+def test_get_returns_the_body_for_another_etag(api: Api, header_value: str) -> None:
+    assert get_help(api, {"path": "onto"}, If_None_Match=header_value).status_code == 200
+
+
+def test_post_ignores_etags(api: Api) -> None:
+    etag = api.post("help", {"path": "onto"}).headers["ETag"]
+
+    for header_value in (etag, "*"):
+        response = api.post("help", {"path": "onto"}, If_None_Match=header_value)
+        assert response.status_code == 200
+        assert response.json()["path"] == "onto"
+
+
+def test_error_has_no_etag(api: Api) -> None:
+    response = get_help(api, {"path": "nothing"}, If_None_Match="*")
+
+    assert_refused(response, 404, "unknown_path")
+    assert "ETag" not in response.headers
+
+
+def test_head_returns_the_headers_of_get(api: Api) -> None:
+    response = api.http.head("/api/v1/help?path=onto", headers=api.headers)
+
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["ETag"] == get_help(api, {"path": "onto"}).headers["ETag"]
+
+
+def test_etag_depends_on_the_body_only(api: Api) -> None:
+    etags = [get_help(api, body).headers["ETag"] for body in ({}, {"path": ""}, {"path": "root"})]
+
+    assert len(set(etags)) == 1
+    assert etags[0] != get_help(api, {"path": "onto"}).headers["ETag"]
+
+
+# --- queries ----------------------------------------------------------------------------------------------------
+
+
+def test_repeated_help_needs_no_query(api: Api, django_assert_num_queries: Any, subtests: pytest.Subtests) -> None:
+    for body in QUERIES:
+        first = api.post("help", body)
+
+        with subtests.test(body=body), django_assert_num_queries(0):
+            by_post, by_get = api.post("help", body), get_help(api, body, If_None_Match=first.headers["ETag"])
+
+            assert by_post.content == first.content
+            assert by_get.status_code == 304
+
+
+# --- bodies -----------------------------------------------------------------------------------------------------
+
+
+def test_help_of_a_group_has_the_documented_keys(api: Api) -> None:
+    body = api.help("onto.goal")
+
+    assert set(body) == {"path", "type", "summary", "items"}
+    assert (body["path"], body["type"]) == ("onto.goal", "group")
+    assert all(set(item) == {"path", "summary", "kind"} for item in body["items"])
+    groups = [item for item in api.help("onto")["items"] if item["path"] != "onto.search"]  # an op directly in onto
+    assert all(set(item) == {"path", "summary"} for item in groups)
+
+
+def test_help_of_an_op_has_the_documented_keys(api: Api) -> None:
+    short, full = api.help("onto.task.update"), api.help("onto.task.update", format="full")
+
+    assert set(short) == {"path", "type", "kind", "summary", "args"}
+    assert set(full) - {"notes"} == {*short, "entity", "action", "description", "usage", "policy", "examples"}
+    assert set(full["policy"]) <= {"do", "dont", "edge_cases"}
+    assert {"name", "type", "required"} <= set(full["args"][0])
+
+
+def test_help_omits_internal_fields(api: Api) -> None:
+    shown = str(
+        [api.help(item, format="full", include_schemas=True) for item in ("onto.task.update", "onto.project.create")]
+    )
+
+    for hidden in ("x-aliases", "keywords", "update_onto_task", "workspace", "timeout", "task_title"):
+        assert hidden not in shown
+
+
+def test_pages_of_a_group_list_each_child_once(api: Api) -> None:
+    paths: list[str] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = api.help("onto.task", limit=4, **cursor)
+        paths += [item["path"] for item in page["items"]]
+        if "next_cursor" not in page:
+            break
+        cursor = {"cursor": page["next_cursor"]}
+
+    assert paths == [item["path"] for item in api.help("onto.task")["items"]]
+
+
+# --- permissions ----------------------------------------------------------------------------------------------------
+
+
+def test_read_only_key_sees_only_reads(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help", "exec:read"])
+
+    assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read"}
+    assert_refused(api.post("help", {"path": "onto.task.update"}), 404, "unknown_path")
+    paths = [item["path"] for item in api.help(query="create update delete task")["items"]]
+    assert not {"onto.task.create", "onto.task.update", "onto.task.delete"} & set(paths)
+
+
+def test_key_with_help_scope_only_sees_all_ops(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(scopes=["help"])
+
+    assert {item["kind"] for item in api.help("onto.goal")["items"]} == {"read", "write"}
+
+
+def test_client_sees_only_ops_that_match_its_patterns(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    api = make_api(op_patterns=["onto.task.*"])
+
+    assert [item["path"] for item in api.help("root")["items"]] == ["onto"]
+    assert [item["path"] for item in api.help("onto")["items"]] == ["onto.task"]
+    for hidden in ("util", "onto.project", "onto.project.list", "list_onto_projects", "util.schema.field_info"):
+        error = assert_refused(api.post("help", {"path": hidden}), 404, "unknown_path")
+        assert api.post("help", {"path": error["help_path"]}).status_code == 200
+        assert not any(path.startswith(("util", "onto.project")) for path in error["details"].get("did_you_mean", []))
+
+
+def test_cached_help_is_separate_for_callers_with_different_rights(
+    make_api: Callable[..., Api], live_catalog: Any
+) -> None:
+    unrestricted, read_only = make_api(), make_api(scopes=["help", "exec:read"])
+
+    bodies = [each.help("onto.task") for each in (unrestricted, read_only, unrestricted)]
+
+    assert len(bodies[0]["items"]) > len(bodies[1]["items"])
+    assert bodies[0] == bodies[2]
+
+
+def test_change_of_op_patterns_takes_effect_after_the_next_poll(api: Api) -> None:
+    assert [item["path"] for item in api.help("root")["items"]] == ["agents", "cal", "onto", "util", "x"]
+    client = Client.objects.get()
+    client.op_patterns = ["util.*"]
+    client.save()
+
+    poller.refresh()
+
+    assert [item["path"] for item in api.help("root")["items"]] == ["util"]
+
+
+def test_help_needs_no_subject(make_api: Callable[..., Api], live_catalog: Any) -> None:
+    assert make_api(acts_for="").post("help", {}).status_code == 200
+
+
+def test_help_needs_a_key(live_catalog: Any) -> None:
+    key_verification.clear_cache()
+
+    assert_refused(HttpClient().get("/api/v1/help"), 401, "unauthenticated")
+
+
+def test_search_lists_what_the_token_budget_omitted(api: Api) -> None:
+    results = api.help(query="task", max_tokens=60)
+
+    assert results["omitted"] == ["items"]
+    assert 0 < len(results["items"]) < len(api.help(query="task")["items"])
+
+
+def test_help_of_an_argument_fits_the_token_budget(api: Api) -> None:
+    full = api.help("onto.project.create", arg="project")
+    small = api.help("onto.project.create", arg="project", max_tokens=50)
+
+    assert small["omitted"] == ["examples", "schema", "description"][: len(small["omitted"])]
+    assert {"name", "type", "required"} <= set(small["arg"])
+    assert set(small["arg"]) < set(full["arg"])
+
+
+def test_help_error_names_the_release(api: Api) -> None:
+    response = api.post("help", {"path": "onto.nothing"})
+
+    assert response.status_code == 404
+    assert response.headers["Gateway-Release"] == cache.get_live_catalog().version
+
+
+def test_get_with_a_thousand_parameters_is_refused(api: Api) -> None:
+    response = api.get("help?" + "&".join(f"a{number}=1" for number in range(1_001)))
+
+    assert_refused(response, 400, "malformed_call")

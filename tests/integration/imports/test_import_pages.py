@@ -1,0 +1,290 @@
+"""Importing an OpenAPI document in the admin: choose it, see what is in it, pick operations, read the report."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.http import HttpResponse
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from gateway.models import ConnectionSecret
+from registry.catalog import cache
+from registry.drafts import merge
+from registry.imports import import_job
+from registry.models import Connection, DocumentImport, Group, Op
+from registry.releases import publishing
+from tests.support.clients.api import Api
+from tests.support.console.role_matrix import create_user_with_role
+from tests.support.upstreams.http_upstream import HttpUpstream, build_json
+from tests.support.upstreams.openapi_documents import build_document
+
+pytestmark = pytest.mark.usefixtures("background_at_once")
+
+TEXT = {"type": "string"}
+DOCUMENT = build_document(
+    {
+        "/pets": {
+            "get": {"tags": ["pets"], "summary": "List pets", "operationId": "listPets"},
+            "post": {
+                "tags": ["pets"],
+                "summary": "Add a pet",
+                "requestBody": {
+                    "required": True,
+                    "content": {"application/json": {"schema": {"type": "object", "properties": {"name": TEXT}}}},
+                },
+            },
+        },
+        "/toys": {"get": {"tags": ["toys"], "summary": "List toys", "deprecated": True}, "trace": {}},
+    },
+    servers=[{"url": "https://pets.example.com/v1"}],
+    components={"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}},
+)
+CHOOSE = "admin:registry_connection_import"
+
+
+def send_document(client: HttpClient, **data: Any) -> HttpResponse:
+    """Send the first form and return the page of the import."""
+    return client.post(reverse(CHOOSE), {"url": "", "text": "", **data}, follow=True)
+
+
+def pick(client: HttpClient, page: Any, **data: Any) -> HttpResponse:
+    """Send the second form of an import and return the page that follows."""
+    defaults = {
+        "group": "pets",
+        "connection": "",
+        "base_url": "https://pets.example.com/v1",
+        "include_deprecated": "on",
+    }
+    return client.post(page.request["PATH_INFO"], defaults | data, follow=True)
+
+
+def read(page: HttpResponse) -> str:
+    assert page.status_code == 200
+    return " ".join(page.content.decode().split())
+
+
+def test_text_becomes_ops_of_a_new_connection(admin_client: HttpClient) -> None:
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    assert "<strong>Pets</strong> 1: 3 operations, 1 of them deprecated; 1 cannot be imported." in read(page)
+    assert "<code>GET /pets</code> List pets</li>" in read(page)
+    assert "<code>TRACE /toys</code> The gateway does not send TRACE requests." in read(page)
+
+    done = read(pick(admin_client, page, tags=["pets"]))
+
+    assert "2 operations: 2 ops added, 0 updated, 0 unchanged; 0 retired, 1 left out." in done
+    assert dict(Op.objects.values_list("op", "kind")) == {"pets.pet.list": "read", "pets.pet.create": "write"}
+    connection = Connection.objects.get()
+    assert (connection.name, connection.base_url) == ("pets", "https://pets.example.com/v1")
+    assert (connection.auth, connection.key_in, connection.key_name) == ("api_key", "header", "X-Key")
+    assert set(Op.objects.values_list("connection__name", flat=True)) == {"pets"}
+
+
+def test_files_are_read_together(admin_client: HttpClient) -> None:
+    parameter = {"$ref": "common.yaml#/limit"}
+    document = build_document({"/pets": {"get": {"parameters": [parameter]}}})
+    files = [
+        SimpleUploadedFile("openapi.json", json.dumps(document).encode()),
+        SimpleUploadedFile("common.yaml", b"limit: {name: limit, in: query, schema: {type: integer}}"),
+    ]
+
+    page = send_document(admin_client, uploads=files)
+    pick(admin_client, page)
+
+    assert Op.objects.get().parameters_schema["properties"] == {"limit": {"type": "integer"}}
+
+
+def test_an_uploaded_document_calls_no_address(admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
+    document = build_document({"/pets": {"get": {"parameters": [{"$ref": f"{http_upstream.base_url}/x#/limit"}]}}})
+
+    page = read(send_document(admin_client, text=json.dumps(document)))
+
+    assert "which was not sent with it." in page
+    assert http_upstream.requests == []
+
+
+def test_address_is_remembered_with_what_was_picked(admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
+    http_upstream.answer = build_json(DOCUMENT)
+    address = http_upstream.server.url("/openapi.json")
+    pick(admin_client, send_document(admin_client, url=address), tags=["pets"], base_url=http_upstream.base_url)
+
+    again: Any = send_document(admin_client, url=address)
+
+    assert Connection.objects.get().document_url == address
+    initial = again.context["form"].initial
+    assert (initial["group"], initial["connection"], initial["tags"]) == ("pets", "pets", ["pets"])
+    assert initial["base_url"] == "https://pets.example.com/v1"  # for a new connection, if one is chosen
+    done = read(pick(admin_client, again, connection="pets", tags=["pets"]))
+    assert "2 operations: 0 ops added, 0 updated, 2 unchanged; 0 retired, 1 left out." in done
+
+
+def test_edits_stay_and_what_was_not_picked_stays_too(admin_client: HttpClient) -> None:
+    pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)))
+    Op.objects.filter(op="pets.pet.list").update(summary="Mine")
+
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    done = read(pick(admin_client, page, connection="pets", methods=["POST"]))
+
+    assert "1 operations: 0 ops added, 0 updated, 1 unchanged; 0 retired, 1 left out." in done
+    assert Op.objects.get(op="pets.pet.list").summary == "Mine"
+    assert set(Op.objects.values_list("status", flat=True)) == {"active"}
+
+
+@pytest.mark.parametrize(
+    ("sent", "problem"),
+    [
+        ({}, "Send an address, files or text: one of the three."),
+        ({"text": "{}", "url": "https://a.example/x"}, "Send an address, files or text: one of the three."),
+        ({"url": "ftp://a.example"}, "ftp://a.example cannot be fetched. The URL cannot be called."),
+        ({"text": "[]"}, "The document is no OpenAPI document: it is not an object."),
+    ],
+)
+def test_what_is_no_document_is_said(admin_client: HttpClient, sent: dict[str, str], problem: str) -> None:
+    assert problem in read(send_document(admin_client, **sent))
+
+
+def test_document_that_cannot_be_fetched_is_said(admin_client: HttpClient, http_upstream: HttpUpstream) -> None:
+    http_upstream.answer = build_json({}, status="404 Not Found")
+
+    page = read(send_document(admin_client, url=http_upstream.server.url("/openapi.json?token=canary")))
+
+    assert "answered with status 404. Check the address." in page
+    assert DocumentImport.objects.get().error.count("canary") == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ({"group": "Pets!"}, "Pets! is no valid group."),
+        ({"base_url": ""}, "Send where the service is, such as https://api.example.com/v1."),
+        ({"name": "taken"}, "There is a connection taken. Choose it above, or another name."),
+        ({"search": "nothing"}, "No operation matches. Pick fewer conditions."),
+        ({"search": ""}, "3 operations are picked, and one import takes 2."),
+    ],
+)
+def test_what_cannot_be_imported_is_said_and_nothing_is_written(
+    admin_client: HttpClient, data: dict[str, str], problem: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_job, "MAX_OPERATIONS", 2)
+    Connection.objects.create(name="taken")
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+
+    assert problem in read(pick(admin_client, page, **data))
+    assert (Op.objects.count(), Connection.objects.count()) == (0, 1)
+
+
+def test_an_error_of_ours_is_said_and_logged(admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    monkeypatch.setattr(merge, "merge_ops", lambda *_, **__: 1 / 0)
+
+    with pytest.raises(ZeroDivisionError):  # run_in_background logs it
+        pick(admin_client, page)
+
+    assert DocumentImport.objects.get().error == "The import failed for a reason of ours. The server's log has it."
+    assert (Op.objects.count(), Group.objects.count(), Connection.objects.count()) == (0, 0, 0)
+
+
+def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
+    row = DocumentImport.objects.create(created_by="ana", url="https://a.example/x")
+    DocumentImport.objects.update(updated_at=timezone.now() - import_job.STOPPED_AFTER * 2)
+
+    assert import_job.delete_old(timezone.now()) is False
+
+    assert "The process that worked on it stopped." in read(
+        admin_client.get(reverse("admin:registry_documentimport", args=[row.pk]))
+    )
+    assert import_job.delete_old(timezone.now() + import_job.KEPT_FOR * 2) is False
+    assert not DocumentImport.objects.exists()
+
+
+def use_nowhere(connection: Connection) -> None: ...
+
+
+def use_in_op(connection: Connection) -> None:
+    Group.objects.create(path="pets", summary="Pets")
+    Op.objects.create(op="pets.list", tool_name="list_pets", summary="List pets.", kind="read", connection=connection)
+
+
+def use_in_secret(connection: Connection) -> None:
+    ConnectionSecret.objects.create(connection=connection, name="token", value="x")
+
+
+def use_in_import(connection: Connection) -> None:
+    DocumentImport.objects.create(connection=connection, created_by="bo")
+
+
+@pytest.mark.parametrize(
+    ("use", "is_kept"), [(use_nowhere, False), (use_in_op, True), (use_in_secret, True), (use_in_import, True)]
+)
+def test_connection_of_a_stopped_import_is_removed_unless_it_is_used(
+    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, use: Callable[[Connection], None], is_kept: bool
+) -> None:
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)  # its process died
+    assert "Importing 3 operations" in read(pick(admin_client, page))
+    use(Connection.objects.get())
+
+    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+
+    assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
+    assert Connection.objects.exists() is is_kept
+
+
+def test_chosen_connection_of_a_stopped_import_stays(admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    Connection.objects.create(name="mine", kind="http", base_url="https://pets.example.com")
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+    monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)
+    pick(admin_client, page, connection="mine")
+
+    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+
+    assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
+    assert Connection.objects.get().name == "mine"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_slow_import_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_slowly(row: DocumentImport) -> None:
+        long_ago = timezone.now() - import_job.STOPPED_AFTER * 2
+        own = DocumentImport.objects.filter(pk=row.pk)
+        own.update(updated_at=long_ago)
+        for _ in range(2_000):
+            if own.get().updated_at > long_ago:
+                break
+            time.sleep(0.01)
+        import_job.delete_old(timezone.now())
+        assert own.get().state == "reading"
+        row.state = DocumentImport.State.READY
+
+    monkeypatch.setattr(import_job, "LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(import_job, "_read", read_slowly)
+
+    row = import_job.start_reading(url="https://a.example/x", by="ana")
+
+    row.refresh_from_db()
+    assert (row.state, row.error) == ("ready", "")
+
+
+@pytest.mark.parametrize("role", ["E", "P", "U"])
+def test_only_admins_import(client: HttpClient, role: str, db: None) -> None:
+    client.force_login(create_user_with_role(role))
+
+    assert client.get(reverse(CHOOSE)).status_code == 403
+
+
+def test_imported_ops_run_once_they_are_published(
+    api: Api, admin_client: HttpClient, http_upstream: HttpUpstream
+) -> None:
+    pick(admin_client, send_document(admin_client, text=json.dumps(DOCUMENT)), base_url=http_upstream.base_url)
+    Connection.objects.filter(name="pets").update(auth="none")
+    publishing.publish_draft(note="Pets", by="ana", at=timezone.now(), accepted="Imported copy")
+    cache.refresh_live()
+
+    assert api.exec("pets.pet.create", {"name": "Rex"})["ok"] is True
+
+    assert http_upstream.get_head().startswith("POST /v1/pets HTTP/1.1\r\n")
+    assert http_upstream.get_json() == {"name": "Rex"}

@@ -1,0 +1,218 @@
+"""From traffic to a draft edit: the report of misses, eval cases made of them, and prefilled edits of the draft."""
+
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils import timezone
+
+from analytics.events import event_log
+from analytics.events.models import OperationEvent
+from analytics.rollups import rollup_job
+from audit.models import AuditEntry
+from registry.models import EvalCase, Op, Release
+from tests.support.clients.api import Api
+from tests.support.console import role_matrix
+
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
+
+REPORT = "/admin/reports/misses/"
+WORDS = "snooze <b>it</b> for a week"
+LIST, UPDATE = "onto.task.list", "onto.task.update"
+
+
+@pytest.fixture(autouse=True)
+def _stored_content(settings: Any) -> None:
+    settings.GATEWAY_CONTENT_DAYS = 7
+
+
+@pytest.fixture
+def make_misses(api: Api) -> Callable[[], None]:
+    """Return a function that makes calls which miss, and counts them."""
+
+    def make() -> None:
+        for number in (1, 2):
+            headers = {"Gateway_Session": "s", "Gateway_Turn": f"t{number}"}
+            api.post("help", {"query": WORDS}, **headers)
+            api.post("exec", {"op": "onto.goal.get", "args": {"goal_id": "none"}}, **headers)
+            api.post("exec", {"op": LIST, "args": {"maximum": 3}}, **headers)
+            api.post("exec", {"op": LIST, "args": {"limit": "many"}}, **headers)
+            api.post("exec", {"op": LIST, "args": {"limit": 3}}, **headers)
+            api.post("exec", {"op": "onto.task.lisst"}, **headers)
+        event_log.flush()
+        rollup_job.run_rollup(timezone.now())
+
+    return make
+
+
+def read_links(http: HttpClient, table: str, **query: str) -> dict[str, str]:
+    """Return {label: URL} of the links in the last column of a table's first row."""
+    page: Any = http.get(REPORT, query)
+    [report_table] = [each for each in page.context["report"].tables if each.name == table]
+    html = str(report_table.rows[0][-1].html or "")
+    parts = [part.partition('">') for part in html.split('<a href="')[1:]]
+    return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
+
+
+def test_report_lists_what_was_missed_with_its_release(
+    make_misses: Callable[[], None], admin_client: HttpClient
+) -> None:
+    make_misses()
+
+    page: Any = admin_client.get(REPORT)
+
+    tables = page.context["report"].tables
+    rows = {each.name: [[str(cell.value) for cell in row] for row in each.rows] for each in tables}
+    release = Release.objects.get(pk=OperationEvent.objects.values_list("release", flat=True)[0]).short_name
+    assert rows["searches"][0][:4] == [WORDS, "2", LIST, release]
+    assert rows["choices"][0][:4] == ["onto.goal.get", LIST, "2", release]
+    assert [LIST, "/maximum", "unknown_argument", "2", release] in [row[:5] for row in rows["field_errors"]]
+    assert rows["names"][0][:3] == ["onto.task.lisst", "2", release]
+    assert "<b>it</b>" not in page.content.decode()
+
+
+def test_words_are_neither_stored_nor_shown_unless_content_is(
+    make_misses: Callable[[], None], admin_client: HttpClient, settings: Any
+) -> None:
+    settings.GATEWAY_CONTENT_DAYS = 0
+    make_misses()
+
+    page = admin_client.get(REPORT).content.decode()
+
+    assert not OperationEvent.objects.filter(content__isnull=False).exists()
+    assert "GATEWAY_CONTENT_DAYS" in page
+    assert "snooze" not in page
+
+
+def test_a_search_becomes_a_case_and_its_words_are_in_no_url(
+    make_misses: Callable[[], None], admin_client: HttpClient
+) -> None:
+    make_misses()
+    link = read_links(admin_client, "searches")["Eval case"]
+
+    form: Any = admin_client.get(link).context["adminform"].form
+
+    assert "snooze" not in link
+    assert form["request"].value() == WORDS
+    assert form["op"].value() == Op.objects.get(op=LIST).pk
+    assert form["note"].value().startswith("Searched 2 times without a useful result")
+
+
+def test_a_keyword_is_added_after_its_effect_on_eval_cases_was_shown(
+    make_misses: Callable[[], None], admin_client: HttpClient
+) -> None:
+    make_misses()
+    EvalCase.objects.create(request=WORDS, op=LIST)
+    link = read_links(admin_client, "searches")["Keyword"]
+
+    page: Any = admin_client.get(link)
+    text = " ".join(page.content.decode().split())
+    values = {field.html_name: field.value() or "" for field in page.context["form"]}
+    saved = admin_client.post(reverse("admin:registry_op_edit"), values | {"save": "1"})
+
+    assert "1 case won, 0 lost." in text
+    assert WORDS in Op.objects.get(op=LIST).keywords
+    assert saved.headers["Location"] == reverse("admin:registry_release_review")
+    change = AuditEntry.objects.get(kind="op", name=LIST)
+    assert change.note.startswith("Searched 2 times")
+    assert list(change.changes) == ["keywords"]
+
+
+def test_each_miss_prefills_its_edit(make_misses: Callable[[], None], admin_client: HttpClient) -> None:
+    make_misses()
+    links = {
+        **read_links(admin_client, "names"),
+        **{label: url for label, url in _read_error_links(admin_client).items() if label != "Rule"},
+        **read_links(admin_client, "choices"),
+    }
+    texts = {}
+    for label in ("Alias", "Argument alias", "Rule", "Example"):
+        page: Any = admin_client.get(links[label])
+        form = page.context["form"]
+        assert not form.errors, label
+        texts[label] = (form["edit"].value(), form["text"].value(), form["argument"].value() or "")
+        assert "Effect on the eval cases" in page.content.decode(), label
+
+    assert texts == {
+        "Alias": ("alias", "onto.task.lisst", ""),
+        "Argument alias": ("argument_alias", "maximum", texts["Argument alias"][2]),
+        "Rule": ("dont", f"Use it where {LIST} fits.", ""),
+        "Example": ("example", '{"limit": 3}', ""),
+    }
+
+
+def _read_error_links(http: HttpClient) -> dict[str, str]:
+    page: Any = http.get(REPORT)
+    [table] = [each for each in page.context["report"].tables if each.name == "field_errors"]
+    html = "".join(str(row[-1].html or "") for row in table.rows if row[0].value == LIST)
+    parts = [part.partition('">') for part in html.split('<a href="')[1:]]
+    return {label.partition("<")[0]: unescape(url) for url, _, label in parts}
+
+
+def test_an_edit_that_breaks_the_draft_is_not_saved(admin_client: HttpClient, live_catalog: Any) -> None:
+    op = Op.objects.get(op=LIST)
+    url = reverse("admin:registry_op_edit")
+    taken = {"op": op.pk, "edit": "alias", "text": UPDATE}
+    bad_example = {"op": op.pk, "edit": "example", "text": '{"limit": "many"}'}
+
+    for values in (taken, bad_example):
+        page = admin_client.post(url, values | {"save": "1"})
+        assert page.status_code == 200, values
+        assert page.context["form"].non_field_errors(), values
+    assert not AuditEntry.objects.filter(name=LIST).exists()
+
+
+def test_looking_at_the_effect_saves_nothing(admin_client: HttpClient, live_catalog: Any) -> None:
+    op = Op.objects.get(op=LIST)
+
+    page = admin_client.post(
+        reverse("admin:registry_op_edit"), {"op": op.pk, "edit": "keyword", "text": "procrastinate"}
+    )
+
+    assert "procrastinate" in page.content.decode()
+    assert "procrastinate" not in Op.objects.get(op=LIST).keywords
+
+
+def test_a_fresh_form_opens_without_errors(admin_client: HttpClient, live_catalog: Any) -> None:
+    for query in ("", "?edit=alias&text=x.y", f"?op={LIST}", "?op=onto.gone&text=x", "?event=x", "?event=99"):
+        page: Any = admin_client.get(f"{reverse('admin:registry_op_edit')}{query}")
+        assert page.status_code == 200
+        assert not page.context["form"].errors, query
+
+
+def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client: HttpClient) -> None:
+    make_misses()
+    client.force_login(role_matrix.create_user_with_role("P"))
+
+    page: Any = client.get(REPORT)
+
+    assert page.status_code == 200
+    columns = {column.title for table in page.context["report"].tables for column in table.columns}
+    assert "Make" not in columns
+    assert "Make an eval case" not in page.content.decode()
+    assert reverse("admin:registry_op_edit") not in page.content.decode()
+
+
+def test_stored_words_are_prefilled_only_for_who_may_see_events(
+    make_misses: Callable[[], None], client: HttpClient, django_user_model: Any
+) -> None:
+    make_misses()
+    user = django_user_model.objects.create_user("writer", is_staff=True)
+    permissions = ["registry.change_op", "registry.view_op"]
+    user.user_permissions.set(_find_permissions(permissions))
+    client.force_login(user)
+    event = OperationEvent.objects.filter(type="search").values_list("pk", flat=True)[0]
+
+    page: Any = client.get(f"{reverse('admin:registry_op_edit')}?op={LIST}&edit=keyword&event={event}")
+
+    assert page.status_code == 200
+    assert "snooze" not in page.content.decode()
+
+
+def _find_permissions(names: list[str]) -> list[Any]:
+    pairs = [name.split(".") for name in names]
+    return [Permission.objects.get(content_type__app_label=app, codename=name) for app, name in pairs]

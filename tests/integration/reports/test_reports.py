@@ -1,0 +1,394 @@
+"""Reports in the admin: every page opens, shows figures, links to their rows, and has a CSV export."""
+
+import csv
+import io
+import re
+from collections import defaultdict
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from typing import Any
+from urllib.parse import parse_qs, urljoin, urlsplit
+
+import pytest
+import time_machine
+from django.contrib.auth.models import Group, User
+from django.core.management import call_command
+from django.test import Client as HttpClient
+from django.urls import reverse
+from django.utils.text import slugify
+
+from analytics import reports
+from analytics.events.event_filters import EVENT_CONDITIONS, CountedAs
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.reports.report_filter import FILTER_FIELDS
+from analytics.rollout.models import Assignment, Cohort
+from analytics.rollups import rollup_job
+from analytics.rollups.models import OpDaily
+from analytics.turns.models import ToolSelection, Turn
+from console.reports.report_list import REPORTS
+from demo.traffic import activity
+from registry.models import Op, Release
+from tests.support.clients.api import Api
+from tests.support.console.hostile_pages import choose_in_turn
+
+NOW = datetime(2026, 3, 12, 15, 30, tzinfo=UTC)  # a Thursday
+REPORT_NAMES = [report.url_name for report in REPORTS]
+
+
+@pytest.fixture
+def frozen_now() -> Any:
+    with time_machine.travel(NOW, tick=False):
+        yield
+
+
+@pytest.fixture
+def demo_activity(frozen_now: None, db: None) -> int:
+    """Load a week of demo activity."""
+    return activity.load(at=NOW, days=7, turns_a_day=40)
+
+
+@pytest.fixture
+def manager_client(frozen_now: None, client: HttpClient, db: None) -> HttpClient:
+    """Log in a product manager."""
+    user = User.objects.create_user("pia", is_staff=True)
+    user.groups.add(Group.objects.get(name="Product manager"))
+    client.force_login(user)
+    return client
+
+
+def read_page(http: HttpClient, name: str, *args: Any, **query: Any) -> str:
+    response = http.get(reverse(f"admin:{name}", args=args), query)
+    assert response.status_code == 200, response.content
+    return unescape(response.content.decode())
+
+
+def read_csv(http: HttpClient, name: str, table: str, **query: Any) -> list[dict[str, str]]:
+    """Return the rows of a report table from its CSV export."""
+    response = http.get(reverse(f"admin:{name}"), {**query, "csv": table})
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    title = next(slugify(each.title) for each in REPORTS if each.url_name == name)
+    file_name = re.escape(f'attachment; filename="{title}-{table.replace("_", "-")}-')
+    days = r"\d{4}-\d\d-\d\d-to-\d{4}-\d\d-\d\d"
+    assert re.fullmatch(f'{file_name}{days}.csv"', response.headers["Content-Disposition"])
+    return list(csv.DictReader(io.StringIO(response.content.decode())))
+
+
+def test_rollout_preview_uses_the_users_of_the_demo(demo_activity: int, manager_client: HttpClient) -> None:
+    cohort = {"name": "all", "flag": FlagKey.SURFACE, "is_on": "on", "variant": "gateway"}
+    cohort |= {"percentage": "100", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
+
+    effect = manager_client.post(reverse("admin:analytics_cohort_add_impact"), cohort).content.decode()
+
+    assert "40 of last week" in effect
+
+
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_every_report_opens_and_links_to_all_others(demo_activity: int, manager_client: HttpClient, name: str) -> None:
+    page = read_page(manager_client, name, days=7)
+
+    assert "Nothing to show" not in page
+    for other in REPORTS:
+        assert f"{reverse(f'admin:{other.url_name}')}?days=7" in page
+        assert other.title in page
+
+
+def test_unknown_period_is_replaced_with_a_message(demo_activity: int, manager_client: HttpClient) -> None:
+    page = read_page(manager_client, "report_overview", days="abc")
+
+    assert '<option value="28" selected>Last 28 days' in " ".join(page.split())
+    assert "There is no period “abc”, so this is the usual one." in page
+
+
+@pytest.mark.parametrize("field", FILTER_FIELDS)
+def test_filter_without_data_is_kept_and_shows_zeros(
+    demo_activity: int, manager_client: HttpClient, field: str
+) -> None:
+    rows = read_csv(manager_client, "report_overview", "days", **{field: "gone"})
+    page = read_page(manager_client, "report_overview", **{field: "gone"})
+    by_op = read_page(manager_client, "report_ops", **{field: "gone"})
+
+    assert {row["Calls"] for row in rows} == {"0"}
+    for each in (page, by_op):
+        assert f"No call of the last 90 days has {field} gone." in each
+        assert "Nothing to show" in each
+        assert '<option value="gone" selected>gone (no data)' in " ".join(each.split())
+    assert "No call of the last 90 days" not in read_page(manager_client, "report_overview", days=7, cohort="copy-b")
+
+
+def test_side_without_data_is_compared_as_zeros(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="gone")
+
+    assert next(row for row in rows if row["Metric"] == "Calls")["gone"] == "0"
+
+
+def test_every_link_of_a_report_opens(demo_activity: int, admin_client: HttpClient) -> None:
+    links_by_shape = defaultdict(set)  # links that differ in their values only open the same page
+    for name in REPORT_NAMES:
+        page = read_page(admin_client, name)
+        main = page[page.index('class="ui-page-tabs"') : page.rindex("</section>")]
+        for href in re.findall(r'href="([^"]+)"', main):
+            link = urljoin(reverse(f"admin:{name}"), unescape(href))
+            shape = (urlsplit(link).path, *sorted(parse_qs(urlsplit(link).query)))
+            links_by_shape[shape].add(link)
+
+    for number, links in enumerate(links_by_shape.values()):
+        for link in choose_in_turn(sorted(links), min(3, len(links)), number):
+            assert admin_client.get(link).status_code == 200, link
+
+
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_empty_report_says_what_to_do(manager_client: HttpClient, name: str) -> None:
+    page = read_page(manager_client, name)
+
+    assert "Nothing to show" in page
+    assert 'class="report-section-header"' not in page  # no empty sections below
+    assert "POST telemetry" in page if name == "report_selection" else "a client and a key" in page
+
+
+@pytest.mark.parametrize("name", REPORT_NAMES)
+def test_invalid_values_besides_filters_are_ignored(demo_activity: int, manager_client: HttpClient, name: str) -> None:
+    odd_values = {"days": "12", "sort": "99", "by": "q", "first": "-", "second": "-", "csv": "nothing"}
+
+    assert "Nothing to show" not in read_page(manager_client, name, **odd_values)
+
+
+def test_overview_has_a_row_per_day(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_overview", "days", days=7)
+    page = read_page(manager_client, "report_overview", days=7)
+
+    assert [row["Day"] for row in rows] == [f"2026-03-{day:02}" for day in range(12, 5, -1)]
+    assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
+    assert sum(int(row["Turns"]) for row in rows) == Turn.objects.count()
+    assert page.count("<canvas") == page.count("Show as a table") == 6
+    assert "6 Mar to 12 Mar 2026" in page
+
+
+def test_charts_show_the_period_before(demo_activity: int, manager_client: HttpClient) -> None:
+    assert "7 days before</li>" not in read_page(manager_client, "report_overview", days=7)
+    day = NOW.date() - timedelta(days=8)
+    OpDaily.objects.create(day=day, op="onto.task.get", release="r", calls=7_777, is_settled=True)
+
+    page = read_page(manager_client, "report_overview", days=7)
+
+    assert "7 days before</li>" in page
+    assert '<td class="ui-number">7,777</td>' in page
+
+
+def test_figures_equal_the_lists_that_they_link_to(demo_activity: int, admin_client: HttpClient) -> None:
+    page = read_page(admin_client, "report_overview", cohort="copy-a")
+    figures = [
+        re.search(rf'>{title}</h2>\s*<p class="ui-figure"><a href="([^"]+)">([\d,]+)</a>', page)
+        for title in ("Calls", "Turns")
+    ]
+
+    for link, count in (match.groups() for match in figures if match):
+        assert admin_client.get(link).context["cl"].result_count == int(count.replace(",", ""))
+
+
+@pytest.mark.parametrize(("name", "table"), [("cohort", "cohorts"), ("release", "releases")])
+def test_compared_variants_add_up_to_all_calls(
+    demo_activity: int, manager_client: HttpClient, name: str, table: str
+) -> None:
+    rows = read_csv(manager_client, "report_comparison", table, by=name)
+
+    assert sum(int(row["Calls"]) for row in rows) == OperationEvent.objects.filter(type="exec").count()
+
+
+def test_comparison_of_two_cohorts_has_verdicts(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_comparison", "comparison", first="copy-a", second="copy-b")
+    page = read_page(manager_client, "report_comparison", first="copy-a", second="copy-b")
+
+    assert [*rows[0]][:3] == ["Metric", "copy-a", "copy-b"]
+    for name in ("copy-a", "copy-b"):
+        calls = next(row for row in rows if row["Metric"] == "Calls")[name]
+        failed = OperationEvent.objects.filter(EVENT_CONDITIONS[CountedAs.FAILED], cohort=name).count()
+        assert float(rows[0][name]) == failed / int(calls)
+        assert rows[0][f"{name}, of"] == calls
+    difference = float(rows[0]["Difference"])
+    assert float(rows[0]["Interval from"]) < difference < float(rows[0]["Interval to"])
+    assert "Interval from" not in page
+    verdicts = {row["Metric"]: row["Verdict"] for row in rows}
+    assert verdicts["Failure rate, of calls"].startswith(("Better: ", "Worse: ", "No significant difference"))
+    assert "Not enough data" in verdicts["Repair rate, of failed calls"]
+    assert '<option value="copy-b" selected>' in page
+
+
+def test_comparison_of_two_releases_links_to_their_differences(
+    live_catalog: Any, frozen_now: None, manager_client: HttpClient
+) -> None:
+    live = Release.objects.get()
+    before = Release.objects.create(
+        version="b" * 64, content=live.content, tokens={}, op_count=1, created_at=NOW, created_by="ana"
+    )
+    for release in (live, before):
+        OpDaily.objects.create(day=NOW.date(), op="onto.task.get", release=release.pk, is_settled=True, calls=60)
+
+    page = read_page(manager_client, "report_comparison", by="release")
+
+    assert f"before={before.pk}&after={live.pk}" in page  # what is live stands second
+
+
+def test_ops_are_sorted_by_any_column(demo_activity: int, manager_client: HttpClient) -> None:
+    by_calls = [int(row["Calls"]) for row in read_csv(manager_client, "report_ops", "ops")]
+    by_name = [row["Op"] for row in read_csv(manager_client, "report_ops", "ops", sort="0")]
+    by_rate = [row["Repair rate"] for row in read_csv(manager_client, "report_ops", "ops", sort="-6")]
+    page = read_page(manager_client, "report_ops", sort="-6")
+
+    assert by_calls == sorted(by_calls, reverse=True)
+    assert by_name == sorted(by_name)
+    there = [float(rate) for rate in by_rate if rate]
+    assert there == sorted(there, reverse=True)
+    assert by_rate[len(there) :] == [""] * (len(by_rate) - len(there))
+    assert 'aria-sort="descending"><a href="?days=28&sort=6">' in page
+
+
+def test_funnel_counts_never_increase(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_funnel", "funnel")
+
+    every = [int(row["With every earlier step"]) for row in rows]
+    assert every[0] == Turn.objects.count()
+    assert every == sorted(every, reverse=True)
+
+
+def test_selection_report_lists_missed_tools(demo_activity: int, manager_client: HttpClient) -> None:
+    rows = read_csv(manager_client, "report_selection", "missed")
+
+    missed_lists = ToolSelection.objects.exclude(missed=[]).values_list("missed", flat=True)
+    counts = {
+        name: sum(name in missed for missed in missed_lists)
+        for name in {name for missed in missed_lists for name in missed}
+    }
+    assert {row["Tool"]: int(row["Turns"]) for row in rows} == dict(
+        sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:20]
+    )
+
+
+def record_unknown_names(*names: str) -> None:
+    """Record calls of unknown names."""
+    fields = {"type": "exec", "ok": False, "status": 404, "code": "NOT_FOUND", "reason": "unknown_op", "latency_ms": 1}
+    for name in names:
+        OperationEvent.objects.create(time=NOW - timedelta(minutes=5), op=name, trace_id="tr_1", **fields)
+    rollup_job.run_rollup(NOW)
+
+
+def test_unknown_name_can_become_an_alias(
+    live_catalog: Any, frozen_now: None, admin_client: HttpClient, manager_client: HttpClient
+) -> None:
+    record_unknown_names("onto.task.snooze", "onto.task.defer", "update_onto_task")  # the last: an op has it by now
+    op = Op.objects.get(op="onto.task.update")
+    address = f"{reverse('admin:registry_opalias_add')}?name=onto.task.snooze"
+    assert address in read_page(admin_client, "report_dead_ends")
+    assert 'value="onto.task.snooze"' in admin_client.get(address).content.decode()
+
+    admin_client.post(address, {"name": "onto.task.snooze", "op": op.pk})
+
+    page = read_page(admin_client, "report_dead_ends")
+    assert address not in page
+    assert page.count("Add alias") == 1
+    assert f'<a href="{reverse("admin:registry_op_change", args=[op.pk])}">onto.<wbr>task.<wbr>update</a>' in page
+    assert [row["Alias of"] for row in read_csv(admin_client, "report_dead_ends", "names")] == [
+        "",
+        "onto.task.update",
+        "",
+    ]
+    assert "Add alias" not in read_page(manager_client, "report_dead_ends")
+
+
+def test_unknown_names_are_shown_safely(frozen_now: None, admin_client: HttpClient, manager_client: HttpClient) -> None:
+    record_unknown_names('=HYPERLINK("http://evil")', "<script>alert(1)</script>")
+
+    page, rows = read_page(manager_client, "report_dead_ends"), read_csv(manager_client, "report_dead_ends", "names")
+
+    assert {row["Name sent"] for row in rows} == {
+        '\'=HYPERLINK("http://evil")',  # which a spreadsheet does not run
+        "<script>alert(1)</script>",
+    }
+    assert "per 1,000 calls, 2 in all" in page
+    assert "Add alias" not in read_page(admin_client, "report_dead_ends")  # of what is no name
+    assert "<script>alert(1)" not in manager_client.get(reverse("admin:report_dead_ends")).content.decode()
+
+
+def test_report_needs_few_queries(
+    demo_activity: int, manager_client: HttpClient, django_assert_max_num_queries: Any
+) -> None:
+    for name in REPORT_NAMES:
+        with django_assert_max_num_queries(25):
+            read_page(manager_client, name)
+
+
+# --- the demo ---------------------------------------------------------------------------------------------------------
+
+
+def test_demo_activity_is_written_once_and_counted(frozen_now: None, api: Api) -> None:
+    OperationEvent.objects.create(
+        time=NOW - timedelta(days=2), type="exec", op="onto.task.get", tool_name="t", ok=True, status=200, latency_ms=1
+    )
+    while rollup_job.run_rollup(NOW):  # a server has long been running
+        pass
+
+    call_command("load_demo", "--activity", verbosity=0)
+    written = OperationEvent.objects.count()
+    call_command("load_demo", "--activity", verbosity=0)
+
+    assert OperationEvent.objects.count() == written > 8_000
+    calls = OperationEvent.objects.filter(type="exec").count()
+    assert sum(OpDaily.objects.values_list("calls", flat=True)) == calls
+    repaired, of_turns = (sum(model.objects.values_list("repaired", flat=True)) for model in (OpDaily, Turn))
+    assert repaired == of_turns
+    assert set(Assignment.objects.values_list("cohort", flat=True)) == {"copy-a", "copy-b"}
+    assert not OperationEvent.objects.filter(time__gt=NOW).exists()
+
+
+def test_demo_activity_is_deterministic(frozen_now: None, db: None) -> None:
+    activity.load(at=NOW, days=2, turns_a_day=20)
+    first = list(OperationEvent.objects.order_by("id").values_list("time", "op", "code", "digest", "trace_id"))
+    OperationEvent.objects.all().delete()
+    ToolSelection.objects.all().delete()
+
+    activity.load(at=NOW, days=2, turns_a_day=20)
+
+    assert list(OperationEvent.objects.order_by("id").values_list("time", "op", "code", "digest", "trace_id")) == first
+
+
+def test_weekly_figures_link_to_the_events_that_they_count(
+    demo_activity: int, api: Api, admin_client: HttpClient
+) -> None:
+    activity.write(at=NOW - timedelta(days=8), days=7, turns_a_day=40)  # which no figure of the week counts
+    op = Op.objects.get(op="onto.task.update")
+    figures = reports.get_op_figures(op.op, at=NOW)
+    pages = {
+        "index": [figures.failed, figures.calls],
+        "registry_op_changelist": [figures.calls, figures.failed, figures.repaired],
+        "registry_op_change": [figures.calls, figures.failed, figures.repaired],
+    }
+
+    for name, counts in pages.items():
+        where = reverse(f"admin:{name}", args=[op.pk] if name.endswith("_change") else [])
+        response = admin_client.get(where, {"q": op.op} if name.endswith("changelist") else None)
+        links = re.findall(r'href="(/admin/analytics/operationevent/[^"]+)"', response.content.decode())
+        of_op = [unescape(link) for link in links if op.op in link]
+        assert [admin_client.get(link).context["cl"].result_count for link in of_op] == counts
+
+
+def test_event_and_turn_link_to_related_pages(demo_activity: int, api: Api, admin_client: HttpClient) -> None:
+    Cohort.objects.create(flag_id=FlagKey.SURFACE, name="copy-b", variant="gateway")
+    repairing = OperationEvent.objects.filter(cohort="copy-b", repairs__isnull=False).first()
+    assert repairing is not None
+    event = OperationEvent.objects.get(pk=repairing.repairs)
+    event.release = Release.objects.get().version
+    event.save()
+    turn = Turn.objects.get(session=event.session, turn=event.turn)
+
+    labels = {}
+    for row in (event, repairing, turn):
+        page = read_page(admin_client, f"analytics_{row._meta.model_name}_change", row.pk)
+        nav = page[page.index('aria-label="Related pages"') :].split("</nav>")[0]
+        links = re.findall(r'href="([^"]+)">([^<]+)</a>', nav)
+        assert [admin_client.get(link).status_code for link, _ in links] == [200] * len(links)
+        labels[row] = {label for _, label in links}
+
+    of_all = {"Events of the turn", "Cohort copy-b", "Who gets this?"}
+    assert labels[event] >= of_all | {"What the model could read", "Op", "The call that repaired it"}
+    assert labels[repairing] >= of_all | {"The failed call it repaired"}
+    assert labels[turn] >= of_all | {"Tool selection"}

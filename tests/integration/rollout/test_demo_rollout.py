@@ -1,0 +1,96 @@
+import re
+from html import unescape
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.test import Client as HttpClient
+from django.urls import reverse
+
+from analytics.events.models import OperationEvent
+from analytics.flags import FlagKey
+from analytics.rollout import assignment
+from analytics.rollout.models import Assignment, Cohort
+from core.text import json_text
+from registry.models import Release
+from registry.releases import stored_releases
+from tests.support.clients.api import Api
+
+pytestmark = pytest.mark.django_db
+
+
+def load_demo(*options: str) -> str:
+    out = StringIO()
+    call_command("load_demo", *options, stdout=out)
+    assignment.refresh_rollout()
+    return out.getvalue()
+
+
+def get_surface(api: Api, **headers: str) -> str:
+    return api.post("toolset", {"format": "mcp"}, **headers).json()["surface"]
+
+
+def test_demo_user_and_dev_environment_get_the_gateway_surface(api: Api, settings: object) -> None:
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = True  # type: ignore[attr-defined]  # the fixture takes any setting
+    assert "cohort demo" in load_demo()
+
+    assert get_surface(api) == "gateway"
+    assert get_surface(api, Gateway_Subject="ana") == "legacy"
+    assert get_surface(api, Gateway_Subject="ana", Gateway_Environment="dev") == "gateway"
+
+
+def test_load_demo_keeps_changed_and_deleted_cohorts(api: Api) -> None:
+    load_demo()
+    Cohort.objects.update(is_on=False)
+    assert "cohort" not in load_demo()
+    assert not Cohort.objects.get().is_on
+
+    Cohort.objects.all().delete()
+    load_demo()
+    assert not Cohort.objects.exists()
+
+
+def test_demo_activity_creates_cohorts_that_list_its_users(api: Api, admin_client: HttpClient) -> None:
+    live = Release.objects.get()
+
+    assert "cohorts copy-a and copy-b" in load_demo("--activity")
+
+    cohorts = {cohort.name: cohort for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE)}
+    assert cohorts["copy-b"].variant == live.version
+    earlier = Release.objects.get(version=cohorts["copy-a"].variant)
+    compared = {"before": earlier.version, "after": live.version}
+    page = admin_client.get(reverse("admin:registry_release_compare"), compared).content.decode()
+    assert "4 ops differ" in page
+    assert (
+        json_text.hash_canonically(stored_releases.load_content(earlier)) == earlier.version
+    )  # it can be served as any other
+    for name, cohort in cohorts.items():
+        cohort.full_clean()
+        subjects = OperationEvent.objects.filter(cohort=name).values_list("subject", flat=True)
+        assert set(cohort.listed) == set(subjects)
+        assert not cohort.percentage
+    assert {each.flag for each in Assignment.objects.all()} == {FlagKey.RELEASE}
+
+
+def test_comparison_report_links_to_the_demo_cohorts(api: Api, admin_client: HttpClient) -> None:
+    load_demo("--activity")
+
+    page = admin_client.get(reverse("admin:report_comparison")).content.decode()
+
+    for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE):
+        address = reverse("admin:analytics_cohort_change", args=[cohort.pk])
+        assert f'<a href="{address}">{cohort.name}</a>' in page
+        assert admin_client.get(address).status_code == 200
+    sides = {"first": "copy-a", "second": "copy-b"}
+    content = unescape(admin_client.get(reverse("admin:report_comparison"), sides).content.decode())
+    (link,) = set(re.findall(r'href="(/admin/registry/release/compare/[^"]+)"', content))
+    assert "4 ops differ" in admin_client.get(link).content.decode()
+
+
+def test_demo_activity_keeps_deleted_cohorts(api: Api) -> None:
+    load_demo("--activity")
+    Cohort.objects.filter(name="copy-a").delete()
+
+    assert "cohorts" not in load_demo("--activity")
+
+    assert list(Cohort.objects.filter(flag=FlagKey.RELEASE).values_list("name", flat=True)) == ["copy-b"]

@@ -1,0 +1,217 @@
+"""Hybrid and native surfaces: pinned ops as typed tools, and our search behind the provider's tool search."""
+
+from typing import Any
+
+import pydantic
+import pytest
+from anthropic.types import ToolParam, ToolReferenceBlockParam
+from django.utils import timezone
+from openai.types.responses import FunctionToolParam, ToolSearchToolParam
+
+from analytics.events.models import OperationEvent
+from core.text import token_budget
+from registry.catalog import cache
+from registry.jsonschema.validator import SchemaValidator
+from registry.models import Pin
+from registry.releases import publishing
+from tests.support.clients.api import Api, assert_refused
+from workspace.demo import DEMO_PROJECT_ID
+
+pytestmark = pytest.mark.django_db
+
+IN_PROJECT = {"Gateway-Context": f'type=project, project_id="{DEMO_PROJECT_ID}"'}
+GATEWAY_TOOLS = ["tool_help", "tool_exec", "tool_batch"]
+
+
+def request_toolset(api: Api, surface: str, format: str = "openai", **headers: str) -> dict[str, Any]:
+    response = api.post("toolset", {"format": format, "surface": surface}, **headers)
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def list_names(toolset: dict[str, Any]) -> list[str]:
+    return [tool["function"]["name"] for tool in toolset["tools"]]
+
+
+def pin(*ops: str, **place: Any) -> None:
+    Pin.objects.create(**{"surface": "hybrid", "context": "*", "model_family": "*", "ops": list(ops)} | place)
+
+
+def publish(*, accepted: str = "") -> None:
+    publishing.publish_draft(note="Pins", by="tests", at=timezone.now(), accepted=accepted)
+    cache.refresh_live()
+
+
+@pytest.fixture(autouse=True)
+def _without_shipped_pins(live_catalog: Any) -> None:
+    Pin.objects.all().delete()
+
+
+@pytest.fixture(autouse=True)
+def _gateway_enabled(settings: Any) -> None:
+    settings.AGENTIC_CHAT_TOOL_GATEWAY = True
+
+
+def test_hybrid_surface_has_the_gateway_tools_and_the_pinned_ops_in_order(api: Api) -> None:
+    pin("onto.task.list", "cal.event.list")
+    publish()
+
+    toolset = request_toolset(api, "hybrid")
+
+    assert list_names(toolset) == [*GATEWAY_TOOLS, "list_onto_tasks", "list_calendar_events"]
+    assert toolset["ops"]["list_onto_tasks"] == {
+        "op": "onto.task.list",
+        "kind": "read",
+        "entity": "task",
+        "action": "list",
+    }
+
+
+def test_pins_of_the_context_and_the_models_family_come_first(api: Api) -> None:
+    pin("onto.search")
+    pin("onto.task.list", context="project")
+    pin("onto.task.get", context="project", model_family="gemini")
+    pin("cal.event.list", model_family="gemini")
+    publish()
+    gemini = {"Gateway-Model": "google/gemini-2.5-flash"}
+
+    shown = [
+        list_names(request_toolset(api, "hybrid", **headers))[3:]
+        for headers in ({}, IN_PROJECT, IN_PROJECT | gemini, gemini, {"Gateway-Context": "type=task"})
+    ]
+
+    assert shown == [
+        ["search_ontology"],
+        ["list_onto_tasks"],
+        ["get_onto_task_details"],
+        ["list_calendar_events"],
+        ["list_onto_tasks"],  # a task uses the tools of its project
+    ]
+
+
+def test_empty_pin_pins_nothing_in_its_context(api: Api) -> None:
+    pin("onto.task.list")
+    Pin(surface="hybrid", context="project", model_family="*", ops=[]).full_clean()
+    pin(context="project")
+    publish()
+
+    assert list_names(request_toolset(api, "hybrid"))[3:] == ["list_onto_tasks"]
+    assert list_names(request_toolset(api, "hybrid", **IN_PROJECT)) == GATEWAY_TOOLS
+
+
+def test_pinned_ops_over_the_budget_are_left_out(api: Api) -> None:
+    pin("onto.project.create", "util.profile.get", max_tokens=300)
+    publish(accepted="The first does not fit")
+
+    assert list_names(request_toolset(api, "hybrid"))[3:] == ["get_user_profile"]
+
+
+def test_pinned_ops_that_the_caller_may_not_run_are_left_out(api: Api, make_key: Any) -> None:
+    pin("onto.task.update", "onto.task.list")
+    publish()
+    reader = Api(make_key(scopes=["toolset", "preview", "exec:read"]))
+
+    assert list_names(request_toolset(reader, "hybrid"))[3:] == ["list_onto_tasks"]
+
+
+def test_call_of_a_pinned_tool_goes_through_exec_unchanged(api: Api) -> None:
+    pin("onto.task.list")
+    publish()
+    tool = request_toolset(api, "hybrid")["tools"][-1]["function"]
+    assert tool["strict"] is True
+    assert set(tool["parameters"]["required"]) == set(tool["parameters"]["properties"])
+    args = dict.fromkeys(tool["parameters"]["properties"]) | {"project_id": DEMO_PROJECT_ID, "limit": 2}
+
+    envelope = api.exec(tool["name"], args)
+
+    assert (envelope["op"], envelope["ok"]) == ("onto.task.list", True)
+    assert len(envelope["result"]["tasks"]) == 2
+    assert envelope["meta"]["warnings"] == []
+
+
+def test_format_without_strict_mode_gets_plain_schemas(api: Api) -> None:
+    pin("onto.task.list")
+    publish()
+
+    tool = request_toolset(api, "hybrid", "mcp")["tools"][-1]
+
+    assert tool["name"] == "list_onto_tasks"
+    assert "required" not in tool["inputSchema"]
+    assert tool["inputSchema"]["properties"]["limit"]["type"] == "integer"
+
+
+def test_null_still_clears_a_field_that_it_can_clear(api: Api) -> None:
+    pin("onto.task.update")
+    publish()
+    tool = request_toolset(api, "hybrid")["tools"][-1]["function"]
+
+    assert "strict" not in tool  # null would have two meanings
+    assert "null" in tool["parameters"]["properties"]["due_at"]["type"]
+
+
+@pytest.mark.parametrize("format", ["openai", "anthropic"])
+def test_native_tools_match_the_types_of_the_providers(api: Api, format: str) -> None:
+    tools = request_toolset(api, "native", format)["tools"]
+
+    if format == "openai":
+        assert len(tools) == 1  # tools come with the result of the search
+        pydantic.TypeAdapter(ToolSearchToolParam).validate_python(tools[0], strict=True)
+        assert tools[0]["execution"] == "client"
+        return
+    for tool in tools:
+        pydantic.TypeAdapter(ToolParam).validate_python(tool)
+    assert tools[0]["name"] == "search_tools"
+    assert "defer_loading" not in tools[0]
+    assert all(tool["defer_loading"] is True for tool in tools[1:])
+    assert len(tools) > 80
+
+
+def test_native_search_loads_typed_tools(api: Api) -> None:
+    for format, type_of_result in (("openai", FunctionToolParam), ("anthropic", ToolReferenceBlockParam)):
+        toolset = request_toolset(api, "native", format)
+
+        answer = api.post("help", {"query": "finish a task"}, **{"Gateway-Toolset": toolset["id"]}).json()
+
+        assert answer["items"][0]["path"] == "onto.task.update"
+        for result in answer["tools"]:
+            pydantic.TypeAdapter(type_of_result).validate_python(result, strict=True)
+        if format == "openai":
+            assert answer["tools"][0]["name"] == "update_onto_task"
+            assert all(tool["defer_loading"] is True for tool in answer["tools"])
+        else:
+            assert answer["tools"][0] == {"type": "tool_reference", "tool_name": "update_onto_task"}
+            assert {each["tool_name"] for each in answer["tools"]} <= {tool["name"] for tool in toolset["tools"]}
+
+
+def test_examples_of_native_tools_are_valid_for_their_schema(api: Api) -> None:
+    tools = request_toolset(api, "native", "anthropic")["tools"][1:]
+
+    for tool in tools:
+        validator = SchemaValidator(tool["input_schema"])
+        for example in tool["input_examples"]:
+            assert validator.find_problems(example) == [], tool["name"]
+
+
+def test_native_tokens_count_what_the_model_is_shown_at_first(api: Api) -> None:
+    toolset = request_toolset(api, "native", "anthropic")
+
+    assert toolset["tokens"] < 250 < token_budget.count(str(toolset["tools"]))
+
+
+def test_search_outside_the_native_surface_loads_nothing(api: Api) -> None:
+    toolset = request_toolset(api, "gateway")
+
+    assert "tools" not in api.post("help", {"query": "finish a task"}, **{"Gateway-Toolset": toolset["id"]}).json()
+
+
+def test_native_preview_needs_a_format_with_tool_search(api: Api) -> None:
+    assert_refused(api.post("toolset", {"format": "mcp", "surface": "native"}), 400, "malformed_call")
+
+
+def test_events_of_each_surface_name_it(api: Api, read_events: Any) -> None:
+    for surface in ("hybrid", "native", "discovery"):
+        toolset = request_toolset(api, surface)
+        api.post("help", {"query": "finish a task"}, **{"Gateway-Toolset": toolset["id"]})
+
+    events: list[OperationEvent] = read_events()
+    assert [event.surface for event in events] == ["hybrid", "native", "discovery"]

@@ -1,0 +1,153 @@
+"""The document tree through the API: create, find, move, read by section, delete."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.clients.api import Api
+from workspace.demo import DEMO_PROJECT_ID
+from workspace.demo.rows import get_demo_id
+
+GUIDE, RUNBOOK, WORDS = (get_demo_id("document", number) for number in (1, 3, 7))
+
+
+def get_titles(nodes: list[dict[str, Any]]) -> dict[str, Any]:
+    return {node["title"]: get_titles(node.get("children", [])) for node in nodes}
+
+
+def get_tree(api: Api, **args: Any) -> dict[str, Any]:
+    return api.exec("onto.document.tree.get", {"project_id": DEMO_PROJECT_ID, **args})["result"]
+
+
+def create_document(api: Api, **args: Any) -> dict[str, Any]:
+    return api.exec("onto.document.create", {"project_id": DEMO_PROJECT_ID, "title": "New", **args})
+
+
+def get_field_error(envelope: dict[str, Any]) -> dict[str, Any]:
+    assert envelope["error"]["code"] == "VALIDATION_ERROR", envelope
+    [error] = envelope["error"]["details"]["field_errors"]
+    return error
+
+
+def test_document_is_created_moved_and_deleted_in_the_tree(api: Api) -> None:
+    document = create_document(api, parent_title="tone guide", position=0)["result"]["document"]
+    assert (document["parent_id"], document["position"]) == (GUIDE, 0)
+
+    before = get_tree(api)["structure"]
+    moved = api.exec(
+        "onto.document.tree.move",
+        {"document_id": GUIDE, "new_parent_id": RUNBOOK, "new_position": 99, "expected_version": before["version"]},
+    )
+    assert moved["result"]["document"] == {
+        "id": GUIDE,
+        "title": "Tone guide",
+        "parent_id": RUNBOOK,
+        "position": 1,
+    }
+    assert moved["meta"]["operation"] == {
+        "entity": "document",
+        "action": "move",
+        "entity_id": GUIDE,
+        "entity_name": "Tone guide",
+    }
+    path = api.exec("onto.document.path.get", {"document_id": document["id"], "project_id": DEMO_PROJECT_ID})["result"]
+    assert [each["title"] for each in path["path"]] == ["Launch day runbook", "Tone guide", "New"]
+
+    stale = api.exec("onto.document.tree.move", {"document_id": WORDS, "expected_version": before["version"]})
+    assert (stale["error"]["code"], stale["error"]["details"]["reason"]) == ("CONFLICT", "stale_version")
+
+    deleted = api.exec("onto.document.delete", {"document_id": RUNBOOK})["result"]
+    assert deleted["deleted"] == 7
+    assert list(get_titles(get_tree(api)["structure"]["root"])) == ["Decisions of the weekly round"]
+
+
+@pytest.mark.parametrize(
+    "parent_args",
+    [
+        {"parent_id": GUIDE},
+        {"parent_document_id": GUIDE},
+        {"parentDocumentId": GUIDE},
+        {"parentId": f" {GUIDE} "},
+        {"parentTitle": "Tone guide"},
+        {"document": {"title": "New", "parent_id": GUIDE}},
+        {"document": {"parentDocumentId": GUIDE, "position": 2}},
+        {"parent_id": " ", "document": {"parent_id": GUIDE}},
+    ],
+)
+def test_create_accepts_the_parent_in_every_spelling(api: Api, parent_args: dict[str, Any]) -> None:
+    document = create_document(api, **parent_args)["result"]["document"]
+
+    assert (document["parent_id"], document["position"]) == (GUIDE, 2)
+
+
+def test_delete_confirmation_says_how_many_documents_it_deletes(live_catalog: Any, make_key: Any) -> None:
+    api = Api(make_key(confirms=True))
+
+    confirmation_error = api.exec("onto.document.delete", {"document_id": GUIDE})["error"]
+    promote_error = api.exec("onto.document.delete", {"document_id": GUIDE, "children": "promote"})["error"]
+    dry_run = api.exec("onto.document.delete", {"document_id": GUIDE}, dry_run=True)["result"]
+
+    effect = confirmation_error["details"]["confirmation"]["would"]
+    assert (effect["deleted"], dry_run["deleted"]) == (4, 4)
+    assert effect["message"].startswith(
+        "Deleted the document “Tone guide” and the 3 documents below it; ops no longer find them. 1 link is gone"
+    )
+    assert promote_error["details"]["confirmation"]["would"]["deleted"] == 1
+    assert get_tree(api)["structure"]["version"] == 0
+
+
+def test_ambiguous_title_is_a_field_error_with_the_ids(api: Api) -> None:
+    ids = {create_document(api, title="Twice")["result"]["document"]["id"] for _ in range(2)}
+
+    for op, args, path in (
+        ("onto.document.tree.move", {"document_id": WORDS, "new_parent_title": "Twice"}, "/new_parent_title"),
+        ("onto.document.create", {"project_id": DEMO_PROJECT_ID, "parent_title": "Twice"}, "/parent_title"),
+        (
+            "onto.edge.link",
+            {
+                "src_kind": "document",
+                "src_id": WORDS,
+                "dst_kind": "document",
+                "dst_title": "Twice",
+                "rel": "references",
+            },
+            "/dst_title",
+        ),
+    ):
+        error = get_field_error(api.exec(op, args))
+        assert (error["path"], error["code"]) == (path, "ambiguous_title")
+        assert {each["id"] for each in error["expected"]} == ids
+
+
+def test_title_of_another_project_is_unknown(api: Api) -> None:
+    error = get_field_error(
+        api.exec("onto.document.tree.move", {"document_id": WORDS, "new_parent_title": "Measurements"})
+    )
+
+    assert error["code"] == "no_such_title"
+    assert "Measurements" not in error["message"]
+
+
+def test_document_cannot_move_below_itself(api: Api) -> None:
+    error = get_field_error(api.exec("onto.document.tree.move", {"document_id": GUIDE, "new_parent_id": WORDS}))
+
+    assert (error["path"], error["code"]) == ("/new_parent_id", "circle")
+
+
+def test_document_section_is_found_by_anchor_title_or_index(api: Api) -> None:
+    outline = api.exec("onto.document_outline.get", {"document_id": RUNBOOK})
+    assert outline["op"] == "onto.document.outline.get"
+    anchor = outline["result"]["headings"][1]["anchor"]
+
+    for selector in ({"anchor": anchor}, {"section": "going BACK"}, {"index": 1}):
+        section = api.exec("read_document_section", {"document_id": RUNBOOK, **selector})["result"]["section"]
+        assert section["content"].startswith("## Going back\n\nSwitch the DNS")
+
+
+def test_dry_run_of_a_move_changes_nothing(api: Api) -> None:
+    before = get_tree(api)
+
+    envelope = api.exec("onto.document.tree.move", {"document_id": WORDS}, dry_run=True)
+
+    assert envelope["result"]["structure"]["version"] == 1
+    assert get_tree(api) == before
