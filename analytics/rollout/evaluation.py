@@ -13,6 +13,7 @@ BUCKETS = 10_000  # buckets of all subjects; percentages have two decimals
 Trait = str | int | float | bool
 _FAMILY_PATTERN = re.compile(r"[a-z]+")
 _FAMILY_ALIASES = {"o": "gpt", "chatgpt": "gpt", "codex": "gpt", "ministral": "mistral", "codestral": "mistral"}
+_FAMILY_ALIASES |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
 
 
 def bucket_of(salt: str, subject: str) -> int:
@@ -29,9 +30,6 @@ def bucket_of(salt: str, subject: str) -> int:
 def is_within(salt: str, subject: str, buckets: int) -> bool:
     """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all who are in."""
     return bucket_of(salt, subject) < buckets
-
-
-_FAMILY_ALIASES |= {"sonnet": "claude", "opus": "claude", "haiku": "claude", "gemma": "gemini", "qwq": "qwen"}
 
 
 @dataclass(frozen=True, slots=True)

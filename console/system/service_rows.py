@@ -85,7 +85,7 @@ class NotificationAdmin(LogAdmin):
     actions = ["send_again"]
 
     def has_send_permission(self, request: HttpRequest) -> bool:
-        return request.user.has_perm("analytics.change_notification")
+        return request.user.has_perm("notifications.change_notification")
 
     @admin.display(description="To", ordering="recipient")
     def target(self, notification: Notification) -> str:

@@ -27,6 +27,7 @@ MAX_VALUE_LENGTH = 60  # characters of a value; its title has the rest
 
 # What lookups in links mean, as words between a column's name and the value.
 LOOKUP_WORDS = {"gte": "from", "lt": "before", "gt": "after", "isempty": "is empty", "year": "year", "month": "month"}
+LOOKUP_WORDS |= {"day": "day", "exact": "", "isnull": "is missing"}
 GUIDES_PAGE = "guides"  # URL names
 SYSTEM_PAGE = "system"
 MAX_BYTES = 500_000  # of a posted form. The largest op forms have 60,000; 1,000 subjects have 200,000
@@ -48,9 +49,6 @@ def render_error_page(request: HttpRequest, *, title: str, message: str, status:
     if not is_in_admin:
         response.headers["Content-Security-Policy"] = PLAIN_PAGE_POLICY
     return response
-
-
-LOOKUP_WORDS |= {"day": "day", "exact": "", "isnull": "is missing"}
 
 
 @dataclass(frozen=True, slots=True)

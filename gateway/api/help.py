@@ -39,6 +39,7 @@ _ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch", "HelpA
 # An agent in help and discovery. All of it stands only in the full format.
 AGENT_REQUIRED = {"name": TEXT, "summary": TEXT, "tools": TEXTS}
 AGENT_OPTIONAL = dict.fromkeys(("description", "when_to_use", "system_prompt"), TEXT)
+AGENT_OPTIONAL |= dict.fromkeys(("constraints", "examples", "edge_cases"), TEXTS)
 AGENT_NOTE = "The full format adds examples, edge cases and, for keys with the scope toolset, the system prompt."
 COMPONENTS: dict[str, Any] = {
     "HelpRequest": request_schemas.HELP,
@@ -181,9 +182,6 @@ discover_by_post = describe_endpoint(
         )
     ],
 )
-
-
-AGENT_OPTIONAL |= dict.fromkeys(("constraints", "examples", "edge_cases"), TEXTS)
 
 
 class HelpView(GatewayView):
