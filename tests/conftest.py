@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.contrib.contenttypes.models import ContentType
 from django.test import override_settings
@@ -39,8 +40,12 @@ from tests.support.upstreams import any_upstream
 pytest_plugins = [
     "tests.support.background",
     "tests.support.upstreams.fake_internet",
-    "tests.support.chat.fake_llm",
-    "tests.support.chat.chat",
+    "tests.support.chat.chat.chat.chat.fake_llm",
+    *(
+        ["tests.support.chat.chat.chat.chat.chat"]
+        if apps.is_installed("chat") and apps.is_installed("workspace")
+        else []
+    ),
     "tests.support.upstreams.http_upstream",
     "tests.support.upstreams.mcp_listing",
     "tests.support.upstreams.mcp_programs",

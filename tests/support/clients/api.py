@@ -5,8 +5,8 @@ from typing import Any
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 
+from core.demo_data import DEFAULT_SUBJECT
 from gateway.contracts.errors import ErrorCode
-from workspace.demo import DEMO_SUBJECT
 
 EXAMPLE = "example of"  # test property: the op of a shipped example that the test ran
 
@@ -14,7 +14,7 @@ EXAMPLE = "example of"  # test property: the op of a shipped example that the te
 class Api:
     """A client of the API with one key that acts for one subject."""
 
-    def __init__(self, key: str, subject: str = DEMO_SUBJECT) -> None:
+    def __init__(self, key: str, subject: str = DEFAULT_SUBJECT) -> None:
         self.http = HttpClient()
         self.headers = {"Authorization": f"Bearer {key}"} | ({"Gateway-Subject": subject} if subject else {})
 

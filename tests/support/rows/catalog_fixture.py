@@ -18,11 +18,11 @@ from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
 from analytics.rollout import assignment
+from core import demo_data
 from registry.catalog import cache, connections, model, switches
 from registry.files import loader
 from registry.releases import publishing, unpublished
 from tests.support.run_folder import lock_folder
-from workspace import demo
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def _publish() -> None:
 
 
 def _load_demo() -> None:
-    demo.load(at=timezone.now())
+    demo_data.load_demo_data(timezone.now())
 
 
 def insert_rows(cursor: CursorWrapper, table: str, rows: list[tuple[Any, ...]]) -> None:
@@ -120,7 +120,8 @@ def publish_shipped_catalog() -> None:
 def load_catalog_and_demo() -> None:
     """Publish the shipped catalog and load the demo."""
     _catalog.ensure_rows()
-    _demo.ensure_rows()
+    if apps.is_installed("workspace"):
+        _demo.ensure_rows()
 
 
 def serve_shipped_catalog() -> model.Catalog:

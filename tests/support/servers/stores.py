@@ -13,14 +13,13 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from core import demo_data
 from core.handler_contract import EmbeddedUpstream
 from gateway.executors import in_process
 from registry.files import loader
 from registry.releases import publishing
 from tests.support.run_folder import lock_folder
-from tests.support.servers import probe
 from tests.support.servers.processes import eventually
-from workspace import demo
 
 CONNECTS_WITHIN = 30.0  # seconds
 MIGRATED, SET_UP = "migrated", "set_up"  # names of the databases that the workers of a run share
@@ -62,16 +61,20 @@ class Store:
 
     def set_up(self) -> None:
         """Fill a migrated database as `make run` does: published catalog with the probe, demo workspace."""
+        from tests.support.servers import probe  # writes tasks of the workspace, which may not be installed
+
         add_probe()
         with self.connected():
             loader.load_into_draft(loader.read_shipped_catalog())
             loader.load_into_draft(probe.CONTENT)
             publishing.publish_draft(note="For tests", by="tests", at=timezone.now())
-            demo.load(at=timezone.now())
+            demo_data.load_demo_data(timezone.now())
 
 
 def add_probe() -> None:
     """Add the handlers of the probe to this process, as servers have them: what cannot run cannot be published."""
+    from tests.support.servers import probe  # writes tasks of the workspace, which may not be installed
+
     in_process.add_upstream(EmbeddedUpstream("probe", probe.HANDLERS))
 
 

@@ -11,20 +11,20 @@ from tests.support.clients.api import Api
 
 BODIES = {
     "tool_help": {
-        "path": "onto.task.update",
-        "arg": "title",
+        "path": "util.web.search",
+        "arg": "query",
         "format": "full",
         "include_examples": True,
         "include_schemas": True,
         "max_tokens": 500,
     },
     "tool_batch": {
-        "ops": [{"type": "exec", "op": "onto.task.list", "args": {"limit": 1}}, {"type": "help", "depends_on": [0]}],
+        "ops": [{"type": "exec", "op": "x.registry.help", "args": {"limit": 1}}, {"type": "help", "depends_on": [0]}],
         "mode": "sequential",
         "stop_on_error": True,
         "idempotency_key": "one",
     },
-    "tool_exec": {"op": "onto.task.list", "args": {"limit": 1}, "idempotency_key": "one", "dry_run": True},
+    "tool_exec": {"op": "x.registry.help", "args": {"limit": 1}, "idempotency_key": "one", "dry_run": True},
 }
 
 
@@ -38,11 +38,11 @@ def test_definitions_are_small() -> None:
 @pytest.mark.parametrize("tool", tool_definitions.GATEWAY_TOOLS, ids=lambda tool: str(tool["name"]))
 def test_every_parameter_is_accepted_by_the_api(api: Api, live_catalog: Any, tool: dict[str, Any]) -> None:
     endpoint = tool["name"].removeprefix("tool_")
-    more_bodies = {"tool_help": [{"query": "task", "limit": 3}, {"path": "onto", "limit": 1}]}
+    more_bodies = {"tool_help": [{"query": "task", "limit": 3}, {"path": "root", "limit": 1}]}
     bodies = [BODIES[tool["name"]], *more_bodies.get(tool["name"], [])]
     sent_names = {name for body in bodies for name in body}
     if tool["name"] == "tool_help":
-        bodies.append({"path": "onto", "limit": 1, "cursor": api.help("onto", limit=1)["next_cursor"]})
+        bodies.append({"path": "root", "limit": 1, "cursor": api.help("root", limit=1)["next_cursor"]})
         sent_names.add("cursor")
 
     # Those for remote reads are tested in test_remote_answers.py.

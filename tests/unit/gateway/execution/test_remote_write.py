@@ -19,6 +19,7 @@ from django.utils import timezone
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from core.database.deadlines import DeadlineExceeded
+from core.demo_data import DEFAULT_SUBJECT
 from gateway.batches import broker, runner, sweep
 from gateway.execution import idempotency
 from gateway.executors import EXECUTORS
@@ -33,7 +34,6 @@ from tests.support.clients.api import Api, assert_refused
 from tests.support.servers.stores import Store
 from tests.support.upstreams.http_servers import Server, build_response
 from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
-from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db(transaction=True)]
 
@@ -268,7 +268,7 @@ from gateway.contracts.envelopes import Trace
 from gateway.execution import pipeline
 from gateway.executors import EXECUTORS
 from gateway.access.request_context import Caller, UserContext
-from tests.support.remote_upstream import OP, RemoteExecutor
+from tests.support.upstreams.remote_upstream import OP, RemoteExecutor
 
 poller.refresh()
 executor = EXECUTORS["elsewhere"] = RemoteExecutor(int(sys.argv[1]))
@@ -286,7 +286,7 @@ def test_outcome_is_unknown_when_the_process_dies_before_storing_it(
     url = Store(str(connection.settings_dict["NAME"])).url
 
     process = subprocess.run(
-        [sys.executable, "-c", CRASH_SCRIPT, str(upstream.port), key, DEMO_SUBJECT],
+        [sys.executable, "-c", CRASH_SCRIPT, str(upstream.port), key, DEFAULT_SUBJECT],
         env={**os.environ, "DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
         cwd=settings.BASE_DIR,
         check=False,

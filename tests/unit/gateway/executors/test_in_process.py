@@ -171,18 +171,20 @@ def test_executors_cover_every_kind_of_connection() -> None:
         ({"connection": "nothing"}, 'the connection "nothing" does not exist'),
         ({"connection": "odd"}, 'the connection "odd" is of a kind that nothing runs: fax'),
         ({"connection": "unhandled"}, 'the connection "unhandled" has no handler for the tool "update_onto_task"'),
-        ({"tool_name": "x"}, 'the connection "workspace" has no handler for the tool "x"'),
+        ({"tool_name": "x"}, 'the connection "handled" has no handler for the tool "x"'),
     ],
 )
 def test_op_that_lacks_something_is_not_connected(
     fields: dict[str, str], missing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kinds = {"workspace": "embedded", "unhandled": "embedded", "odd": "fax"}
+    monkeypatch.setattr(in_process, "_executors", {})
+    in_process.add_upstream(EmbeddedUpstream("handled", {"update_onto_task": OpHandler(apply=lambda _: OpOutcome({}))}))
+    kinds = {"handled": "embedded", "unhandled": "embedded", "odd": "fax"}
     by_name = {name: ConnectionConfig(name, kind) for name, kind in kinds.items()}
     monkeypatch.setattr(connections, "_current", Connections(by_name))
 
     with pytest.raises(InternalError, match=re.escape(f"onto.task.update cannot run: {missing}. Nothing")) as error:
-        executor_for(build_op(**({"connection": "workspace"} | fields)))
+        executor_for(build_op(**({"connection": "handled"} | fields)))
 
     assert (error.value.status, error.value.reason) == (503, "not_connected")
-    assert isinstance(executor_for(build_op(connection="workspace")), InProcessExecutor)
+    assert isinstance(executor_for(build_op(connection="handled")), InProcessExecutor)
