@@ -4,6 +4,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+SHOP_TOKEN_VARIABLE = "UPSTREAM_SHOP_TOKEN"  # noqa: S105 - its name; the gateway and the example shop read it
+
 
 def get_path() -> Path:
     """Return where the file is."""

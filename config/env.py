@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
+from importlib.machinery import PathFinder
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ HOSTS = "host names without scheme and port, separated by commas, such as gatewa
 ORIGINS = "origins separated by commas, such as https://gateway.acme.com,https://admin.acme.com:8443"
 NETWORKS = "networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
 COMMANDS = 'a JSON object with a command line for each name, such as {"files": "mcp-server-filesystem /srv/files"}'
+APPS = "apps that can be imported, separated by commas, such as workspace,chat,demo"
 PORTS = "ports separated by commas, such as 80,443"
 DATABASES = (
     "postgres://user:password@host:5432/name, with special characters of the password percent-encoded, or to "
@@ -232,6 +234,15 @@ def read_commands(name: str) -> dict[str, list[str]]:
     if not all(key and command for key, command in commands.items()):
         raise InvalidSetting(name, "is no JSON object of command lines", COMMANDS)
     return commands
+
+
+def read_apps(name: str, *, default: str) -> list[str]:
+    """Return names of Django apps that can be imported. An empty variable means none."""
+    names = [each.strip() for each in os.environ.get(name, default).split(",") if each.strip()]
+    for each in names:
+        if not (each.isidentifier() and PathFinder.find_spec(each)):
+            raise InvalidSetting(name, f"contains {_quote_value(each)}", APPS)
+    return list(dict.fromkeys(names))
 
 
 def read_ports(name: str, *, default: str) -> list[int]:

@@ -5,6 +5,7 @@ from core.manifest import Manifest
 MANIFEST = Manifest(
     settings=[
         "GATEWAY_ENV",
+        "GATEWAY_APPS",
         "GATEWAY_URL",
         "ALLOWED_HOSTS",
         "CSRF_TRUSTED_ORIGINS",

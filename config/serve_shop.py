@@ -5,9 +5,8 @@ import signal
 import sys
 
 from config import lifeline
+from config.dev_env import SHOP_TOKEN_VARIABLE
 from demo.shop import service
-
-TOKEN_VARIABLE = "UPSTREAM_SHOP_TOKEN"  # noqa: S105 - its name; the gateway reads it, too
 
 
 def main() -> None:
@@ -15,7 +14,7 @@ def main() -> None:
     lifeline.follow()
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the gateway ends first, and this server with it
-    service.build_server("127.0.0.1", int(sys.argv[1]), token=os.environ[TOKEN_VARIABLE]).serve_forever()
+    service.build_server("127.0.0.1", int(sys.argv[1]), token=os.environ[SHOP_TOKEN_VARIABLE]).serve_forever()
 
 
 if __name__ == "__main__":

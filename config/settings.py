@@ -29,13 +29,14 @@ DEBUG = False
 ALLOWED_HOSTS = env.read_hosts("ALLOWED_HOSTS", default="" if PRODUCTION else "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = env.read_origins("CSRF_TRUSTED_ORIGINS")
 
+# Apps that a team can remove, and those that it adds. Each says in its manifest.py what it offers (core/manifest.py).
+GATEWAY_APPS = env.read_apps("GATEWAY_APPS", default="workspace,chat,demo")
+
 INSTALLED_APPS = [
     "console",
-    "demo",
     "gateway",
-    "chat",
+    *GATEWAY_APPS,
     "registry",
-    "workspace",
     "analytics",
     "notifications",
     "audit",

@@ -29,7 +29,7 @@ if settings.GATEWAY_OAUTH:  # otherwise nothing is advertised: clients that find
     urlpatterns.append(path("", include("gateway.oauth.urls")))
 if settings.GATEWAY_SSO_ISSUER:
     urlpatterns.append(path("account/single-sign-on/", include("core.sign_in.single_sign_on_urls")))
-if settings.CHAT_URL:  # without it, a proxy sends /chat/ to the chat's process
+if settings.CHAT_URL and "chat" in settings.GATEWAY_APPS:  # without it, a proxy sends /chat/ to the chat's process
     urlpatterns.append(path("chat/", RedirectView.as_view(url=settings.CHAT_URL), name="chat"))
 
 handler400 = "gateway.api.error_pages.bad_request"

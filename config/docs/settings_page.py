@@ -14,6 +14,7 @@ from config import env
 # What each function of config/env.py that reads a variable accepts.
 TYPES = {
     env.read_amount.__name__: "amount",
+    env.read_apps.__name__: "list of apps",
     env.read_boolean.__name__: "on or off",
     env.read_broker_url.__name__: "URL of a broker",
     env.read_choice.__name__: "choice",

@@ -7,14 +7,14 @@ import socket
 import sys
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.models import Profile
 from config import dev_env, lifeline, welcome
-from config.serve_shop import TOKEN_VARIABLE
+from config.dev_env import SHOP_TOKEN_VARIABLE
 from core import demo_data
 from gateway.access import api_keys, key_verification
 from gateway.models import Client
@@ -25,7 +25,8 @@ LOCAL_KEY_RATE = 1_000  # requests per second of the local key: high enough for 
 class Command(BaseCommand):
     help = (
         "Start the local gateway and its chat: migrate, load catalog and demo, create an admin and keys, "
-        "serve the gateway on PORT, the chat on PORT + 1 and an example service on PORT + 2."
+        "serve the gateway on PORT, the chat on PORT + 1 and an example service on PORT + 2. GATEWAY_APPS says whether "
+        "there are a chat and a demo."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,13 +37,16 @@ class Command(BaseCommand):
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
         _acquire_lock(port)
+        has_chat, has_demo = apps.is_installed("chat"), apps.is_installed("demo")
         chat_port, shop_port = port + 1, port + 2
-        for each in (port, chat_port, shop_port):
+        ports = [port, *([chat_port] if has_chat else []), *([shop_port] if has_demo else [])]
+        for each in ports:
             _check_port_is_free(each)
         call_command("migrate", verbosity=0)
         call_command("load_catalog", "--publish", stdout=self.stdout)
-        call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
-        values = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/")
+        if has_demo:
+            call_command("load_demo", "--shop", f"http://127.0.0.1:{shop_port}", stdout=self.stdout)
+        values = _ensure_dev_env(f"http://127.0.0.1:{port}", f"http://127.0.0.1:{chat_port}/chat/" if has_chat else "")
         self.stdout.write("Starting the servers.")
         sys.stdout.flush()
         shutil.rmtree(settings.VAR_DIR / "metrics", ignore_errors=True)  # metrics of the previous server
@@ -54,24 +58,30 @@ class Command(BaseCommand):
             "CHAT_URL": values["CHAT_URL"],
             "CHAT_GATEWAY_URL": values["GATEWAY_URL"],
             "CHAT_GATEWAY_KEY": values["CHAT_GATEWAY_KEY"],
-            TOKEN_VARIABLE: secrets.token_urlsafe(24),
+            SHOP_TOKEN_VARIABLE: secrets.token_urlsafe(24),
         }
         os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or values["GATEWAY_URL"]
-        lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
-        lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
+        if has_demo:
+            lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
+        if has_chat:
+            lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
         environment = os.environ | {welcome.TEXT_VARIABLE: _write_welcome(values)}
-        lifeline.start_server("config.welcome", list(map(str, (port, chat_port, shop_port))), environment).wait()
+        lifeline.start_server("config.welcome", list(map(str, ports)), environment).wait()
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 
 
 def _write_welcome(values: dict[str, str]) -> str:
     url = values["GATEWAY_URL"]
+    addresses = [f"  admin    {url}/admin/   {values['ADMIN_USERNAME']} / {values['ADMIN_PASSWORD']}"]
+    if apps.is_installed("chat"):
+        addresses.append(f"  chat     {values['CHAT_URL']}   the same user")
+    if apps.is_installed("demo"):
+        addresses.append("  shop     an example of a service of yours: its ops begin with shop.")
+    lines = "\n".join(addresses)
     return f"""
 Tool Gateway is on {url}
-  admin    {url}/admin/   {values["ADMIN_USERNAME"]} / {values["ADMIN_PASSWORD"]}
-  chat     {values["CHAT_URL"]}   the same user
-  shop     an example of a service of yours: its ops begin with shop.
+{lines}
   keys     in var/dev.env, for {values["GATEWAY_SUBJECT"]}: GATEWAY_API_KEY, and GATEWAY_MCP_KEY for MCP clients
 
 Try it from another terminal:
@@ -126,7 +136,8 @@ def _ensure_dev_env(url: str, chat_url: str) -> dict[str, str]:
         updated |= _create_chat_key()
     if "GATEWAY_MCP_KEY" not in current or key_verification.verify(current["GATEWAY_MCP_KEY"]) is None:
         updated |= _create_mcp_key()
-    _ensure_profile(updated["ADMIN_USERNAME"])
+    if apps.is_installed("chat"):
+        _ensure_profile(updated["ADMIN_USERNAME"])
     if updated != current:
         new_path = path.with_suffix(".new")
         with os.fdopen(os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -177,4 +188,5 @@ def _create_mcp_key() -> dict[str, str]:
 def _ensure_profile(username: str) -> None:
     """Make the admin the demo subject in the chat, unless somebody chose another."""
     user = get_user_model()._default_manager.get(username=username)
-    Profile.objects.get_or_create(user=user, defaults={"subject": demo_data.get_demo_subject()})
+    profiles = apps.get_model("chat", "Profile")._default_manager
+    profiles.get_or_create(user=user, defaults={"subject": demo_data.get_demo_subject()})

@@ -31,6 +31,7 @@ READERS: list[Callable[[str], object]] = [
     env.read_origins,
     env.read_networks,
     partial(env.read_ports, default="80"),
+    partial(env.read_apps, default="chat"),
     partial(env.read_url, example="https://acme.com"),
     partial(env.read_database, default=None),
     env.read_broker_url,
@@ -97,6 +98,17 @@ def test_other_networks_are_accepted(address: IPv4Address | IPv6Address, prefix:
 def test_a_network_with_host_bits_is_explained() -> None:
     with pytest.raises(InvalidSetting, match=r"contains '10\.1\.2\.3/16', an address inside a network; set it to "):
         read(env.read_networks, "10.1.2.3/16")
+
+
+@pytest.mark.parametrize(("value", "apps"), [("chat, demo,chat", ["chat", "demo"]), ("", []), (" ,", [])])
+def test_apps_are_read_once_each(value: str, apps: list[str]) -> None:
+    assert read(partial(env.read_apps, default="workspace"), value) == apps
+
+
+@pytest.mark.parametrize("value", ["no_such_app", "chat.models", "__main__", "chat demo"])
+def test_app_that_cannot_be_imported_is_refused(value: str) -> None:
+    with pytest.raises(InvalidSetting, match="apps that can be imported, separated by commas, such as workspace"):
+        read(partial(env.read_apps, default=""), value)
 
 
 def test_make_folder_makes_a_missing_folder_for_this_user_only(tmp_path: Path) -> None:

@@ -64,7 +64,9 @@ HOOK_SECRET = (
 # The variable, an invalid value, and what the sentence says after the name of the variable.
 SSO_ISSUER = "is not a full URL; set it to one that begins with http:// or https://, such as https://login.acme.com."
 NOT_IN_HEADERS = "has a character that a header cannot hold; set it to ASCII letters, digits and signs."
+APPS = "set it to apps that can be imported, separated by commas, such as workspace,chat,demo."
 INVALID = [
+    ("GATEWAY_APPS", "chat,no_such_app", f"contains 'no_such_app'; {APPS}"),
     ("GATEWAY_ENV", "nonsense", "is 'nonsense'; set it to local or production."),
     ("GATEWAY_ENV", "", "is empty; set it to local or production."),
     ("SECRET_KEY", "", f"is not set; {SECRET}"),
