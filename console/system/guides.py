@@ -41,6 +41,7 @@ GUIDES = {
         "mcp": "for applications that speak the Model Context Protocol",
         "chat": "a chat service on the gateway, and its API",
         "import": "function definitions of OpenAI or Anthropic as ops",
+        "apps": "remove the example apps, or add an app with ops of your own",
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
         "reliability": "crashes, timeouts, retries",
