@@ -40,12 +40,8 @@ from tests.support.upstreams import any_upstream
 pytest_plugins = [
     "tests.support.background",
     "tests.support.upstreams.fake_internet",
-    "tests.support.chat.chat.chat.chat.fake_llm",
-    *(
-        ["tests.support.chat.chat.chat.chat.chat"]
-        if apps.is_installed("chat") and apps.is_installed("workspace")
-        else []
-    ),
+    "tests.support.chat.fake_llm",
+    *(["tests.support.chat.chat"] if apps.is_installed("chat") and apps.is_installed("workspace") else []),
     "tests.support.upstreams.http_upstream",
     "tests.support.upstreams.mcp_listing",
     "tests.support.upstreams.mcp_programs",

@@ -23,7 +23,7 @@ from analytics.rollout.models import Cohort
 from chat.models import Conversation, Message, Profile
 from gateway.access import api_keys
 from gateway.models import Client
-from tests.support.chat.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
+from tests.support.chat.chat_site import CuttableLine, HeldModel, Hold, Refusal, Step, ToolCallStep, run_chats
 from tests.support.console import browser_users, playwright_loop
 from tests.support.console.browser_users import DESKTOP, PHONE, BrowserUser
 from tests.support.servers import stores

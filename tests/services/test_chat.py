@@ -14,7 +14,7 @@ from django.test import override_settings
 from pytest_django.plugin import DjangoDbBlocker
 
 from chat.models import Message
-from tests.support.chat.chat.chat_site import HeldModel, Hold
+from tests.support.chat.chat_site import HeldModel, Hold
 from tests.support.servers.chat import ChatServer, Event, run_chat, run_in_threads
 from tests.support.servers.environment import PEPPER, make_key
 from tests.support.servers.processes import Server, eventually

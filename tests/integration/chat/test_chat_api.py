@@ -33,10 +33,10 @@ from core.sign_in import second_factor
 from core.text import lists
 from gateway.jobs import subject_data
 from tests.support.async_views import AsyncViewClient
-from tests.support.chat.chat.chat import ChatHarness, exec_call
+from tests.support.chat.chat import ChatHarness, exec_call
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 
-pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.chat.chat.chat_urls")]
+pytestmark = [pytest.mark.django_db, pytest.mark.urls("tests.support.chat.chat_urls")]
 
 
 @pytest.fixture(autouse=True)

@@ -12,8 +12,8 @@ from chat.conversations.start_turn import UserDecision
 from chat.models import Conversation, Message, ToolCall
 from core import http
 from core.text import token_budget
-from tests.support.chat.chat.chat import ChatHarness, TurnResult, call, exec_call
-from tests.support.chat.chat.fake_llm import build_chat_completion, build_stream
+from tests.support.chat.chat import ChatHarness, TurnResult, call, exec_call
+from tests.support.chat.fake_llm import build_chat_completion, build_stream
 from tests.support.upstreams.http_servers import build_response
 from workspace.demo import DEMO_PROJECT_ID
 from workspace.models import Project, Task

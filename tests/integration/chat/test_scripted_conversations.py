@@ -16,8 +16,8 @@ from chat.gateway import client as gateway_client
 from chat.scripted_model.scripts import SUGGESTIONS
 from chat.scripted_model.server import ScriptedModelServer
 from chat.turns import model_endpoint
-from tests.support.chat.chat.chat import ChatHarness, TurnResult
-from tests.support.chat.chat.fake_llm import FakeLlm
+from tests.support.chat.chat import ChatHarness, TurnResult
+from tests.support.chat.fake_llm import FakeLlm
 from workspace.models import CalendarEvent, Project, Task
 
 PLATE, DETAILS, PROJECT, FREE, SCHEDULE, REPAIR, DELETE, OVERVIEW, RISKS, NOTE = (one.text for one in SUGGESTIONS)

@@ -15,7 +15,7 @@ from benchmarks.surfaces.evaluation_tasks import load_tasks
 from benchmarks.surfaces.relative_dates import RelativeDates
 from benchmarks.surfaces.sessions import count_repairs
 from benchmarks.surfaces.workspaces import WorkspaceTemplate
-from tests.support.chat.chat.chat import ChatHarness, exec_call
+from tests.support.chat.chat import ChatHarness, exec_call
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_SUBJECT
 from workspace.demo.rows import get_demo_id
 from workspace.models import Membership, Task

@@ -15,7 +15,7 @@ from gateway.model_evals.tool_runner import EvalToolRunner, MadeCall
 from gateway.models import ModelRun
 from registry.catalog.model import Catalog
 from registry.models import EvalCase, Op
-from tests.support.chat.chat.fake_llm import FakeLlm, build_stream
+from tests.support.chat.fake_llm import FakeLlm, build_stream
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT
 from workspace.models import Task
 

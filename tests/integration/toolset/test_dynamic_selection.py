@@ -13,7 +13,7 @@ from analytics.rollout.models import Cohort
 from analytics.turns.models import ToolSelection
 from gateway.toolset import legacy_selection
 from gateway.toolset.selection import heuristics
-from tests.support.chat.chat.fake_llm import FakeLlm, build_chat_completion
+from tests.support.chat.fake_llm import FakeLlm, build_chat_completion
 from tests.support.clients.api import Api, assert_refused
 from workspace.demo import DEMO_PROJECT_ID
 

@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from core.llm import completions
-from tests.support.chat.chat.fake_llm import FakeLlm, build_chat_completion
+from tests.support.chat.fake_llm import FakeLlm, build_chat_completion
 from tests.support.clients.api import Api
 from tests.support.rows.factories import ProjectFactory, TaskFactory
 from tests.support.upstreams.http_servers import build_response

@@ -24,7 +24,7 @@ from chat.models import Conversation, Message, ToolCall
 from chat.turns.turn_runner import TurnRunner
 from core import http
 from core.http import Abort
-from tests.support.chat.chat.fake_llm import FakeLlm, build_stream
+from tests.support.chat.fake_llm import FakeLlm, build_stream
 from workspace.demo import DEMO_SUBJECT
 
 Answer = Any  # a text, a list of calls, or the pieces of a response

@@ -14,7 +14,7 @@ import httpx2
 import orjson
 from django.conf import settings
 
-from tests.support.chat.chat.fake_llm import USAGE, build_chat_completion
+from tests.support.chat.fake_llm import USAGE, build_chat_completion
 from tests.support.servers.processes import PLAIN_HTTP, STARTS_WITHIN, Process, eventually, free_port
 from tests.support.upstreams import http_servers
 from tests.support.upstreams.http_servers import ResponseBytes, build_response

@@ -16,7 +16,7 @@ from core import llm as llms
 from core.database.deadlines import Deadline
 from core.llm import LlmCutOff, LlmMalformed, LlmNotConfigured, LlmRefused, LlmUnavailable, Tier, completions
 from core.overload import MAX_FAILURES
-from tests.support.chat.chat.fake_llm import LLM_KEY, FakeLlm, build_chat_completion
+from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_chat_completion
 from tests.support.upstreams.fake_internet import FakeInternet
 from tests.support.upstreams.http_servers import build_response
 

@@ -19,7 +19,7 @@ from core.http import Abort
 from core.llm import LlmAborted, LlmMalformed, LlmRefused, LlmUnavailable, Tier, completions
 from core.llm.endpoint import LLM_TOKENS
 from core.llm.streaming import MAX_LENGTH, MAX_LINE, StreamedCall, StreamParser
-from tests.support.chat.chat.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
+from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_chunks, build_stream
 from tests.support.upstreams.http_servers import build_response
 
 MESSAGES = [{"role": "user", "content": "Which tasks are late?"}]
