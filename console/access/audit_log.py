@@ -13,7 +13,7 @@ from core import manifest
 from core.templatetags.admin_format import breakable
 
 
-class KindFilter(admin.SimpleListFilter):
+class AuditKindFilter(admin.SimpleListFilter):
     """Filter for a kind of rows, of those that the user may see."""
 
     title, parameter_name = "kind", "kind__exact"
@@ -51,7 +51,7 @@ class AuditEntryAdmin(LogAdmin):
     empty = "Edit an op. Who changed what, and the text before, appear here."
     list_display = ["time", "by", "what", "what_changed", "note"]
     list_display_links = ["what"]
-    list_filter = [PersonFilter, KindFilter, "action", TIME_FILTER]
+    list_filter = [PersonFilter, AuditKindFilter, "action", TIME_FILTER]
     link_lookups = ["kind", "name"]
     search_fields = ["name", "by", "note"]
 
