@@ -1,4 +1,4 @@
-"""docs/reference/jobs.md: what runs in the background, and how often, from the tables of config/wiring.py."""
+"""docs/reference/jobs.md: what runs in the background, and how often, from the manifests of the apps."""
 
 import inspect
 from collections.abc import Callable

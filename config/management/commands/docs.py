@@ -71,7 +71,9 @@ def _build_pages(root: Path) -> dict[Path, str]:
         root / "docs/reference/settings.md": settings_page.render_page(
             root, GENERATED_NOTICE.format(source="config/settings.py and .env.example")
         ),
-        root / "docs/reference/jobs.md": jobs_page.render_page(GENERATED_NOTICE.format(source="config/wiring.py")),
+        root / "docs/reference/jobs.md": jobs_page.render_page(
+            GENERATED_NOTICE.format(source="the manifests of the apps")
+        ),
         root / "docs/reference/checks.md": checks.render_page(GENERATED_NOTICE.format(source="registry/checks/")),
     }
     notice = GENERATED_NOTICE.format(source="console/system/guides.py")
