@@ -397,7 +397,7 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": API_DESCRIPTION,
     "VERSION": "1",
     "OAS_VERSION": "3.1.1",
-    "POSTPROCESSING_HOOKS": ["gateway.api.openapi_document.add_components"],
+    "POSTPROCESSING_HOOKS": ["gateway.api.pages.add_components"],
 }
 
 UNFOLD = {

@@ -17,7 +17,7 @@ from analytics.events.models import OperationEvent
 from analytics.turns import trace
 from console.activity.turn_trace import format_duration
 from console.log_pages import TIME_FILTER, CohortFilter, ConditionFilter, KnownValuesFilter, LogAdmin
-from console.reports.verdicts import VerdictBox
+from console.reports.parts.verdicts import VerdictBox
 from core.templatetags.admin_format import breakable, indented
 
 # Columns of events by whose value other pages link to the list.

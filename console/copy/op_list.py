@@ -12,7 +12,7 @@ from django.utils.html import format_html, format_html_join
 from analytics import reports
 from analytics.events.event_filters import CountedAs
 from console.access.switches import SwitchableMixin
-from console.reports import report_query
+from console.reports.parts import report_query
 from core.templatetags.admin_format import breakable, percent
 from registry.catalog import connections, switches
 from registry.catalog.connections import Connections, UpstreamTarget

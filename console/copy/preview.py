@@ -18,7 +18,7 @@ from analytics.events.event_filters import CountedAs
 from console import diff_view
 from console.copy import form_entry, op_list
 from console.copy.form_entry import FormEntry
-from console.reports import report_query
+from console.reports.parts import report_query
 from core.admin.page_parts import LivePreviewAdmin
 from core.templatetags.admin_format import signed
 from core.text import json_text

@@ -18,7 +18,7 @@ from analytics.reports.report_filter import ReportFilter
 from audit import audit_log
 from audit.models import AuditEntry
 from console import diff_view
-from console.reports import report_query
+from console.reports.parts import report_query
 from gateway.models import ApiKey
 from registry.models import Activation, Op, Release
 from registry.releases import stored_releases, unpublished

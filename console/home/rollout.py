@@ -17,7 +17,7 @@ from analytics.reports.totals import Totals
 from analytics.rollout import guardrails
 from analytics.rollout.models import Cohort
 from console.home.attention import NamedLink
-from console.reports.verdicts import VerdictBox
+from console.reports.parts.verdicts import VerdictBox
 from console.rollout import cohort_facts
 from console.rollout.exposures import name_variants
 from registry.models import Agent, Group, Pin

@@ -11,10 +11,10 @@ from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
 from analytics.turns.models import TurnWith
-from console.reports import report_query, tables
-from console.reports.report_content import ReportContent
-from console.reports.report_query import ReportQuery, label_values
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent
+from console.reports.parts.report_query import ReportQuery, label_values
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Release
 
 LEAD = (

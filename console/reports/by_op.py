@@ -9,11 +9,11 @@ from analytics import reports
 from analytics.events.event_filters import CountedAs
 from analytics.reports import OpFigures
 from analytics.reports.report_filter import ReportFilter
-from console.reports import report_query, tables
-from console.reports.report_content import ReportContent
-from console.reports.report_query import ReportQuery
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts import build_ops_verdict
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent
+from console.reports.parts.report_query import ReportQuery
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts.verdicts import build_ops_verdict
 from registry.models import Op
 
 LEAD = (

@@ -16,13 +16,14 @@ from analytics.reports.comparison import MIN_SAMPLE, ConfidenceInterval, MetricC
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.rollout.models import Cohort
-from console.reports import by_model, report_query, tables, verdicts
+from console.reports import by_model
 from console.reports.by_op import map_op_urls
-from console.reports.charts import build_side_charts
-from console.reports.report_content import ReportContent
-from console.reports.report_query import ReportQuery, build_choices, label_values
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts import build_sides_verdict
+from console.reports.parts import report_query, tables, verdicts
+from console.reports.parts.charts import build_side_charts
+from console.reports.parts.report_content import ReportContent
+from console.reports.parts.report_query import ReportQuery, build_choices, label_values
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts.verdicts import build_sides_verdict
 from core.admin import charts
 from registry.models import Activation, Release
 

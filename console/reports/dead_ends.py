@@ -17,10 +17,10 @@ from analytics.reports import misses, totals
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.models import Turn, TurnWith
-from console.reports import report_query, tables
-from console.reports.report_content import ReportContent, ReportFigure
-from console.reports.report_query import ReportQuery, label_value, label_values
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent, ReportFigure
+from console.reports.parts.report_query import ReportQuery, label_value, label_values
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from registry.models import Group, Op, OpAlias, name_validator
 
 LEAD = (

@@ -5,10 +5,10 @@ from django.http import HttpRequest
 from analytics.reports import turn_figures
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.turn_figures import FunnelStep
-from console.reports import report_query, tables
-from console.reports.report_content import ReportContent
-from console.reports.report_query import ReportQuery
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent
+from console.reports.parts.report_query import ReportQuery
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from core.admin import charts
 
 LEAD = (

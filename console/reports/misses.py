@@ -15,10 +15,10 @@ from analytics.events.event_filters import CountedAs
 from analytics.reports import misses, totals
 from analytics.reports.misses import FieldErrors, MissedSearch, WrongChoice
 from analytics.reports.report_filter import ReportFilter
-from console.reports import report_query, tables
-from console.reports.report_content import ReportContent, ReportFigure
-from console.reports.report_query import ReportQuery, label_values
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent, ReportFigure
+from console.reports.parts.report_query import ReportQuery, label_values
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 from core.text import english
 from registry.drafts.edits import OpEdit
 from registry.models import Op

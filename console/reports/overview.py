@@ -12,12 +12,12 @@ from analytics.reports import totals
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from analytics.turns.models import TurnWith
-from console.reports import report_query, tables
-from console.reports.charts import list_markers
-from console.reports.report_content import ReportContent, ReportFigure
-from console.reports.report_query import ReportQuery
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
-from console.reports.verdicts import VerdictBox, build_period_verdict, build_sides_verdict
+from console.reports.parts import report_query, tables
+from console.reports.parts.charts import list_markers
+from console.reports.parts.report_content import ReportContent, ReportFigure
+from console.reports.parts.report_query import ReportQuery
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts.verdicts import VerdictBox, build_period_verdict, build_sides_verdict
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor
 
 LEAD = "Calls and turns in the period, day by day. Days in UTC; today is incomplete."

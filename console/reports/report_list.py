@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.http import HttpRequest
 
 from console.reports import by_model, by_op, comparison, dead_ends, funnel, misses, overview, selection
-from console.reports.report_content import ReportContent
+from console.reports.parts.report_content import ReportContent
 
 # Permissions that every report requires: to view the rows behind the figures.
 REPORT_PERMISSIONS = ["analytics.view_opdaily", "analytics.view_turn", "analytics.view_toolselection"]

@@ -14,8 +14,8 @@ from django.utils.text import slugify
 
 from audit import audit_log
 from console.reports import saved_views
+from console.reports.parts.report_query import ReportQuery
 from console.reports.report_list import REPORT_PERMISSIONS, REPORTS, Report
-from console.reports.report_query import ReportQuery
 
 
 def page(request: HttpRequest, *, report: Report) -> HttpResponse:

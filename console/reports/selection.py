@@ -7,11 +7,11 @@ from analytics.reports import selection
 from analytics.reports.report_filter import ReportFilter
 from analytics.reports.selection import ALERT_MISS_RATE, MISSED_TOOL_PARAMETER, RecentMisses, SelectionTotals
 from analytics.turns.models import ToolSelection
-from console.reports import report_query, tables
 from console.reports.by_op import map_op_urls
-from console.reports.report_content import ReportContent, ReportFigure
-from console.reports.report_query import ReportQuery
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import report_query, tables
+from console.reports.parts.report_content import ReportContent, ReportFigure
+from console.reports.parts.report_query import ReportQuery
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 
 LEAD = (
     "What chat services report about their turns with POST telemetry. A tool miss is a call to a tool that was not in "

@@ -30,10 +30,10 @@ from analytics.rollout.models import Assignment, Cohort
 from audit import audit_log
 from audit.models import AuditEntry
 from console.log_pages import AuditedAdmin
-from console.reports import tables, verdicts
-from console.reports.charts import list_markers
+from console.reports.parts import tables, verdicts
+from console.reports.parts.charts import list_markers
+from console.reports.parts.verdicts import VerdictBox, describe_comparison, describe_verdict, get_tone
 from console.reports.report_list import REPORT_PERMISSIONS
-from console.reports.verdicts import VerdictBox, describe_comparison, describe_verdict, get_tone
 from console.rollout import impact_text
 from core.admin.charts import ChartLine, LineChart, choose_color
 from core.templatetags.admin_format import percent

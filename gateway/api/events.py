@@ -14,7 +14,7 @@ from analytics.events.event_fields import EVENT_FIELDS, EventField
 from analytics.events.event_filters import NOT_TRIED_IN_ADMIN
 from analytics.events.models import OperationEvent
 from gateway.access.request_context import Caller
-from gateway.api import pagination, requests
+from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.endpoint_docs import (
     NUMBER,
@@ -27,7 +27,7 @@ from gateway.api.endpoint_docs import (
     build_ref,
     describe_endpoint,
 )
-from gateway.api.pagination import ListQuery
+from gateway.api.requests import ListQuery
 from gateway.contracts import request_schemas
 from gateway.models import Scope
 
@@ -105,7 +105,7 @@ def list_events(list_query: ListQuery, caller: Caller) -> Mapping[str, Any]:
     )
     matches = list(rows.order_by("-time", "-id")[: page.limit + 1])
     shown, has_more = matches[: page.limit], len(matches) > page.limit
-    return pagination.build_page(
+    return requests.build_page(
         [_serialize_event(event) for event in shown], (shown[-1].time, str(shown[-1].pk)) if has_more else None
     )
 
@@ -122,7 +122,7 @@ class EventsView(GatewayView):
     @events_list
     def get(self, request: Request) -> HttpResponse:
         parameters = requests.parse_query_string(request._request.META["QUERY_STRING"])
-        list_query = pagination.parse_list_query(parameters, request_schemas.EVENTS_QUERY, numbered=True)
+        list_query = requests.parse_list_query(parameters, request_schemas.EVENTS_QUERY, numbered=True)
         return HttpResponse(
             orjson.dumps(list_events(list_query, self.require_caller())), content_type=JSON_CONTENT_TYPE
         )

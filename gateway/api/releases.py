@@ -10,7 +10,7 @@ from rest_framework.request import Request
 
 from core.text import json_text
 from gateway.access.request_context import Caller
-from gateway.api import pagination, requests
+from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.api.endpoint_docs import (
     TEXT,
@@ -22,7 +22,7 @@ from gateway.api.endpoint_docs import (
     build_ref,
     describe_endpoint,
 )
-from gateway.api.pagination import PageRequest
+from gateway.api.requests import PageRequest
 from gateway.contracts import request_schemas
 from gateway.contracts.errors import NotFoundError
 from gateway.models import Scope
@@ -81,7 +81,7 @@ def list_releases(page: PageRequest) -> Mapping[str, Any]:
     matches = list(rows.order_by("-created_at", "-version")[: page.limit + 1])
     shown, has_more = matches[: page.limit], len(matches) > page.limit
     last = (shown[-1].created_at, shown[-1].version) if has_more else None
-    return pagination.build_page([_serialize_release(release) for release in shown], last)
+    return requests.build_page([_serialize_release(release) for release in shown], last)
 
 
 def get_release(version: str, caller: Caller) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class ReleasesView(GatewayView):
 
     @releases_list
     def get(self, request: Request) -> HttpResponse:
-        page = pagination.parse_list_query(requests.parse_query_string(request._request.META["QUERY_STRING"])).page
+        page = requests.parse_list_query(requests.parse_query_string(request._request.META["QUERY_STRING"])).page
         return HttpResponse(json_text.dump(list_releases(page)), content_type=JSON_CONTENT_TYPE)
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
-from gateway.api import pagination
+from gateway.api import requests
 from tests.support.clients.api import Api, assert_refused
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
@@ -114,7 +114,7 @@ def test_malformed_query_gets_field_errors(api: Api, query: str) -> None:
 
 
 def test_cursor_of_another_list_is_refused(api: Api) -> None:
-    cursor = pagination.build_page([], (timezone.now(), "a-release"))["next_cursor"]
+    cursor = requests.build_page([], (timezone.now(), "a-release"))["next_cursor"]
 
     assert_refused(api.get(f"events?cursor={cursor}"), 400, "malformed_call")
 

@@ -23,9 +23,9 @@ from analytics.reports.report_filter import ReportFilter
 from analytics.rollups import rollup_job
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn, TurnWith
-from console.reports import report_query
+from console.reports.parts import report_query
+from console.reports.parts.tables import ReportCell, ReportTable
 from console.reports.report_list import REPORTS
-from console.reports.tables import ReportCell, ReportTable
 from demo.traffic import activity
 
 pytestmark = pytest.mark.both_databases

@@ -4,7 +4,7 @@ from django.contrib import admin
 
 from analytics.events.event_fields import EVENT_FIELDS
 from analytics.events.models import OperationEvent
-from gateway.api import openapi_document
+from gateway.api import pages
 from gateway.api.events import API_FIELDS
 
 
@@ -58,7 +58,7 @@ def test_api_fields_keep_their_order() -> None:
 
 
 def test_openapi_types_of_event_fields_come_from_the_model() -> None:
-    schema = openapi_document.COMPONENTS["OperationEvent"]
+    schema = pages.COMPONENTS["OperationEvent"]
     types = {name: each.get("type") for name, each in schema["properties"].items()}
 
     assert schema["required"] == list(API_FIELDS)

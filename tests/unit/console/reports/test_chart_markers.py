@@ -7,7 +7,7 @@ from django.contrib.auth.models import Group, User
 from django.test import RequestFactory
 
 from audit import audit_log
-from console.reports.charts import list_markers
+from console.reports.parts.charts import list_markers
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.rows.copy_rows import make_op

@@ -6,7 +6,8 @@ from analytics.reports import FAILURE_FIELDS
 from analytics.reports import comparison as comparing
 from analytics.reports.comparison import ConfidenceInterval
 from analytics.reports.totals import Totals
-from console.reports import by_op, verdicts
+from console.reports import by_op
+from console.reports.parts import verdicts
 
 
 def describe(first: Totals, second: Totals) -> str:

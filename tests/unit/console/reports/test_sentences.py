@@ -8,7 +8,7 @@ from hypothesis import given
 from analytics.reports.comparison import METRICS, compare_metrics
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import judge
-from console.reports.verdicts import COHORT_ADVICE, HITS, describe_verdict
+from console.reports.parts.verdicts import COHORT_ADVICE, HITS, describe_verdict
 from tests.unit.analytics.reports.test_verdicts import sides
 
 GOOD, BAD = {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 100}

@@ -13,8 +13,8 @@ from analytics.reports.report_filter import FILTER_FIELDS, NO_COHORT, ReportFilt
 from analytics.reports.totals import Totals
 from analytics.reports.verdicts import Advice, Verdict, find_worst_op, judge
 from analytics.rollout.models import Cohort
-from console.reports import tables
-from console.reports.report_query import label_values
+from console.reports.parts import tables
+from console.reports.parts.report_query import label_values
 from registry.models import Activation, Release
 
 # Hits of each metric, as in "4.4 points fewer failures".

@@ -12,8 +12,8 @@ from analytics.reports.report_filter import NO_COHORT, ReportFilter
 from analytics.reports.totals import Totals
 from audit import audit_log
 from audit.models import AuditEntry
-from console.reports import tables
-from console.reports.report_query import label_values
+from console.reports.parts import tables
+from console.reports.parts.report_query import label_values
 from core.admin.charts import AxisUnit, ChartLine, ChartMarker, LineChart, LineColor, choose_color
 from registry.models import Activation
 

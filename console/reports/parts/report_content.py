@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from console.reports.report_query import ReportQuery
-from console.reports.tables import ReportTable
-from console.reports.verdicts import VerdictBox
+from console.reports.parts.report_query import ReportQuery
+from console.reports.parts.tables import ReportTable
+from console.reports.parts.verdicts import VerdictBox
 from core.admin.charts import LineChart
 
 

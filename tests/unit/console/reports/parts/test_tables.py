@@ -2,8 +2,8 @@
 
 import pytest
 
-from console.reports import tables
-from console.reports.tables import ReportCell, ReportColumn, ReportTable
+from console.reports.parts import tables
+from console.reports.parts.tables import ReportCell, ReportColumn, ReportTable
 
 
 @pytest.mark.parametrize(

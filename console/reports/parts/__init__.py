@@ -1,0 +1,1 @@
+"""What the pages of reports are built from."""
