@@ -25,6 +25,7 @@ STEPS = {
     "requirements": ["-m", "tools.drift", "requirements"],
     "registry hosts": ["-m", "tools.drift", "hosts"],
     "class names": ["-m", "tools.drift", "classes"],
+    "structure": ["-m", "tools.drift", "structure"],
 }
 
 # makemigrations reads the migration history from the database. An empty one in memory needs no file and no server.

@@ -1,4 +1,4 @@
-"""Find problems that no other step of make check finds: python -m tools.drift requirements|hosts|classes.
+"""Find problems that no other step of make check finds: python -m tools.drift requirements|hosts|classes|structure.
 
 Works offline. It compares pins with pyproject.toml, but does not ask whether newer versions exist.
 """
@@ -8,9 +8,10 @@ import os
 import re
 import sys
 import tomllib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import median
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -33,6 +34,7 @@ PACKAGES = (
     "registry",
     "workspace",
 )
+PRODUCT = frozenset(PACKAGES) - {"benchmarks"}
 FRAMEWORK_NAMES = frozenset(("Command", "Migration"))  # what Django looks for
 TABLE_NAMES = frozenset(("Profile",))  # of two models, each of which its app names
 
@@ -119,10 +121,41 @@ def list_committed_files() -> list[str]:
     return paths
 
 
+# Modules that Django looks for in each app, and programs and settings of `config`, which its documentation names.
+UNCOUNTED_MODULES = frozenset(("__init__.py", "apps.py", "urls.py"))
+MAX_MODULES = 15
+MORE_MODULES = {"config": 24}  # its modules are programs that deployments name, so they are not moved
+MIN_MEDIAN_LINES = 110
+MAX_ONE_WORD_NAMES = 0.2  # of all functions
+
+
+def find_structure_problems() -> list[str]:
+    """Return a sentence for each measure of the layout that is out of its limits. Tests and tools are not measured."""
+    files = [path for path in list_committed_files() if path.endswith(".py") and path.partition("/")[0] in PRODUCT]
+    modules = [ROOT / path for path in files if "/migrations/" not in path and Path(path).name not in UNCOUNTED_MODULES]
+    sources = [module.read_text() for module in modules]
+    problems = []
+    for folder, count in Counter(str(module.parent.relative_to(ROOT)) for module in modules).items():
+        if count > (most := MORE_MODULES.get(folder, MAX_MODULES)):
+            problems.append(f"{folder} has {count} modules; at most {most}. Find the missing folder, or join modules.")
+    if (lines := median(source.count("\n") for source in sources)) < MIN_MEDIAN_LINES:
+        problems.append(f"The median module has {lines:.0f} lines; at least {MIN_MEDIAN_LINES}. Join small modules.")
+    names = [
+        node.name.strip("_")
+        for source in sources
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("__")
+    ]
+    if (share := sum("_" not in name for name in names) / len(names)) > MAX_ONE_WORD_NAMES:
+        problems.append(f"{share:.0%} of the functions have names of one word; at most {MAX_ONE_WORD_NAMES:.0%}.")
+    return problems
+
+
 CHECKS = {
     "requirements": find_requirement_problems,
     "hosts": find_registry_hosts,
     "classes": find_repeated_class_names,
+    "structure": find_structure_problems,
 }
 
 
