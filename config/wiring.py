@@ -8,6 +8,7 @@ from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
+from analytics.rollout import assignment
 from console.access import failed_sign_ins
 from core import demo_data, manifest
 from core.manifest import Manifest, merge
@@ -53,6 +54,7 @@ def connect() -> None:
     declared = collect_manifests()
     manifest.set_collected(declared)
     cache.set_warmers(CATALOG_WARMERS)
+    assignment.set_release_check(cache.is_servable)
     user_logged_in.connect(failed_sign_ins.record_sign_in, dispatch_uid="sign_in_log.record_sign_in")
     user_logged_out.connect(failed_sign_ins.record_sign_out, dispatch_uid="sign_in_log.record_sign_out")
     authenticator_added.connect(failed_sign_ins.record_added_factor, dispatch_uid="sign_in_log.record_added_factor")

@@ -1,15 +1,93 @@
-"""In-memory cache of the rollout, refreshed by the poller, so that calls need no query."""
+"""Which surface and release a subject gets, decided from memory: the poller refreshes the rollout of each process."""
 
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db.models import QuerySet
+from django.utils import timezone
 
-from analytics.flags import FlagKey
-from analytics.rollout.evaluation import Attribute, CohortDefinition, Operator, Rollout, TargetingRule
+from analytics.flags import LIVE, FlagKey, Surface
+from analytics.rollout import evaluation, exposures
+from analytics.rollout.evaluation import (
+    Attribute,
+    CohortDefinition,
+    EvaluationContext,
+    EvaluationDetails,
+    Operator,
+    Reason,
+    Rollout,
+    TargetingRule,
+)
 from analytics.rollout.models import Cohort as CohortRow
 from analytics.rollout.models import CohortRule
 from core.background.poller import PolledQuery, Row
+
+
+def set_release_check(check: Callable[[str], bool]) -> None:
+    """Set what says whether a release can be served. `config/wiring.py` hands it in: releases are above this app."""
+    global _is_servable
+    _is_servable = check
+
+
+def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
+    """Evaluate a flag. Falls back to the live release if the pinned one was withdrawn.
+
+    Queries only for a release that is not in memory yet.
+    """
+    is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
+    outcome = get_current_rollout().evaluate(flag, facts, is_on=is_on)
+    if flag == FlagKey.RELEASE and outcome.variant != LIVE and not _is_servable(outcome.variant):
+        return EvaluationDetails(flag, LIVE, "", Reason.DEFAULT)
+    return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """The surface and release that serve a caller, and the cohorts that decided."""
+
+    surface: str = Surface.LEGACY
+    release: str = ""  # version; empty: the live release
+    cohort: str = ""  # the cohorts that decided, in the form of operation events
+    native_format: str = ""  # on the native surface: the format of the tools that a search loads
+
+
+DEFAULT_ROUTING = Routing()
+
+
+def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list[EvaluationDetails]]:
+    """Evaluate the surface and release flags. Queries only for a release that is not in memory.
+
+    Returns the result and the outcome of each flag.
+    """
+    exposures.record_context(evaluation_context, timezone.now())
+    outcomes = [evaluate_flag(flag, evaluation_context) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
+    surface, release = outcomes
+    version = "" if release.variant == LIVE else release.variant
+    return Routing(surface.variant, version, evaluation.join_cohort_names(outcomes)), outcomes
+
+
+def route_by_flags(
+    subject: str, get_evaluation_context: Callable[[], EvaluationContext], *, source: str, at: datetime
+) -> Routing:
+    """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
+
+    `source` names the key that names the subject.
+
+    The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
+    recently.
+    """
+    if not get_current_rollout().cohorts:
+        if exposures.is_due(subject, at):
+            exposures.record_context(get_evaluation_context(), at)
+        return DEFAULT_ROUTING
+    routing, (_, release) = evaluate_flags(get_evaluation_context())
+    if release.cohort:
+        exposures.record_exposures([release], subject=subject, source=source, at=at)
+    return routing
 
 
 def get_current_rollout() -> Rollout:
@@ -65,6 +143,7 @@ def _query_rules() -> QuerySet[CohortRule, Row]:
     return rules.values_list("cohort_id", "attribute", "trait", "operator", "values")
 
 
+_is_servable: Callable[[str], bool]
 _current: Rollout | None = None
 _rows: tuple[list[Row], list[Row]] | None = None  # as the database returned them, to see whether they changed
 _cohort_query, _rule_query = PolledQuery(_query_cohorts), PolledQuery(_query_rules)

@@ -19,7 +19,6 @@ from analytics.rollout.models import Assignment, Cohort
 from console.rollout.exposures import name_variants, title_flag
 from core.admin import base
 from core.admin.form_fields import LinesField
-from gateway.access import release_routing
 
 MAX_LENGTH = 200  # characters of a field
 MAX_EXPOSURES = 20
@@ -95,7 +94,7 @@ def page(request: HttpRequest) -> HttpResponse:
 def _explain_flags(facts: EvaluationContext) -> Iterator[FlagExplanation]:
     rollout, links = assignment.get_current_rollout(), _map_cohort_urls()
     for flag in FlagKey:
-        outcome = release_routing.evaluate_flag(flag, facts)
+        outcome = assignment.evaluate_flag(flag, facts)
         decisions = [
             (step.cohort.name, links.get(step.cohort.name, ""), _explain_step(step))
             for step in evaluation.explain_cohorts(rollout, flag, facts)

@@ -1,18 +1,14 @@
-"""Which surface and release serve a call: those of its toolset, else those that flags choose."""
+"""The catalog that serves a call, and the token of a toolset, which keeps its surface and release for later calls."""
 
 import secrets
-from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
 from django.core import signing
-from django.utils import timezone
 
-from analytics.flags import LIVE, FlagKey, Surface
-from analytics.rollout import assignment, evaluation, exposures
-from analytics.rollout.evaluation import EvaluationContext, EvaluationDetails, Reason
+from analytics.flags import LIVE, FlagKey
+from analytics.rollout.assignment import Routing, get_current_rollout
 from gateway.access.key_verification import VerifiedKey
 from gateway.contracts.errors import InternalError, InvalidRequestError, PermissionDeniedError
 from registry.catalog import cache
@@ -25,66 +21,6 @@ CALL_MAX_AGE = 15 * 60  # seconds; calls
 TELEMETRY_MAX_AGE = 24 * 3600  # seconds; telemetry about its turn
 MAX_LENGTH = 4_000  # characters
 NEW_TOOLSET_HINT = "Get one from POST /api/v1/toolset and send its id."
-
-
-def evaluate_flag(flag: FlagKey, facts: EvaluationContext) -> EvaluationDetails:
-    """Evaluate a flag. Falls back to the live release if the pinned one was withdrawn.
-
-    Queries only for a release that is not in memory yet.
-    """
-    is_on = flag != FlagKey.SURFACE or settings.AGENTIC_CHAT_TOOL_GATEWAY
-    outcome = assignment.get_current_rollout().evaluate(flag, facts, is_on=is_on)
-    if flag == FlagKey.RELEASE and outcome.variant != LIVE and not cache.is_servable(outcome.variant):
-        return EvaluationDetails(flag, LIVE, "", Reason.DEFAULT)
-    return outcome
-
-
-@dataclass(frozen=True, slots=True)
-class Routing:
-    """The surface and release that serve a caller, and the cohorts that decided."""
-
-    surface: str = Surface.LEGACY
-    release: str = ""  # version; empty: the live release
-    cohort: str = ""  # the cohorts that decided, in the form of operation events
-    native_format: str = ""  # on the native surface: the format of the tools that a search loads
-
-
-DEFAULT_ROUTING = Routing()
-
-
-def evaluate_flags(evaluation_context: EvaluationContext) -> tuple[Routing, list[EvaluationDetails]]:
-    """Evaluate the surface and release flags. Queries only for a release that is not in memory.
-
-    Returns the result and the outcome of each flag.
-    """
-    exposures.record_context(evaluation_context, timezone.now())
-    outcomes = [evaluate_flag(flag, evaluation_context) for flag in (FlagKey.SURFACE, FlagKey.RELEASE)]
-    surface, release = outcomes
-    version = "" if release.variant == LIVE else release.variant
-    return Routing(surface.variant, version, evaluation.join_cohort_names(outcomes)), outcomes
-
-
-def route_by_flags(
-    key: VerifiedKey, subject: str, get_evaluation_context: Callable[[], EvaluationContext], at: datetime
-) -> Routing:
-    """Return the surface and release of a call without a toolset, and record an exposure if a cohort chose the release.
-
-    The evaluation context is built only if needed. Most calls need none: there is no cohort, and the subject was seen
-    recently.
-    """
-    if not assignment.get_current_rollout().cohorts:
-        if exposures.is_due(subject, at):
-            exposures.record_context(get_evaluation_context(), at)
-        return DEFAULT_ROUTING
-    routing, (_, release) = evaluate_flags(get_evaluation_context())
-    if release.cohort:
-        record_exposures([release], key, subject)
-    return routing
-
-
-def record_exposures(outcomes: Iterable[EvaluationDetails], key: VerifiedKey, subject: str) -> None:
-    """Record an exposure of the subject for each outcome, within the quota of the key that names the subject."""
-    exposures.record_exposures(outcomes, subject=subject, source=key.prefix, at=timezone.now())
 
 
 def get_catalog(routing: Routing) -> Catalog:
@@ -105,7 +41,7 @@ def get_catalog(routing: Routing) -> Catalog:
 
 def preload_cohort_releases() -> None:
     """Preload the releases that cohorts use, as many as a process keeps. The poller calls this."""
-    cohorts = assignment.get_current_rollout().cohorts.get(FlagKey.RELEASE, ())
+    cohorts = get_current_rollout().cohorts.get(FlagKey.RELEASE, ())
     versions = dict.fromkeys(cohort.variant for cohort in cohorts if cohort.variant != LIVE)
     for version in list(versions)[: settings.GATEWAY_RELEASES_KEPT - 1]:
         cache.preload_release(version)

@@ -13,12 +13,13 @@ from typing import Any
 
 import http_sf
 
+from analytics.rollout import assignment
+from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationContext, Trait
 from core.server.environ import REPEATED_HEADERS
 from core.text import english
 from gateway.access import release_routing
 from gateway.access.key_verification import VerifiedKey
-from gateway.access.release_routing import Routing
 from gateway.contracts.errors import GatewayError, InvalidRequestError, NotFoundError, PermissionDeniedError
 from registry.catalog import connections, switches
 from registry.catalog.model import Catalog, CatalogAgent, Visibility
@@ -60,7 +61,7 @@ class Caller:
     environment: str = ""
     model: str = ""
     traits: Mapping[str, Trait] = field(default_factory=dict)
-    routing: Routing = release_routing.DEFAULT_ROUTING
+    routing: Routing = assignment.DEFAULT_ROUTING
     agent: CatalogAgent | None = None  # as which the calls run, which limits their ops
 
     @property
@@ -132,7 +133,9 @@ def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Call
     if (token := meta.get("HTTP_GATEWAY_TOOLSET")) is not None:
         routing = release_routing.verify_toolset(str(token).strip(), key=caller.key, subject=caller.subject).served
     else:
-        routing = release_routing.route_by_flags(caller.key, caller.subject, lambda: caller.evaluation_context, at)
+        routing = assignment.route_by_flags(
+            caller.subject, lambda: caller.evaluation_context, source=caller.key.prefix, at=at
+        )
     return caller if routing is caller.routing else replace(caller, routing=routing)
 
 

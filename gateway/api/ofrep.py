@@ -9,12 +9,14 @@ from typing import Any
 
 import orjson
 from django.http import HttpResponse
+from django.utils import timezone
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from analytics.flags import FlagKey
+from analytics.rollout import assignment, exposures
 from analytics.rollout.evaluation import EvaluationContext, EvaluationDetails
-from gateway.access import release_routing, request_context
+from gateway.access import request_context
 from gateway.api import requests
 from gateway.api.base import JSON_CONTENT_TYPE, GatewayView
 from gateway.contracts.errors import InvalidRequestError
@@ -74,8 +76,10 @@ class EvaluateFlagView(OfrepView):
                 "errorDetails": f"Unknown flag. Send one of {known_keys}.",
             }
             return _render_json(error_body, 404)
-        outcome = release_routing.evaluate_flag(FlagKey(key), facts)
-        release_routing.record_exposures([outcome], self.require_caller().key, facts.subject)
+        outcome = assignment.evaluate_flag(FlagKey(key), facts)
+        exposures.record_exposures(
+            [outcome], subject=facts.subject, source=self.require_caller().key.prefix, at=timezone.now()
+        )
         return _render_json(format_evaluation(outcome), 200)
 
 
@@ -85,9 +89,7 @@ class EvaluateAllFlagsView(OfrepView):
     @extend_schema(exclude=True)
     def post(self, request: Request) -> HttpResponse:
         facts = self.parse_context(request)
-        body = orjson.dumps(
-            {"flags": [format_evaluation(release_routing.evaluate_flag(flag, facts)) for flag in FlagKey]}
-        )
+        body = orjson.dumps({"flags": [format_evaluation(assignment.evaluate_flag(flag, facts)) for flag in FlagKey]})
         etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
         if requests.matches_etag(request._request.META.get("HTTP_IF_NONE_MATCH", ""), etag):
             return HttpResponse(status=304, headers={"ETag": etag})

@@ -10,12 +10,12 @@ from django.conf import settings
 
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
+from analytics.rollout.assignment import Routing
 from core import logs, metrics
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels
 from core.text import json_text
 from gateway.access import key_verification, policies
-from gateway.access.release_routing import Routing
 from gateway.access.request_context import Caller, UserContext, find_agent
 from gateway.batches import broker, leases, references, scheduling, store
 from gateway.batches.scheduling import EntryState

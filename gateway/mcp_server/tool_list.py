@@ -6,10 +6,11 @@ goes unnoticed, because the names of its ops are nowhere in the list.
 
 from typing import Any
 
+from django.utils import timezone
 from mcp_types import ListToolsResult, Tool, ToolAnnotations
 
 from analytics.flags import Surface
-from gateway.access import release_routing
+from analytics.rollout import assignment, exposures
 from gateway.contracts import tool_definitions
 from gateway.mcp_server.caller_source import McpCall
 from gateway.toolset import surfaces
@@ -92,8 +93,9 @@ def list_tools(call: McpCall) -> ListToolsResult:
     """Return the tools of the caller's surface, always in the same order. Records the exposure to the flags' choice."""
     catalog = call.load_catalog()
     if call.in_cohorts:
-        _, outcomes = release_routing.evaluate_flags(call.caller.evaluation_context)
-        release_routing.record_exposures(outcomes, call.caller.key, call.caller.subject)
+        _, outcomes = assignment.evaluate_flags(call.caller.evaluation_context)
+        caller = call.caller
+        exposures.record_exposures(outcomes, subject=caller.subject, source=caller.key.prefix, at=timezone.now())
     lists = catalog.get_or_derive(_ToolLists, _ToolLists)
     key = (_get_surface(call), ToolsetRequest.of_caller(call.caller))
     tools = lists.get(key)  # one lookup: another thread may clear the cache at any time

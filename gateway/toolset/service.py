@@ -7,13 +7,16 @@ from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
+from django.utils import timezone
 
 from analytics.flags import DYNAMIC, FlagKey, Surface
+from analytics.rollout import assignment, exposures
+from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationDetails
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.text import token_budget as tokens_of
 from gateway.access import release_routing, request_context
-from gateway.access.release_routing import LegacyTools, Routing
+from gateway.access.release_routing import LegacyTools
 from gateway.access.request_context import Caller
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import FieldError, InvalidRequestError, PermissionDeniedError
@@ -70,7 +73,7 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
         toolset = rendering.get_cached_toolset(served.surface, body["format"], catalog, request)
         selected = legacy_selection.describe_static(toolset)
     if body.get("surface") is None:  # a preview is no exposure
-        release_routing.record_exposures(outcomes, caller.key, caller.subject)
+        exposures.record_exposures(outcomes, subject=caller.subject, source=caller.key.prefix, at=timezone.now())
     return answer_toolset(served, selected, caller=caller, format=body["format"], at=trace.at)
 
 
@@ -127,7 +130,7 @@ def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[R
 
     Where a format has no tool search, callers of the native surface get the gateway surface.
     """
-    served, outcomes = release_routing.evaluate_flags(caller.evaluation_context)
+    served, outcomes = assignment.evaluate_flags(caller.evaluation_context)
     if surface == Surface.NATIVE and format not in NATIVE_FORMATS:
         problem = FieldError("/surface", "conflict", f"Send the format {' or '.join(NATIVE_FORMATS)}.")
         message = f"The format {format} has no tool search, which the native surface needs."
@@ -140,7 +143,7 @@ def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[R
         served = replace(served, surface=surface)
     served = _route_native(served, format)
     if served.surface == Surface.LEGACY:
-        outcomes.append(release_routing.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
+        outcomes.append(assignment.evaluate_flag(FlagKey.SELECTION, caller.evaluation_context))
     return served, outcomes
 
 
