@@ -85,11 +85,11 @@ class Caller:
 
 
 def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
-    """Raise InvalidRequestError if a header that says who calls, or for whom, stands more than once."""
+    """Raise InvalidRequestError if a header that says who calls, or for whom, is sent more than once."""
     for name in meta.get(REPEATED_HEADERS, ()):
         if name.startswith(_OUR_HEADERS):
             raise InvalidRequestError(
-                f"{_format_header(name)} stands more than once. Send it once.", reason="repeated_header"
+                f"Duplicate header {_format_header(name)}. Send it once.", reason="repeated_header"
             )
 
 
@@ -164,7 +164,7 @@ def find_agent(catalog: Catalog, name: str) -> CatalogAgent:
         close_names = english.find_similar(name, catalog.agents) or sorted(catalog.agents)[:5]
         hint = f" Did you mean {', '.join(close_names)}?" if close_names else ""
         raise NotFoundError(
-            f"{_format_header(_AGENT)} names no agent of this release.{hint}",
+            f"Unknown agent in {_format_header(_AGENT)}.{hint}",
             reason="unknown_agent",
             details={"did_you_mean": close_names} if close_names else None,
         )

@@ -121,7 +121,7 @@ class GatewayError(Exception):
 def describe_invalid_args(*, is_corrected: bool) -> str:
     """Return the message of an error whose field errors, or whose corrected call, say all."""
     return (
-        "The args are invalid. Send retry_with if it is what you mean."
+        "The args are invalid. If retry_with is what you meant, send it."
         if is_corrected
         else "The args are invalid. Correct what field_errors lists."
     )

@@ -58,7 +58,7 @@ def build_unknown_op_error(call: ExecCall) -> NotFoundError:
     problem = f"{call.path} is a group, not an op." if call.name in call.view.children else "This op does not exist."
     retry_with = _correct_op(call, guess) if guess and not is_foreign else None
     if retry_with is not None:
-        return _build_not_found_error(f"{problem} Send retry_with if it is what you mean.", [], retry_with)
+        return _build_not_found_error(f"{problem} If retry_with is what you meant, send it.", [], retry_with)
     hint = f" Did you mean {', '.join(paths)}?" if paths else ""
     return _build_not_found_error(problem + hint, paths)
 

@@ -193,9 +193,7 @@ def _read_cursor(cursor: str, work: UpstreamCall) -> int:
     except lists.InvalidCursor:
         pass
     message = "Send the next_cursor of the answer before, with the same op and args, or leave it out."
-    raise InvalidRequestError(
-        "The cursor belongs to no answer of this call.", field_errors=[FieldError("/cursor", "invalid", message)]
-    )
+    raise InvalidRequestError("Invalid cursor for this call.", field_errors=[FieldError("/cursor", "invalid", message)])
 
 
 def _digest(work: UpstreamCall) -> str:

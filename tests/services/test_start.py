@@ -251,7 +251,7 @@ def test_start_exits_cleanly_when_interrupted_in_a_new_checkout(checkout: Checko
 
 # What it has printed by then: of the catalog, of a worker, of what waits until all servers listen.
 @pytest.mark.parametrize(
-    "printed", ["The live release is up to date.", *(["release.live ", "Ctrl-C stops it"] if is_thorough() else [])]
+    "printed", ["The live release is up to date.", *(["release.live ", "Press Ctrl-C"] if is_thorough() else [])]
 )
 def test_start_exits_cleanly_when_interrupted(stopped_checkout: Checkout, printed: str) -> None:
     interrupt_start(stopped_checkout, lambda process: printed in process.output)

@@ -88,7 +88,7 @@ Try it from another terminal:
   . var/dev.env
   curl -s "$GATEWAY_URL/api/v1/help" -H "Authorization: Bearer $GATEWAY_API_KEY"
 
-Ctrl-C stops it when running requests have ended; a second one stops it at once.
+Press Ctrl-C to finish running requests and stop. Press it again to stop immediately.
 """
 
 

@@ -73,7 +73,7 @@ def read_retry_seconds(headers: Mapping[str, str]) -> int | None:
 def build_busy_error() -> UpstreamBusyError:
     """Return the error for a connection with as many calls as it may have at a time."""
     return UpstreamBusyError(
-        "The service has as many calls as it may have at a time; nothing was sent. Send the same call again.",
+        "The service has reached its limit of concurrent calls. Nothing was sent. Send the same call again.",
         headers={"Retry-After": "1"},
     )
 

@@ -79,7 +79,7 @@ class Checkout:
             eventually(
                 lambda: (
                     process.output.partition("Starting the servers.")[2].count("release.live ") == WORKERS
-                    and "Ctrl-C stops it" in process.output
+                    and "Press Ctrl-C" in process.output
                 ),
                 within=STARTS_WITHIN,
             )

@@ -114,7 +114,7 @@ def choose_fields(args: Mapping[str, Any], names: Sequence[str]) -> tuple[str, .
 
 def check_fields(args: Mapping[str, Any], names: Sequence[str]) -> list[ArgumentError]:
     """Return an error for each name in `fields` that is neither * nor one of `names`."""
-    message = f"This is no field of the answer; send {ALL} for all, or some of {', '.join(names)}."
+    message = f"Unknown field. Use {ALL} for all fields, or choose from: {', '.join(names)}."
     return [
         ArgumentError(path=f"/{ARGUMENT}/{number}", code="unknown_field", message=message)
         for number, name in enumerate(args.get(ARGUMENT) or [])

@@ -142,7 +142,7 @@ def test_an_object_over_the_limit_loses_its_largest_fields() -> None:
 
 @pytest.mark.parametrize("cursor", ["x", "%%%", "MC54"])
 def test_a_cursor_of_another_call_is_refused(cursor: str) -> None:
-    with pytest.raises(InvalidRequestError, match="The cursor belongs to no answer of this call"):
+    with pytest.raises(InvalidRequestError, match="Invalid cursor for this call"):
         shape({"items": ROWS}, cursor=cursor)
     other = shape({"items": ROWS}, build_work({"page": 1}), max_tokens=300)[2]
     with pytest.raises(InvalidRequestError):
