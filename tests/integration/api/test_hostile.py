@@ -25,15 +25,15 @@ SLOW_MACHINE_FACTOR = 10  # a busy machine may be this much slower than the limi
 # Known hazards, and the tests which show that each is closed.
 HAZARDS = {
     "1 hostile bodies: depth, shapes, NUL, surrogates, infinities, ranges": [
-        "integration/test_parsing.py::test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule",
-        "integration/test_parsing.py::test_malformed_exec_body_gets_all_field_errors",
-        "integration/test_parsing.py::test_any_json_body_gets_a_json_response",
+        "integration/api/test_parsing.py::test_body_that_is_not_a_strict_json_object_is_refused_with_the_rule",
+        "integration/api/test_parsing.py::test_malformed_exec_body_gets_all_field_errors",
+        "integration/api/test_parsing.py::test_any_json_body_gets_a_json_response",
         "unit/core/text/test_json_text.py::test_loads_parses_or_refuses_any_bytes",
         "services/test_raw_requests.py::test_raw_target_and_headers_never_cause_a_server_error",
     ],
     "2 a body over the limit is an envelope, before parsing": [
-        "integration/test_endpoint_checks.py::test_endpoint_refuses_an_invalid_content_length",
-        "integration/test_routes.py::test_protected_route_refuses_a_large_body_before_it_checks_the_key",
+        "integration/api/test_endpoint_checks.py::test_endpoint_refuses_an_invalid_content_length",
+        "integration/api/test_routes.py::test_protected_route_refuses_a_large_body_before_it_checks_the_key",
         "services/test_raw_requests.py::test_raw_body_is_read_by_its_content_length_or_refused",
     ],
     "3 references to files and hosts": [
@@ -41,26 +41,26 @@ HAZARDS = {
         "unit/registry/jsonschema/test_schema_check.py::test_find_problems_refuses_with_a_sentence",
     ],
     "4 validation as an attack": [
-        "integration/test_hostile.py::test_accepted_schema_validates_its_worst_instance_in_time",
+        "integration/api/test_hostile.py::test_accepted_schema_validates_its_worst_instance_in_time",
         "unit/registry/jsonschema/test_schema_check.py::test_accepted_schema_compiles_and_validates_any_instance_in_time",
-        "integration/test_parsing.py::test_response_has_at_most_fifty_field_errors",
+        "integration/api/test_parsing.py::test_response_has_at_most_fifty_field_errors",
     ],
     "6 exactly once for embedded ops": [
-        "integration/test_concurrency.py::test_twenty_duplicates_have_one_effect_and_one_result",
+        "integration/exec/test_concurrency.py::test_twenty_duplicates_have_one_effect_and_one_result",
         "services/test_writes.py::test_write_takes_effect_once_when_twenty_clients_send_one_key",
     ],
     "7 an event lost between commit and callback": [
-        "integration/test_events.py::test_write_is_undone_when_its_event_cannot_be_stored",
+        "integration/api/test_events.py::test_write_is_undone_when_its_event_cannot_be_stored",
     ],
     "8 a second endpoint without the shared checks": [
-        "integration/test_routes.py::test_every_route_has_exactly_one_declared_protection",
-        "integration/test_routes.py::test_every_view_keeps_the_shared_checks",
+        "integration/api/test_routes.py::test_every_route_has_exactly_one_declared_protection",
+        "integration/api/test_routes.py::test_every_view_keeps_the_shared_checks",
     ],
     "9 a crash in the middle": [
         "services/test_writes.py::test_write_of_a_killed_worker_is_undone_and_can_be_sent_again",
     ],
     "10 invalid ids": [
-        "integration/test_exec.py::test_invalid_id_is_refused_before_the_workspace_is_queried",
+        "integration/exec/test_exec.py::test_invalid_id_is_refused_before_the_workspace_is_queried",
     ],
 }
 
