@@ -28,6 +28,7 @@ from gateway.executors.remote import circuit_breaker
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
+from registry.releases import unpublished
 from tests.support.clients.api import EXAMPLE, Api
 from tests.support.console.parsed_files import remember_parsed_files
 from tests.support.rows import catalog_fixture
@@ -200,6 +201,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(write_behind, "_start_thread", lambda: None)
     monkeypatch.setattr(runner, "_next_poll", inf)  # jobs run where a test runs them, not every five seconds
     cache.clear_cache()
+    monkeypatch.setattr(unpublished, "_cached", None)  # rows of two tests can have the same ids and times
     switches.clear_switches()
     connections.clear_connections()
     assignment.clear_rollout()

@@ -50,7 +50,7 @@ def test_unknown_field_is_refused_with_the_names_of_all(task: Task, tool: str) -
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/fields/1", "unknown_field")
-    assert "send * for all, or some of id, " in error.message
+    assert "Use * for all fields, or choose from: id, " in error.message
 
 
 def test_events_show_the_fields_that_were_asked_for(db: None) -> None:
