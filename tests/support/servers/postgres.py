@@ -18,7 +18,9 @@ from django.db import connection
 from tests.support.servers.environment import make_key
 from tests.support.servers.stores import Store
 
-Store(connection.settings_dict["NAME"]).set_up()
+store = Store(connection.settings_dict["NAME"])
+store.migrate()
+store.set_up()
 print(make_key())
 """
 

@@ -99,7 +99,7 @@ def share_set_up_store(folder: Path) -> Iterator[Store]:
 def use_test_database(source: Store) -> Iterator[None]:
     """Create the test database of this worker as a copy of another one, and drop it at the end."""
     store, before = Store(str(connection.creation._get_test_db_name())), connection.settings_dict["NAME"]
-    _create(store, source)
+    _create(store, source, waits_for_disk=True)  # as in production, where a commit may choose not to
     _rename_database(store.name)
     yield
     _rename_database(before)
@@ -153,16 +153,19 @@ def _get_worker() -> str:
     return os.environ.get("PYTEST_XDIST_WORKER", "")
 
 
-def _create(store: Store, source: Store | None = None) -> None:
+def _create(store: Store, source: Store | None = None, *, waits_for_disk: bool = False) -> None:
+    """Create a database. Commits survive when a client process is killed, whether or not they wait for the disk.
+
+    Only a crash of the server could lose them, and the test of that uses its own server.
+    """
     drop_store(store)  # may be left by a killed run
     if connection.vendor == "sqlite":
         if source:
             shutil.copyfile(source.name, store.name)
         return
     _execute(f'CREATE DATABASE "{store.name}"' + (f' TEMPLATE "{source.name}"' if source else ""))
-    # Commits survive when a client process is killed. Only a crash of the server could lose them, and the test of that
-    # uses its own server.
-    _execute(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
+    if not waits_for_disk:
+        _execute(f'ALTER DATABASE "{store.name}" SET synchronous_commit TO off')
 
 
 def drop_store(store: Store) -> None:
