@@ -173,9 +173,11 @@ def _build_request(work: UpstreamCall, prepared: Any) -> GatewayOpRequest:
 def _raise_error(refusal: OpRefusal, work: UpstreamCall) -> NoReturn:
     # The field errors of invalid args say all; the first of them would stand twice.
     is_said = isinstance(refusal, InvalidArgs) and refusal.field_errors
-    raise ERROR_CLASSES[type(refusal)](
+    # An app may raise a class of its own, or the base class.
+    kind = next((each for each in type(refusal).__mro__ if each in ERROR_CLASSES), StateConflict)
+    raise ERROR_CLASSES[kind](
         describe_invalid_args(is_corrected=False) if is_said else refusal.message,
-        status=ERROR_STATUSES.get(type(refusal)),
+        status=ERROR_STATUSES.get(kind),
         reason=refusal.reason,
         field_errors=convert_errors(refusal.field_errors),
         details=refusal.details,

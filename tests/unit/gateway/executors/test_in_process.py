@@ -107,6 +107,19 @@ def test_refusal_has_its_status(
     assert (error.status, error.reason, error.retryable, error.is_final) == (status, reason, retryable, is_final)
 
 
+def test_refusal_of_an_apps_own_class_is_the_error_of_its_base() -> None:
+    class QuotaExceeded(TookTooLong):
+        """A class that only the app knows."""
+
+    def refuse(request: OpRequest) -> OpOutcome:
+        raise QuotaExceeded("No.")
+
+    with pytest.raises(InternalError, match=r"No\.") as caught:
+        build_executor(OpHandler(apply=refuse)).apply(build_call(), None)
+
+    assert caught.value.status == 504
+
+
 def test_handler_gets_the_call_and_its_prepared_value() -> None:
     requests: list[GatewayOpRequest] = []
 
