@@ -9,6 +9,8 @@ from django.core.exceptions import ImproperlyConfigured
 from django.utils.module_loading import module_has_submodule
 
 from analytics.rollout import assignment
+from audit.models import AuditEntry
+from console import sidebar
 from console.access import failed_sign_ins
 from core import demo_data, manifest
 from core.manifest import Manifest, merge
@@ -38,6 +40,8 @@ def collect_manifests() -> Manifest:
     modules = [import_module(f"{config.name}.manifest") for config in configs]
     collected = merge(module.MANIFEST for module in modules)
     _check_areas(collected, {config.label for config in configs})
+    _check_audit_kinds(collected)
+    sidebar.check(collected)
     return collected
 
 
@@ -47,6 +51,14 @@ def _check_areas(collected: Manifest, labels: set[str]) -> None:
     for model in apps.get_models():
         if model._meta.app_label in labels and model._meta.label_lower not in listed:
             raise ImproperlyConfigured(f"{model._meta.label} is in no area. Add it to areas of its app's manifest.")
+
+
+def _check_audit_kinds(collected: Manifest) -> None:
+    """Raise ImproperlyConfigured for a kind that is too long for its column, which only PostgreSQL would refuse."""
+    longest = AuditEntry._meta.get_field("kind").max_length or 0
+    for kind in collected.audit_kinds:
+        if len(kind) > longest:
+            raise ImproperlyConfigured(f"The kind of audit log entries {kind} has more than {longest} characters.")
 
 
 def connect() -> None:

@@ -5,17 +5,41 @@ from typing import Any
 
 from django.apps import apps
 from django.contrib import admin
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpRequest
 from django.urls import reverse
 
 from console.system import guides
+from console.system import manifest as system
 from core import manifest
 from core.admin.page_parts import GUIDES_PAGE, SYSTEM_PAGE
-from core.manifest import ModelList, PageLink
+from core.manifest import Manifest, ModelList, PageLink
 
 SECTIONS = ("Copy", "Releases", "Rollout", "Reports", "Activity", "Access")  # in the order of the sidebar
 HOME_GUIDE = "admin-guide#home-what-needs-me-today"
 SYSTEM_ABOUT = "What services keep while they run, and the rows of the embedded workspace. To look into a problem."
+
+
+def check(declared: Manifest) -> None:
+    """Raise ImproperlyConfigured for an entry that would break every page, or would not be shown."""
+    entries = declared.entries
+    lists = [page for pages in (*declared.tabs.values(), *declared.system_lists.values()) for page in pages]
+    pages = [page for entry in entries for page in entry.pages] + lists
+    models = {page.model for page in pages if isinstance(page, ModelList)}
+    registered = {model._meta.label for model in admin.site._registry}
+    addresses = {page.name for page in declared.pages}
+    addresses.update(
+        pattern.name or "" for model_admin in admin.site._registry.values() for pattern in model_admin.get_urls()
+    )
+    problems = {
+        "a model without a page": models - registered,
+        "an unknown page": {page.name for page in pages if isinstance(page, PageLink)} - addresses,
+        "an unknown section": {entry.section for entry in entries} - set(SECTIONS),
+        "tabs of an unknown entry": set(declared.tabs) - {entry.title for entry in entries},
+    }
+    for problem, names in problems.items():
+        if names:
+            raise ImproperlyConfigured(f"The sidebar has {problem}: {', '.join(sorted(names))}. Correct the manifest.")
 
 
 def sections(request: HttpRequest) -> list[dict[str, Any]]:
@@ -66,7 +90,9 @@ def _build_last_items(request: HttpRequest) -> Iterator[dict[str, Any]]:
         for heading, each in guides.GUIDES.items()
     }
     yield _build_index("Guides", "menu_book", GUIDES_PAGE, contents)
-    lists = {heading: list(_build_pages(pages, request)) for heading, pages in manifest.get().system_lists.items()}
+    # What the service itself keeps comes before the rows of its apps.
+    declared = system.MANIFEST.system_lists | manifest.get().system_lists
+    lists = {heading: list(_build_pages(pages, request)) for heading, pages in declared.items()}
     if any(lists.values()):
         yield _build_index("System", "settings", SYSTEM_PAGE, lists) | {
             "about": SYSTEM_ABOUT,

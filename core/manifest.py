@@ -130,6 +130,8 @@ def merge(manifests: Iterable[Manifest]) -> Manifest:
     _refuse_repeated("page", (page.name for page in merged.pages))
     _refuse_repeated("address", (page.path for page in merged.pages))
     _refuse_repeated("place in the sidebar", ((entry.section, entry.place) for entry in merged.entries))
+    _refuse_repeated("title of the sidebar", (entry.title for entry in merged.entries))
+    _refuse_repeated("finder of a user's subject", ("subject_finders" for _ in merged.subject_finders))
     return merged
 
 

@@ -19,17 +19,20 @@ class AuditKindFilter(admin.SimpleListFilter):
     title, parameter_name = "kind", "kind__exact"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        hidden = list_hidden_kinds(request)
-        return [(name, kind.label) for name, kind in manifest.get().audit_kinds.items() if name not in hidden]
+        kinds = manifest.get().audit_kinds
+        return [(name, kinds[name].label) for name in list_visible_kinds(request)]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(kind=kind) if (kind := self.value()) else queryset
 
 
-def list_hidden_kinds(request: HttpRequest) -> list[str]:
-    """Return the kinds of entries that the user may not see, such as users and API keys."""
+def list_visible_kinds(request: HttpRequest) -> list[str]:
+    """Return the kinds of entries that the user may see, which for many leaves out users and API keys.
+
+    The kinds of an app that was removed are not among them: nobody can tell any more who may see them.
+    """
     kinds = manifest.get().audit_kinds
-    return [name for name, kind in kinds.items() if kind.permission and not request.user.has_perm(kind.permission)]
+    return [name for name, kind in kinds.items() if not kind.permission or request.user.has_perm(kind.permission)]
 
 
 class PersonFilter(admin.SimpleListFilter):
@@ -60,8 +63,9 @@ class AuditEntryAdmin(LogAdmin):
         entries: QuerySet[AuditEntry] = super().get_queryset(request)
         if not self.has_view_permission(request):
             return entries  # the pages refuse the user anyway
-        hidden = list_hidden_kinds(request)
-        return entries.exclude(kind__in=hidden) if hidden else entries
+        if request.user.is_superuser:
+            return entries  # also those of an app that was removed
+        return entries.filter(kind__in=list_visible_kinds(request))
 
     @admin.display(description="what", ordering="name")
     def what(self, entry: AuditEntry) -> str:

@@ -10,7 +10,7 @@ import logging
 import shutil
 import sys
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.db import DatabaseError, connection, transaction
@@ -27,6 +27,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 5.0  # seconds; one query per process
 _next_poll = 0.0
 INTERVAL = 5.0  # seconds
+UNKNOWN_KEPT = timedelta(days=1)  # rows of jobs that no app declares
 MIN_FREE_BYTES = 5_000_000
 WAIT_SECONDS = 1.0  # for other writers; the next check may have more luck
 _next_check = 0.0
@@ -49,8 +50,19 @@ def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
     new_jobs = [PeriodicJob(name=name, next_run=at) for name in (job.name for job in jobs) if name not in next_runs]
     if new_jobs:
         PeriodicJob.objects.bulk_create(new_jobs, ignore_conflicts=True)
+    _delete_unknown_jobs(next_runs, {job.name for job in jobs}, at)
     due = [job for job in jobs if next_runs.get(job.name, at) <= at]
     return [(job.name, _run_job(job, at)) for job in due if _claim_job(job, at)]
+
+
+def _delete_unknown_jobs(next_runs: dict[str, datetime], declared: set[str], at: datetime) -> None:
+    """Delete the rows of jobs that no app declares any more, once they have not run for a day.
+
+    During an upgrade a process of the version before still runs them, and adds their rows again.
+    """
+    unknown = [name for name, next_run in next_runs.items() if name not in declared and next_run < at - UNKNOWN_KEPT]
+    if unknown:
+        PeriodicJob.objects.filter(name__in=unknown, next_run__lt=at - UNKNOWN_KEPT).delete()
 
 
 def _claim_job(job: Job, at: datetime) -> bool:

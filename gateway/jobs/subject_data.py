@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 from django.db.models import Model, QuerySet
 
@@ -27,9 +28,14 @@ _row_finders: tuple[RowFinder, ...] = ()
 
 
 def set_row_finders(finders: Sequence[RowFinder]) -> None:
-    """Set functions that return the rows that other apps store about a subject, by their name in an export."""
+    """Set functions that return the rows that other apps store about a subject, by their name in an export.
+
+    Raises ImproperlyConfigured if a name is taken: an export would leave out the rows that had it, and nobody
+    would delete them.
+    """
     global _row_finders
     _row_finders = tuple(finders)
+    find_rows("")  # builds the queries, and sends none
 
 
 def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
@@ -52,7 +58,10 @@ def find_rows(subject: str) -> dict[str, QuerySet[Any]]:
     # Contents are read one at a time: a thousand of them may not fit into memory.
     querysets["stored_files"] = StoredFile.objects.filter(subject=subject).defer("content")
     for find_more_rows in _row_finders:
-        querysets |= find_more_rows(subject)
+        more = find_more_rows(subject)
+        if taken := sorted(querysets.keys() & more.keys()):
+            raise ImproperlyConfigured(f"Two apps name rows of a subject {', '.join(taken)}. Rename one of them.")
+        querysets |= more
     return querysets
 
 

@@ -37,7 +37,7 @@ SLOTS = {path: slots for path, op in OPS.items() if (slots := list(iterate_id_sl
 CURSOR = re.compile(r'(?<="next_cursor": )"[^"]+"')
 
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 # Texts that find other subjects' rows. Not a complete canary, because the caller's own new rows may contain it.
 SEARCH_TEXTS = st.sampled_from([CANARY, f"{CANARY}a", f"{CANARY}aa", "canarry", "canary or so", "a plain text"])
 

@@ -160,3 +160,14 @@ def test_log_is_filtered_by_person_kind_and_time(admin_client: HttpClient) -> No
     assert count(by="ana") == 1
     assert count(time__gte=f"{timezone.now():%Y-%m-%d} 00:00:00+00:00") == 2
     assert count(time__lt="2020-01-01 00:00:00+00:00") == 0
+
+
+def test_entries_of_a_removed_app_are_for_superusers(admin_client: HttpClient, django_user_model: Any) -> None:
+    AuditEntry.objects.create(time=timezone.now(), by="eva", kind="gone", name="secret plan", action="tried")
+    auditor = HttpClient()
+    user = django_user_model.objects.create_user("auditor", is_staff=True)
+    user.groups.add(Group.objects.get(name="Admin"))
+    auditor.force_login(user)
+
+    assert "secret plan" in admin_client.get(reverse(LOG)).content.decode()
+    assert "secret plan" not in auditor.get(reverse(LOG)).content.decode()

@@ -277,3 +277,12 @@ def test_run_jobs_runs_due_jobs_until_no_work_is_left(
 
     assert read_keys() == []
     assert output.getvalue().splitlines() == [f"Ran {RECORDS}.", "Nothing is due."]
+
+
+def test_rows_of_jobs_that_no_app_declares_are_deleted_after_a_day(db: None) -> None:
+    for name, days in (("old.name", 2), ("just.renamed", 0)):
+        PeriodicJob.objects.create(name=name, next_run=NOW - timedelta(days=days))
+
+    runner.run_due_jobs(at=NOW)
+
+    assert set(PeriodicJob.objects.values_list("name", flat=True)) == {JOB, "just.renamed"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -135,3 +136,10 @@ def test_every_model_with_a_subject_is_covered() -> None:
     belongs_to_others = {BatchEntry, Message, ToolCall, EventChunk}
     models = {rows.model for rows in subject_data.find_rows("ana").values()}
     assert models == (models_with_subject - {ApiKey}) | belongs_to_others
+
+
+def test_an_app_cannot_take_the_name_of_other_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subject_data, "_row_finders", ())
+
+    with pytest.raises(ImproperlyConfigured, match="events"):
+        subject_data.set_row_finders([lambda subject: {"events": Turn.objects.filter(subject=subject)}])

@@ -6,11 +6,12 @@ import pytest
 from django.apps import apps
 from django.contrib import admin
 from django.contrib.auth.models import Permission, User
+from django.core.exceptions import ImproperlyConfigured
 from django.test import Client, RequestFactory
 
 from console import sidebar
 from core import manifest
-from core.manifest import ModelList
+from core.manifest import Manifest, ModelList, PageLink, SidebarEntry
 
 MOST_ENTRIES = 25
 
@@ -35,6 +36,21 @@ def test_every_admin_model_is_behind_one_entry() -> None:
     assert set(models) == set(admin.site._registry)
     assert len(models) == len(set(models))
     assert len({each.title for each in list_model_lists()}) == len(models)
+
+
+@pytest.mark.parametrize(
+    ("declared", "named"),
+    [
+        (Manifest(entries=[SidebarEntry("Copy", 1, "i", "g", [ModelList("Lost", "registry.Lost")])]), "registry.Lost"),
+        (Manifest(entries=[SidebarEntry("Copy", 1, "i", "g", [PageLink("Lost", "lost", [])])]), "unknown page: lost"),
+        (Manifest(entries=[SidebarEntry("Lost", 1, "i", "g", [ModelList("Ops", "registry.Op")])]), "section: Lost"),
+        (Manifest(tabs={"Lost": [ModelList("Ops", "registry.Op")]}), "entry: Lost"),
+        (Manifest(system_lists={"Calls": [ModelList("Lost", "gateway.Lost")]}), "gateway.Lost"),
+    ],
+)
+def test_what_the_sidebar_cannot_show_stops_the_start(declared: Manifest, named: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=named):
+        sidebar.check(declared)
 
 
 @pytest.mark.django_db
@@ -92,6 +108,12 @@ def test_system_lists_what_the_user_may_see(client: Client, django_user_model: A
     assert "/admin/workspace/task/" not in page
     reader.user_permissions.clear()
     assert client.get("/admin/system/").status_code == 403
+
+
+def test_system_begins_with_what_the_service_keeps(admin_client: Client) -> None:
+    lists = admin_client.get("/admin/system/").context["entry"]["lists"]
+
+    assert list(lists)[:2] == ["Calls", "Figures and jobs"]
 
 
 def test_every_page_has_the_sidebar(admin_client: Client) -> None:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 
+from config import wiring
 from config.docs import settings_page
 from core import manifest
 from core.manifest import AdminPage, AuditKind, Job, Manifest, ModelList, SidebarEntry
@@ -47,6 +48,7 @@ def test_declarations_are_joined_in_their_order() -> None:
         (Manifest(settings=["PORT"]), "setting PORT"),
         (Manifest(pages=[AdminPage("home", "home/", lambda _: HttpResponse())]), "page home"),
         (Manifest(entries=[ENTRY]), "place in the sidebar"),
+        (Manifest(subject_finders=[str]), "finder of a user's subject"),
     ],
 )
 def test_what_two_manifests_declare_is_refused(declared: Manifest, named: str) -> None:
@@ -58,3 +60,11 @@ def test_every_setting_belongs_to_one_manifest() -> None:
     example = settings_page.read_example((Path(settings.BASE_DIR) / ".env.example").read_text())
 
     assert sorted(manifest.get().settings) == sorted(each.name for each in example)
+
+
+def test_a_kind_of_audit_log_entries_fits_its_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Manifest(audit_kinds={"long_kind_name": AuditKind("long")})
+    monkeypatch.setattr(wiring, "merge", lambda manifests: manifest.merge([*manifests, long]))
+
+    with pytest.raises(ImproperlyConfigured, match="long_kind_name"):
+        wiring.collect_manifests()
