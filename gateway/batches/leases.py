@@ -18,7 +18,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from core.text import json_text
-from gateway.execution.exec_call import Superseded
+from gateway.execution.stages import Superseded
 from gateway.models import Batch, BatchEntry
 
 LEASE = timedelta(seconds=10)  # an entry can be taken over if its runner does not renew the lease for this long

@@ -29,7 +29,7 @@ from gateway.contracts.errors import (
     PermissionDeniedError,
 )
 from gateway.execution import pipeline, remote_write
-from gateway.execution.exec_call import Superseded
+from gateway.execution.stages import Superseded
 from gateway.help import service
 from gateway.models import Batch, BatchEntry, Scope
 from gateway.recording import call_events

@@ -13,7 +13,7 @@ from core import logs
 from gateway.batches import broker, leases, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
-from gateway.execution.exec_call import Superseded
+from gateway.execution.stages import Superseded
 from gateway.models import Batch, BatchEntry
 
 INTERVAL = 2.0  # seconds

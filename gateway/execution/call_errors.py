@@ -14,7 +14,7 @@ from gateway.contracts.errors import (
 )
 from gateway.contracts.validation import find_field_errors
 from gateway.execution import op_guesses
-from gateway.execution.exec_call import ExecCall
+from gateway.execution.stages import ParsedCall
 from gateway.executors import in_process
 from registry import search
 from registry.catalog.model import CatalogOp, CatalogView
@@ -23,7 +23,7 @@ from registry.help import help_pages
 MAX_SUGGESTIONS = 3
 
 
-def build_empty_call_error(call: ExecCall) -> InvalidRequestError:
+def build_empty_call_error(call: ParsedCall) -> InvalidRequestError:
     """Return the error of an empty body, with an example call."""
     return InvalidRequestError(
         f"The call is empty. Send an op and its args, such as {_render_example_call(call)}.", reason="empty_call"
@@ -45,7 +45,7 @@ def build_malformed_call_error(
     )
 
 
-def build_unknown_op_error(call: ExecCall) -> NotFoundError:
+def build_unknown_op_error(call: ParsedCall) -> NotFoundError:
     """Return the error of a name that no op has, with the ops that it could mean and that the caller can see.
 
     If one op is certain, retry_with is the call of it.
@@ -63,7 +63,7 @@ def build_unknown_op_error(call: ExecCall) -> NotFoundError:
     return _build_not_found_error(problem + hint, paths)
 
 
-def build_retired_op_error(call: ExecCall, op: CatalogOp) -> NotFoundError:
+def build_retired_op_error(call: ParsedCall, op: CatalogOp) -> NotFoundError:
     """Return the error of an op that is no longer active, with its successor if the caller can see it."""
     paths = [op.successor] if op.successor in call.view.ops else []
     hint = f" Use {op.successor}." if paths else ""
@@ -77,7 +77,7 @@ def build_no_change_error(op: CatalogOp) -> FieldError:
 
 
 def build_invalid_args_error(
-    call: ExecCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]
+    call: ParsedCall, op: CatalogOp, args: dict[str, Any], errors: list[FieldError]
 ) -> InvalidRequestError:
     """Return the error of invalid args, with the corrected call if it is certain.
 
@@ -88,7 +88,7 @@ def build_invalid_args_error(
     return InvalidRequestError(message, reason="invalid_args", field_errors=found.errors, retry_with=found.call)
 
 
-def find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
+def find_id_sources(call: ParsedCall, op: CatalogOp) -> dict[str, str]:
     """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
     list_ops = row_ids.get_list_ops(call.catalog)
     entities = {name: row_ids.find_entity(name, op, {}, list_ops) for name in op.arguments}
@@ -96,7 +96,7 @@ def find_id_sources(call: ExecCall, op: CatalogOp) -> dict[str, str]:
     return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
 
 
-def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair_work.RepairHelp:
+def _build_repair_help(call: ParsedCall, op: CatalogOp) -> repair_work.RepairHelp:
     return repair_work.RepairHelp(
         context=call.caller.context,
         now=lambda: call.trace.at.astimezone(row_ids.get_time_zone(op, call.caller)),
@@ -112,7 +112,7 @@ def _build_repair_help(call: ExecCall, op: CatalogOp) -> repair_work.RepairHelp:
 
 
 def _find_rule_errors(
-    call: ExecCall, op: CatalogOp, args: dict[str, Any]
+    call: ParsedCall, op: CatalogOp, args: dict[str, Any]
 ) -> tuple[list[FieldError], ArgsCorrection | None]:
     """Return the rules of the upstream that the args alone break, and the correction of all of them."""
     lookups = in_process.find_lookups(op.connection)
@@ -124,7 +124,7 @@ def _find_rule_errors(
 
 
 def _find_other_op(
-    call: ExecCall, op: CatalogOp, name: str, args: dict[str, Any]
+    call: ParsedCall, op: CatalogOp, name: str, args: dict[str, Any]
 ) -> tuple[str, dict[str, Any] | None] | None:
     """Return the path of the other op that takes an argument, and the args if it can run with them."""
     found = op_guesses.find_op_that_takes(call.catalog, call.view, op, name, args) or op_guesses.find_link(
@@ -146,7 +146,7 @@ def _name_guess(guess: op_guesses.OpGuess | None) -> list[str]:
     return [guess.op.op] if guess and guess.op.entity else []
 
 
-def _suggest_ops(call: ExecCall, view: CatalogView, guess: op_guesses.OpGuess | None) -> list[str]:
+def _suggest_ops(call: ParsedCall, view: CatalogView, guess: op_guesses.OpGuess | None) -> list[str]:
     """Return up to three ops of a view for a name that no op has: the guess, then by meaning and by spelling.
 
     An op that deletes is left out unless the name asks for it.
@@ -160,7 +160,7 @@ def _suggest_ops(call: ExecCall, view: CatalogView, guess: op_guesses.OpGuess | 
     return [op.op for op in ops if may_delete or op.action != op_guesses.DELETE][:MAX_SUGGESTIONS]
 
 
-def _correct_op(call: ExecCall, guess: op_guesses.OpGuess) -> dict[str, Any] | None:
+def _correct_op(call: ParsedCall, guess: op_guesses.OpGuess) -> dict[str, Any] | None:
     """Return the call of the op that was meant, if its args are valid or certain to correct."""
     sent = guess.args if guess.replaces else guess.args | call.args
     result = normalise.normalise_args(guess.op, sent, call.caller.context)
@@ -203,7 +203,7 @@ def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, An
     return repair.drop_if_too_long(corrected_call)
 
 
-def _render_example_call(call: ExecCall) -> str:
+def _render_example_call(call: ParsedCall) -> str:
     """Return an example call as JSON that works for this caller."""
     visible = (call.catalog.ops[path] for path in sorted(call.view.ops))
     op = next((op for op in visible if op.examples and not op.is_write), None)

@@ -86,9 +86,10 @@ def build_used_error(work: UpstreamCall) -> ConflictError:
     )
 
 
-def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str, Any]) -> ConflictError:
-    """Return the error for a call that the end user has not agreed to yet; `rehearsal` is the envelope of a dry run."""
-    operation = rehearsal["meta"].get("operation", {})
+def build_required_error(
+    caller: Caller, work: UpstreamCall, operation: dict[str, str], would: dict[str, Any]
+) -> ConflictError:
+    """Return the error for a call that the end user has not agreed to yet, with what it is about and would answer."""
     about = f"{operation.get('entity', 'row')} “{name}”" if (name := operation.get("entity_name")) else ""
     effect = f" It would {work.op.action} the {about}." if about else ""
     args_text = describe_args(work.args, operation)
@@ -104,7 +105,7 @@ def build_required_error(caller: Caller, work: UpstreamCall, rehearsal: dict[str
                 "expires_in": MAX_AGE,
                 "operation": operation,
                 "args_text": args_text,
-                "would": rehearsal["result"],
+                "would": would,
             }
         },
     )

@@ -10,93 +10,100 @@ from analytics.events import event_log
 from core.database import deadlines
 from core.database.deadlines import execute_together
 from core.text import json_text
-from gateway.contracts.envelopes import EnvelopeResponse, Trace
+from gateway.contracts.envelopes import EnvelopeResponse
 from gateway.contracts.errors import GatewayError
-from gateway.execution import confirmation, db_errors, exec_call, idempotency
-from gateway.execution.exec_call import ExecCall
-from gateway.executors.base import Executor, UpstreamCall, UpstreamResponse
+from gateway.execution import answer, confirmation, db_errors, idempotency
+from gateway.execution.stages import Outcome, ParsedCall, ValidCall
+from gateway.executors.base import UpstreamResponse
 
 log = logging.getLogger(__name__)
 MAX_DEADLOCK_RETRIES = 2  # retries after a deadlock; PostgreSQL takes a second to detect one
 
 
-def run_local_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
-    """Run a write and return its response, committed together with its claim and its event.
+def run(valid: ValidCall) -> Outcome:
+    """Run a write and return its answer, committed together with its claim and its event.
 
-    A GatewayError rolls back to the savepoint and becomes the response. Any other exception rolls back everything and
+    A GatewayError rolls back to the savepoint and becomes the answer. Any other exception rolls back everything and
     frees the idempotency key. A write that lost a deadlock has done nothing and runs again.
     """
-    prepared = executor.prepare(work)
+    prepared = valid.executor.prepare(valid.work)
     for _ in range(MAX_DEADLOCK_RETRIES):
         try:
-            return _write_once(call, work, executor, prepared)
+            return _write_once(valid, prepared)
         except OperationalError as error:
             if not db_errors.is_deadlock(error) or connection.in_atomic_block:
                 raise
-            log.info("exec.deadlock_retried op=%s trace=%s", work.op.op, call.trace.id)
-    return _write_once(call, work, executor, prepared)
+            log.info("exec.deadlock_retried op=%s trace=%s", valid.work.op.op, valid.call.trace.id)
+    return _write_once(valid, prepared)
 
 
-def _write_once(call: ExecCall, work: UpstreamCall, executor: Executor, prepared: Any) -> EnvelopeResponse:
-    keyed = call.keyed_call
+def _write_once(valid: ValidCall, prepared: Any) -> Outcome:
+    call = valid.call
     with transaction.atomic():
-        limits = deadlines.build_limit_statements(work.deadline)
-        if keyed is None:
+        limits = deadlines.build_limit_statements(valid.work.deadline)
+        if call.keyed_call is None:
             execute_together(*limits)
-            answer = _apply_in_savepoint(call, work, executor, prepared)
-            json_text.dump(answer.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
+            written = _apply_in_savepoint(valid, prepared)
+            json_text.dump(written.envelope)  # roll back a result that is not JSON; finish serialises it otherwise
             outcome = []
         else:
-            claim = idempotency.claim_key(keyed, trace_id=call.trace.id, at=call.trace.at, after=limits)
+            claim = idempotency.claim_key(call.keyed_call, trace_id=call.trace.id, at=call.trace.at, after=limits)
             if claim is None:
-                return replay_stored_response(call, keyed)
-            answer = _apply_in_savepoint(call, work, executor, prepared)
-            outcome = [idempotency.build_store_statement(claim, status=answer.status, envelope=answer.envelope)]
+                return Outcome(replay_stored_response(call, call.keyed_call))
+            written = _apply_in_savepoint(valid, prepared)
+            outcome = [idempotency.build_store_statement(claim, status=written.status, envelope=written.envelope)]
         if call.store_response:
-            call.store_response(answer)
-        event_log.record_event(exec_call.build_event(call, answer), after=outcome)
-    call.is_stored = True
-    return answer
+            call.store_response(written)
+        event_log.record_event(answer.build_event(call, written), after=outcome)
+    return Outcome(written, is_stored=True)
 
 
-def dry_run_write(call: ExecCall, work: UpstreamCall, executor: Executor) -> EnvelopeResponse:
-    """Run the same code as a write, roll it back and return the response."""
-    prepared = executor.prepare(work)
-    with transaction.atomic():
-        deadlines.limit_statement_time(work.deadline)
-        answer = _apply_in_savepoint(call, work, executor, prepared)
-        transaction.set_rollback(True)
-    return answer
+def rehearse(valid: ValidCall) -> UpstreamResponse | None:
+    """Return what a write would do: it runs and is rolled back. None if it would be refused."""
+    try:
+        prepared = valid.executor.prepare(valid.work)
+        with transaction.atomic():
+            deadlines.limit_statement_time(valid.work.deadline)
+            response = _apply_within_deadline(valid, prepared)
+            transaction.set_rollback(True)
+    except GatewayError:
+        return None
+    return response
 
 
-def apply_timed(trace: Trace, executor: Executor, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
+def apply_timed(valid: ValidCall, prepared: Any) -> UpstreamResponse:
     """Run the executor and add its time to the trace."""
     started = time.perf_counter()
     try:
-        return executor.apply(work, prepared)
+        return valid.executor.apply(valid.work, prepared)
     finally:
-        trace.handler_ms += (time.perf_counter() - started) * 1000
+        valid.call.trace.handler_ms += (time.perf_counter() - started) * 1000
 
 
-def _apply_in_savepoint(call: ExecCall, work: UpstreamCall, executor: Executor, prepared: Any) -> EnvelopeResponse:
-    """Run the handler inside a savepoint. A GatewayError or a dry run rolls it back, and leaves the token unused."""
-    try:
-        with transaction.atomic():
-            if call.is_confirmed:
-                confirmation.use_token(call.caller, work, trace_id=call.trace.id)
-            with work.deadline.enforce():
-                outcome = apply_timed(call.trace, executor, work, prepared)
-            transaction.set_rollback(call.dry_run)
-    except GatewayError as error:
-        return exec_call.build_failure(call, error)
-    return exec_call.build_success(call, work, outcome)
-
-
-def replay_stored_response(call: ExecCall, keyed: idempotency.KeyedCall) -> EnvelopeResponse:
-    """Return the stored response of the call that holds the key. Raises ConflictError if it has not ended."""
+def replay_stored_response(call: ParsedCall, keyed: idempotency.KeyedCall) -> EnvelopeResponse:
+    """Return the stored answer of the call that holds the key. Raises ConflictError if it has not ended."""
     stored = idempotency.find_stored_response(keyed, at=call.trace.at)
     if stored is None:
         raise idempotency.build_in_progress_error(keyed.op)
-    answer = exec_call.build_replay(call, stored)
-    event_log.record_event(exec_call.build_event(call, answer, replayed=True))
-    return answer
+    replayed = answer.build_replay(call, stored)
+    event_log.record_event(answer.build_event(call, replayed, replayed=True))
+    return replayed
+
+
+def _apply_in_savepoint(valid: ValidCall, prepared: Any) -> EnvelopeResponse:
+    """Run the handler inside a savepoint. A GatewayError or a dry run rolls it back, and leaves the token unused."""
+    call = valid.call
+    try:
+        with transaction.atomic():
+            if valid.is_confirmed:
+                confirmation.use_token(call.caller, valid.work, trace_id=call.trace.id)
+            response = _apply_within_deadline(valid, prepared)
+            transaction.set_rollback(call.dry_run)
+    except GatewayError as error:
+        return answer.build_failure(valid, error)
+    return answer.build_success(valid, response)
+
+
+def _apply_within_deadline(valid: ValidCall, prepared: Any) -> UpstreamResponse:
+    with valid.work.deadline.enforce():
+        return apply_timed(valid, prepared)

@@ -440,14 +440,14 @@ def test_batch_is_answered_after_a_brief_database_outage(
 def test_entry_that_lost_its_connection_is_run_again(
     api: Api, embedded_worker: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original, faults = local_write.run_local_write, iter([OperationalError("gone")])
+    original, faults = local_write.run, iter([OperationalError("gone")])
 
     def fail_once(*arguments: Any) -> Any:
         for fault in faults:
             raise fault
         return original(*arguments)
 
-    monkeypatch.setattr(local_write, "run_local_write", fail_once)
+    monkeypatch.setattr(local_write, "run", fail_once)
 
     assert send_batch(api, build_create_entry("Lost"))["ok"]
     assert Task.objects.filter(title="Lost").count() == 1

@@ -56,7 +56,7 @@ def test_stored_response_comes_before_an_op_that_can_no_longer_run(api: Api, mon
     def refuse(*_: Any) -> None:
         raise NotFoundError("It is gone.", reason="gone")
 
-    monkeypatch.setattr("gateway.execution.pipeline._check_switched_on", refuse)
+    monkeypatch.setattr("gateway.execution.parse.validate", refuse)
     again = api.post("exec", CREATE | {"idempotency_key": KEY})
     other = api.post("exec", CREATE | {"args": CREATE["args"] | {"title": "Other"}, "idempotency_key": KEY})
     fresh = api.post("exec", CREATE | {"idempotency_key": "turn-7:call-2"})

@@ -19,8 +19,8 @@ def _clear_context() -> Any:
 
 def format_line(message: str, *args: Any, as_json: bool = True, exc_info: Any = None, **extra: Any) -> str:
     """Return a formatted log line."""
-    record = logging.getLogger("gateway.execution.exec_call").makeRecord(
-        "gateway.execution.exec_call", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
+    record = logging.getLogger("gateway.execution.pipeline").makeRecord(
+        "gateway.execution.pipeline", logging.WARNING, "calls.py", 1, message, args, exc_info, extra=extra
     )
     return logs.formatter(as_json=as_json, secrets=[PEPPER, ""]).format(record)
 
@@ -32,7 +32,7 @@ def test_production_line_is_one_json_object() -> None:
     assert fields == {
         "message": "exec of onto.task.get\nfailed",
         "level": "warning",
-        "logger": "gateway.execution.exec_call",
+        "logger": "gateway.execution.pipeline",
         "status": 502,
     }
 
@@ -44,7 +44,7 @@ def test_local_line_is_readable_text() -> None:
     text = format_line("release is live", as_json=False)
 
     assert (
-        text.partition(" ")[2] == "WARNING gateway.execution.exec_call release is live trace=tr_1 release=abcdef012345"
+        text.partition(" ")[2] == "WARNING gateway.execution.pipeline release is live trace=tr_1 release=abcdef012345"
     )
 
 
