@@ -1,7 +1,7 @@
 """Validate a value by a schema: all field errors at once, each with what to send instead."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from core.text import english, json_pointer
@@ -9,6 +9,8 @@ from gateway.contracts.errors import FieldError
 from registry.jsonschema import dialect, signatures
 from registry.jsonschema.dialect import VALUE_REFUSALS
 from registry.jsonschema.validator import SchemaValidator, SchemaViolation, ValidationTooExpensive
+
+IdSourceFinder = Callable[[str], str | None]
 
 MAX_ERRORS = 50
 MIN_SIMILARITY = 0.75  # of an unknown name or value to the one that is suggested: archived must not become active
@@ -31,11 +33,11 @@ _PLACEHOLDER_ID = re.compile(r"\A(?:\W*|(?:your|my|the|some|example)?[_\- ]?\w*i
 
 
 def find_field_errors(
-    validator: SchemaValidator, instance: Any, *, id_sources: dict[str, str] | None = None
+    validator: SchemaValidator, instance: Any, *, find_id_source: IdSourceFinder = lambda _: None
 ) -> list[FieldError]:
     """Return the field errors of an instance, at most 50, in the order of the schema.
 
-    `id_sources` maps an id argument to the op that lists such ids, which the message names.
+    `find_id_source` gets an id argument and returns the op that lists such ids, which the message names.
     """
     result: list[FieldError] = []
     try:
@@ -43,7 +45,7 @@ def find_field_errors(
     except ValidationTooExpensive as problem:
         return [FieldError("", "too_large", str(problem))]
     for error in errors:
-        result += _to_field_errors(error, validator.schema, instance, id_sources or {})
+        result += _to_field_errors(error, validator.schema, instance, find_id_source)
         if len(result) >= MAX_ERRORS:
             break
     mistyped_paths = {error.path for error in result if error.code == "type"}  # the type error already lists the values
@@ -72,7 +74,7 @@ def is_title(value: Any) -> bool:
 
 
 def _to_field_errors(
-    error: SchemaViolation, schema: dict[str, Any], instance: Any, id_sources: dict[str, str]
+    error: SchemaViolation, schema: dict[str, Any], instance: Any, find_id_source: IdSourceFinder
 ) -> list[FieldError]:
     path, kind = error.path, error.kind
     if kind.name == "required":
@@ -83,7 +85,7 @@ def _to_field_errors(
     argument = get_subschema(schema, path)
     name = _format_name(path)
     expected = signatures.format_expected_value(argument, schema)
-    message = _build_message(kind, name, value, argument, expected, id_sources)
+    message = _build_message(kind, name, value, argument, expected, find_id_source)
     return [FieldError(build_pointer(path), kind.name, message, expected=expected, got=describe_type(value))]
 
 
@@ -112,10 +114,10 @@ def _build_unknown_error(path: list[str | int], name: str, schema: dict[str, Any
 
 
 def _build_message(
-    kind: Any, name: str, value: Any, argument: dict[str, Any], expected: str, id_sources: dict[str, str]
+    kind: Any, name: str, value: Any, argument: dict[str, Any], expected: str, find_id_source: IdSourceFinder
 ) -> str:
     if kind.name == "format" and kind.format == "uuid":
-        return _build_id_message(name, str(value), id_sources)
+        return _build_id_message(name, str(value), find_id_source)
     if kind.name == "format":
         return f"{name} must be {_FORMAT_HINTS.get(kind.format, f'a valid {kind.format}')}."
     if kind.name == "enum" and isinstance(value, str):
@@ -147,8 +149,8 @@ def _build_message(
     return f"{name} must be of type {expected}."
 
 
-def _build_id_message(name: str, value: str, id_sources: dict[str, str]) -> str:
-    source, value = id_sources.get(name), value[:200]
+def _build_id_message(name: str, value: str, find_id_source: IdSourceFinder) -> str:
+    source, value = find_id_source(name), value[:200]
     hint = f"Take the whole id from {source}." if source else "Send the whole 36-character id; never guess one."
     if _SHORTENED_ID.search(value):
         return f"{name} is a shortened id. {hint}"

@@ -88,12 +88,12 @@ def build_invalid_args_error(
     return InvalidRequestError(message, reason="invalid_args", field_errors=found.errors, retry_with=found.call)
 
 
-def find_id_sources(call: ParsedCall, op: CatalogOp) -> dict[str, str]:
-    """Return, for each id argument of an op, the op that lists such ids, unless it is switched off."""
+def find_id_source(call: ParsedCall, op: CatalogOp, name: str) -> str | None:
+    """Return the op that lists the ids of an argument; None if there is none, or it is switched off."""
     list_ops = row_ids.get_list_ops(call.catalog)
-    entities = {name: row_ids.find_entity(name, op, {}, list_ops) for name in op.arguments}
-    sources = {name: list_ops[op.connection, entity] for name, entity in entities.items() if entity}
-    return {name: path for name, path in sources.items() if path not in call.view.off_reasons}
+    entity = row_ids.find_entity(name, op, {}, list_ops) if name in op.arguments else None
+    path = list_ops[op.connection, entity] if entity else None
+    return None if path in call.view.off_reasons else path
 
 
 def _build_repair_help(call: ParsedCall, op: CatalogOp) -> repair_work.RepairHelp:

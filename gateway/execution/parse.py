@@ -81,7 +81,9 @@ def check_permission(call: ParsedCall, op: CatalogOp) -> None:
 def validate(permitted: PermittedCall) -> ValidCall:
     """Return the call as it goes to the upstream. Raises InvalidRequestError with all field errors at once."""
     call, op, normalised = permitted.call, permitted.op, permitted.normalised
-    errors = find_field_errors(op.validator, normalised.args, id_sources=call_errors.find_id_sources(call, op))
+    errors = find_field_errors(
+        op.validator, normalised.args, find_id_source=lambda name: call_errors.find_id_source(call, op, name)
+    )
     if normalise.is_empty_update(op, normalised.args):
         errors.append(call_errors.build_no_change_error(op))
     if errors:

@@ -7,6 +7,8 @@ an error is built from the stage that was reached.
 
 import logging
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from django.db import InterfaceError, OperationalError, connection
@@ -25,8 +27,19 @@ from gateway.contracts.errors import (
     PermissionDeniedError,
     build_not_migrated_error,
 )
-from gateway.execution import answer, db_errors, idempotency, parse, run
-from gateway.execution.stages import Outcome, ParsedCall, Stage, Superseded
+from gateway.execution import (
+    answer,
+    confirmation,
+    db_errors,
+    idempotency,
+    local_write,
+    operations,
+    parse,
+    remote_write,
+    result_shape,
+)
+from gateway.execution.result_shape import ShapedResponse
+from gateway.execution.stages import Outcome, ParsedCall, Stage, Superseded, ValidCall
 from gateway.executors import executor_for
 from gateway.models import Scope
 from registry.catalog.model import Catalog
@@ -84,7 +97,7 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
             return Outcome(replayed)
         stage = permitted = parse.permit(call)
         stage = valid = parse.validate(permitted)
-        return run.run_call(valid)
+        return _run_valid(valid)
     except Superseded:
         raise
     except Exception as error:
@@ -96,6 +109,47 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
             except Exception as later_error:
                 return Outcome(_answer_failure(call, _convert_error(call, later_error)))
         return Outcome(_answer_failure(stage, _convert_error(call, error)))
+
+
+def _run_valid(valid: ValidCall) -> Outcome:
+    """Run a call within its deadline. Raises GatewayError if it is refused or the upstream refuses it."""
+    call, op = valid.call, valid.work.op
+    if call.shape and (op.is_write or not valid.executor.is_remote):
+        raise result_shape.refuse_shape(op.op, call.shape, is_write=op.is_write)
+    with valid.work.deadline.limit_waits():
+        return _write(valid) if op.is_write else _read(valid)
+
+
+def _read(valid: ValidCall) -> Outcome:
+    call, work, executor = valid.call, valid.work, valid.executor
+    prepared = executor.authorize(work, executor.prepare(work))
+    with _limit_read(valid):
+        response = local_write.apply_timed(valid, prepared)
+    shaped = result_shape.shape_read(work, response, call.shape) if executor.is_remote else ShapedResponse(response)
+    success = answer.build_success(valid, shaped.outcome, next_cursor=shaped.next_cursor)
+    event_log.enqueue_event(answer.build_event(call, success))
+    return Outcome(success)
+
+
+def _limit_read(valid: ValidCall) -> AbstractContextManager[None]:
+    if valid.executor.transactional:
+        return db_errors.enforce_read_deadline(valid.work.deadline, timeout_ms=valid.work.op.timeout_ms)
+    return nullcontext()  # a transaction must not stay open while a remote upstream takes its time
+
+
+def _write(valid: ValidCall) -> Outcome:
+    caller, work, is_local = valid.call.caller, valid.work, valid.executor.transactional
+    if confirmation.is_needed(caller, work.op) and not valid.call.dry_run:
+        valid = replace(valid, is_confirmed=confirmation.is_confirmed(caller, work))
+        # A call that would fail needs no agreement: it fails below.
+        rehearse = local_write.rehearse if is_local else remote_write.rehearse
+        if not valid.is_confirmed and (effect := rehearse(valid)):
+            operation = operations.describe_outcome(work.op, work.args, effect)
+            raise confirmation.build_required_error(caller, work, operation, effect.result)
+    try:
+        return local_write.run(valid) if is_local else remote_write.run(valid)
+    except confirmation.TokenUsed:
+        raise confirmation.build_used_error(work) from None
 
 
 def _claims_first(call: ParsedCall) -> bool:

@@ -11,7 +11,7 @@ UPDATE = build_op("task_id")
 
 
 def find_errors(args: dict[str, Any], **sources: str) -> list[FieldError]:
-    return find_field_errors(UPDATE.validator, {"task_id": TASK_ID} | args, id_sources=sources)
+    return find_field_errors(UPDATE.validator, {"task_id": TASK_ID} | args, find_id_source=sources.get)
 
 
 # Args, and of their one error: pointer, code, words of the message, expected and got.
