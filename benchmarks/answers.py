@@ -10,8 +10,8 @@ from typing import Any
 
 from benchmarks import demo_calls
 from benchmarks.figures import BenchmarkFigure, compute_percentile
+from core.text import token_budget
 from registry.catalog import cache
-from registry.help.token_budget import count_tokens
 from workspace.demo.rows import get_demo_id
 
 FETCHES_PAGES = "util.web."  # ops that read pages of others
@@ -68,11 +68,11 @@ def count_examples() -> Iterator[tuple[str, int]]:
         for example in op.examples:
             envelope = demo_calls.send_call({"op": op.op, "args": example["args"]})
             if envelope["ok"]:
-                yield f"{op.op}: {example['title']}", count_tokens(envelope["result"])
+                yield f"{op.op}: {example['title']}", token_budget.count_json(envelope["result"])
 
 
 def _count_result(op: str, args: dict[str, Any]) -> int:
     envelope = demo_calls.send_call({"op": op, "args": args})
     if not envelope["ok"]:
         raise CallFailed(f"{op}: {envelope['error']['message']}")
-    return count_tokens(envelope["result"])
+    return token_budget.count_json(envelope["result"])

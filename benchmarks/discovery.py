@@ -17,11 +17,12 @@ import orjson
 
 from benchmarks import synthetic
 from benchmarks.figures import BenchmarkFigure
+from core.text import token_budget
 from gateway.contracts.validation import find_field_errors
 from registry import search
 from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
-from registry.help import help_pages, token_budget
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -88,7 +89,7 @@ def _discover(catalog: Catalog, request: str, op: str) -> Discovery:
 
 def _read_help(catalog: Catalog, query: HelpQuery) -> tuple[dict[str, Any], int]:
     answer = help_pages.answer_query(catalog, query)
-    return orjson.loads(answer.body), token_budget.count_rendered_tokens(answer.body)
+    return orjson.loads(answer.body), token_budget.count(answer.body)
 
 
 def _list_ancestors(op: str) -> list[str]:

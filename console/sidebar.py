@@ -91,7 +91,7 @@ def _build_last_items(request: HttpRequest) -> Iterator[dict[str, Any]]:
     }
     yield _build_index("Guides", "menu_book", GUIDES_PAGE, contents)
     # What the service itself keeps comes before the rows of its apps.
-    declared = system.MANIFEST.system_lists | manifest.get().system_lists
+    declared = {**system.MANIFEST.system_lists, **manifest.get().system_lists}
     lists = {heading: list(_build_pages(pages, request)) for heading, pages in declared.items()}
     if any(lists.values()):
         yield _build_index("System", "settings", SYSTEM_PAGE, lists) | {

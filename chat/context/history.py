@@ -8,7 +8,7 @@ from typing import Any
 from chat.context import budgets
 from chat.context.layers import PastCall, PastStep, PastTurn
 from chat.context.reads import collect_names
-from chat.context.shortening import arguments, clipping, envelopes, token_fit
+from chat.context.shortening import arguments, clipping, envelopes
 from chat.context.shortening.clipping import clip
 from chat.context.shortening.json_text import dump, parse
 from chat.context.tool_results import shorten_results
@@ -45,7 +45,7 @@ def describe_last_turn(turn: PastTurn, names: Mapping[str, str]) -> str:
         row_count, op_count, chars = size
         return _render_last_turn(_take_last(ops, op_count), _take_last(rows, row_count), clip(question, chars))
 
-    return token_fit.render_to_fit(render, sizes, budget=budgets.LAST_TURN - budgets.MESSAGE)
+    return token_budget.render_to_fit(render, sizes, budget=budgets.LAST_TURN - budgets.MESSAGE)
 
 
 def _take_last(lines: list[str], count: int) -> list[str]:

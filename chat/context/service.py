@@ -12,7 +12,7 @@ from chat.context.reads import BatchCall, Results
 from chat.context.sections import place_views, related, row_lines, system_prompt
 from chat.context.sections.row_lines import SIZES, Size
 from chat.context.sections.tool_names import ToolNames
-from chat.context.shortening import token_fit
+from core.text import token_budget
 
 __all__ = ["BatchCall", "Context", "Layer", "Place", "load_context"]
 
@@ -30,7 +30,7 @@ def load_context(batch: BatchCall, *, place: Place, toolset: Mapping[str, Any], 
     zone = row_lines.find_zone((results.get_row(reads.PROFILE) or {}).get("time_zone"))
     now = at.astimezone(zone)
     system = system_prompt.build_system_prompt(tools, str(toolset.get("prompt") or ""), now=now)
-    location = token_fit.render_to_fit(
+    location = token_budget.render_to_fit(
         lambda size: _describe_location(place, results, tools, size, zone, now), SIZES, budget=budgets.LOCATION
     )
     built = (

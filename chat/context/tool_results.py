@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat.context import budgets
-from chat.context.shortening import envelopes, stubs, token_fit
+from chat.context.shortening import envelopes, stubs
 from chat.context.shortening.json_text import dump
 from core.text import token_budget
 
@@ -42,7 +42,7 @@ def shorten_results(results: Sequence[Answer], *, budget: int) -> list[str]:
 
 def _shorten(prepared: Sequence[dict[str, Any]], budget: int) -> list[str]:
     texts = [dump(each) for each in prepared]
-    if token_fit.fits("".join(texts), budget - len(texts)):
+    if token_budget.fits("".join(texts), budget - len(texts)):
         return texts
     sizes = [token_budget.count(text) for text in texts]
     least = [min(size, _count_least(each)) for each, size in zip(prepared, sizes, strict=True)]

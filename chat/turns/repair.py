@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chat.context.shortening import token_fit
 from chat.context.shortening.clipping import clip
 from chat.gateway import envelopes
+from core.text import token_budget
 
 RepairKey = tuple[str, ...]
 
@@ -45,12 +45,14 @@ def build_repair(op: str, envelope: Mapping[str, Any], *, has_help: bool) -> str
         message, hint = clip(error.get("message"), size), help_hint if size >= MIN_SIZE_WITH_HELP else ""
         return f"{clip(op, min(size, MAX_OP))} failed: {message} {advice}{hint}"
 
-    return token_fit.render_to_fit(render, MESSAGE_SIZES, budget=MAX_TOKENS)
+    return token_budget.render_to_fit(render, MESSAGE_SIZES, budget=MAX_TOKENS)
 
 
 def build_give_up(op: str) -> str:
     """Return what the model is told about a failure that it was asked to repair before."""
-    return token_fit.render_to_fit(lambda size: GIVE_UP.format(op=clip(op, size)), (MAX_OP, 20, 5), budget=MAX_TOKENS)
+    return token_budget.render_to_fit(
+        lambda size: GIVE_UP.format(op=clip(op, size)), (MAX_OP, 20, 5), budget=MAX_TOKENS
+    )
 
 
 def _list_field_errors(error: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -8,13 +8,13 @@ from typing import Any
 import orjson
 
 from analytics.flags import Surface
-from core.text import token_budget as tokens
+from core.text import token_budget
 from gateway.access.request_context import UserContext
 from gateway.toolset import rendering, surfaces
 from gateway.toolset.shown_tools import ToolsetRequest
 from registry.catalog import builder
 from registry.catalog.model import FULL_VISIBILITY, Catalog
-from registry.help import answers, discovery_pages, token_budget
+from registry.help import answers, discovery_pages
 from registry.help.discovery_pages import DISCOVER_AGENTS, DiscoveryQuery
 from registry.help.typed_tools import TypedTools
 
@@ -85,18 +85,18 @@ def render_section(content: dict[str, Any]) -> str:
 def measure_levels(catalog: Catalog) -> Iterator[tuple[str, str]]:
     """Yield what the levels of discovery cost: what is read, and its tokens."""
     shown = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY)).tools
-    definitions = [token_budget.count_tokens(rendering.to_openai(tool)) for tool in shown if tool.name != "tool_exec"]
+    definitions = [token_budget.count_json(rendering.to_openai(tool)) for tool in shown if tool.name != "tool_exec"]
     yield "the definition of a discovery tool", f"{max(definitions)} at most"
     lists, details, parameters = [], [], []
     for domain in discovery_pages.list_domains(catalog, FULL_VISIBILITY):
         body = _discover(catalog, DiscoveryQuery(domain.name))
         names = [tool["name"] for tool in orjson.loads(body)["tools"]]
-        lists.append(tokens.count(body) / len(names))
+        lists.append(token_budget.count(body) / len(names))
         for name in names:
             detail = _discover(catalog, DiscoveryQuery(domain.name, name))
-            details.append(tokens.count(detail))
+            details.append(token_budget.count(detail))
             parameters += [
-                tokens.count(_discover(catalog, DiscoveryQuery(domain.name, name, parameter)))
+                token_budget.count(_discover(catalog, DiscoveryQuery(domain.name, name, parameter)))
                 for parameter in orjson.loads(detail)["parameters"]
             ]
     yield "level 1: a tool in a list", f"{statistics.fmean(lists):.0f} on average"
@@ -115,7 +115,7 @@ def compute_discovery_turns(content: dict[str, Any]) -> list[DiscoveryTurn]:
     surface_tools = surfaces.select_tools(Surface.DISCOVERY, catalog, ToolsetRequest(FULL_VISIBILITY))
     prompt = surfaces.build_prompt(Surface.DISCOVERY, catalog, surface_tools)
     shown = [rendering.to_openai(tool) for tool in surface_tools.tools if tool.name != "tool_exec"]
-    initial = token_budget.count_tokens(shown) + tokens.count(prompt)
+    initial = token_budget.count_json(shown) + token_budget.count(prompt)
     injected = _count_injection(catalog)
     domains = [domain.name for domain in discovery_pages.list_domains(catalog, FULL_VISIBILITY)]
     details = _choose_middle_details(catalog, domains[0])
@@ -148,8 +148,8 @@ def _format_surfaces(catalog: Catalog) -> Iterator[str]:
         surface_tools = surfaces.select_tools(surface, catalog, request)
         at_first = [rendering.to_openai(tool) for tool in surface_tools.tools if not tool.is_deferred]
         prompt = surfaces.build_prompt(surface, catalog, surface_tools)
-        cost = token_budget.count_tokens(at_first)
-        yield f"| `{surface}` | {len(at_first)} | {cost:,} | {tokens.count(prompt)} |"
+        cost = token_budget.count_json(at_first)
+        yield f"| `{surface}` | {len(at_first)} | {cost:,} | {token_budget.count(prompt)} |"
 
 
 def _regroup(content: dict[str, Any]) -> dict[str, Any]:
@@ -183,11 +183,11 @@ def _count_injection(catalog: Catalog) -> int:
     documented = [
         {"notes": op.notes, "policy": op.policy, "examples": list(op.examples)} for op in catalog.ops.values()
     ]
-    return sum(tools[path].tokens for path in catalog.ops) + token_budget.count_tokens([agents, documented])
+    return sum(tools[path].tokens for path in catalog.ops) + token_budget.count_json([agents, documented])
 
 
 def _count_answers(catalog: Catalog, queries: Sequence[DiscoveryQuery]) -> int:
-    return sum(tokens.count(_discover(catalog, query)) for query in queries)
+    return sum(token_budget.count(_discover(catalog, query)) for query in queries)
 
 
 def _discover(catalog: Catalog, query: DiscoveryQuery) -> str:

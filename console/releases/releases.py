@@ -23,10 +23,10 @@ from console.releases.discard import DiscardAllMixin, DiscardMixin
 from console.releases.review_requests import ReviewRequestMixin
 from console.releases.schedule import ScheduleMixin
 from core.admin import base
-from core.text import json_text
+from core.text import json_text, token_budget
 from registry.catalog import builder
 from registry.drafts import draft
-from registry.help import help_pages, token_budget
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.models import Activation, Release
 from registry.releases import help_diff, stored_releases, timeline
@@ -108,7 +108,7 @@ def _iterate_answers(entry: dict[str, Any]) -> Iterator[tuple[str, Any, int]]:
     forms: tuple[Literal["short", "full"], ...] = ("short", "full")
     for form in forms if catalog.ops[entry["op"]].is_active else ():
         body = help_pages.answer_query(catalog, HelpQuery(path=entry["op"], format=form)).body
-        yield form, json_text.load(body), token_budget.count_rendered_tokens(body)
+        yield form, json_text.load(body), token_budget.count(body)
 
 
 def _wrap_entry(entry: dict[str, Any] | None) -> dict[str, Any]:

@@ -12,11 +12,10 @@ from typing import Any
 
 from django.conf import settings
 
-from core.text import json_text, lists
+from core.text import json_text, lists, token_budget
 from core.text.english import find_similar
+from core.text.token_budget import CutResult
 from gateway.contracts.errors import FieldError, InvalidRequestError
-from gateway.execution import result_budget
-from gateway.execution.result_budget import CutResult
 from gateway.executors.base import UpstreamCall, UpstreamResponse
 from registry.text import cleanup
 
@@ -54,9 +53,9 @@ def shape_read(work: UpstreamCall, outcome: UpstreamResponse, request: ShapeRequ
     result, warnings = project(outcome.result, request.fields or work.op.result_fields)
     limit = request.max_tokens or settings.GATEWAY_RESULT_TOKENS
     start = _read_cursor(request.cursor, work)
-    if start == 0 and result_budget.fits(result, limit):
+    if start == 0 and token_budget.fits(json_text.dump(result), limit):
         return ShapedResponse(_replace(outcome, result, warnings))
-    part = result_budget.cut(result, limit, start, work.deadline.get_remaining_ms)
+    part = token_budget.cut_json(result, limit, start, work.deadline.get_remaining_ms)
     next_cursor = _build_cursor(part.end, work) if part.end < part.total else ""
     return ShapedResponse(_replace(outcome, part.result, [*warnings, *_warn_cut(part)]), next_cursor)
 
@@ -67,9 +66,9 @@ def shape_write(work: UpstreamCall, outcome: UpstreamResponse) -> UpstreamRespon
     The write is done, so that no deadline ends this.
     """
     result, _warnings = project(outcome.result, work.op.result_fields)
-    if result_budget.fits(result, settings.GATEWAY_RESULT_TOKENS):
+    if token_budget.fits(json_text.dump(result), settings.GATEWAY_RESULT_TOKENS):
         return replace(outcome, result=result)
-    part = result_budget.cut(result, settings.GATEWAY_RESULT_TOKENS, 0, lambda: None)
+    part = token_budget.cut_json(result, settings.GATEWAY_RESULT_TOKENS)
     rows = f"Shows rows 1 to {part.end} of {part.total}." if part.end < part.total else ""
     return _replace(outcome, part.result, [*filter(None, [rows]), *_warn_dropped(part.dropped)])
 

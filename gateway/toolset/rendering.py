@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics.flags import Surface
+from core.text import token_budget
 from gateway.toolset import surfaces
 from gateway.toolset.shown_tools import ShownTool, SurfaceTools, ToolsetRequest
 from registry.catalog.model import Catalog, CatalogOp
-from registry.help import token_budget
 
 ToolDefinition = dict[str, Any]
 NATIVE_FORMATS = ("openai", "anthropic")  # of providers with tool search
@@ -131,7 +131,7 @@ def render_toolset(surface: str, format: str, catalog: Catalog, surface_tools: S
         tools=render(surface_tools.tools, format),
         ops={tool.name: _describe_op(tool.op) for tool in surface_tools.tools if tool.op},
         prompt=surfaces.build_prompt(surface, catalog, surface_tools),
-        tool_tokens=token_budget.count_tokens(render(tools_at_first, format)),
+        tool_tokens=token_budget.count_json(render(tools_at_first, format)),
         left_out=surface_tools.left_out,
     )
 

@@ -14,7 +14,7 @@ from analytics.rollout import assignment, exposures
 from analytics.rollout.assignment import Routing
 from analytics.rollout.evaluation import EvaluationDetails
 from core.database.deadlines import Deadline, DeadlineExceeded
-from core.text import token_budget as tokens_of
+from core.text import token_budget
 from gateway.access import release_routing, request_context
 from gateway.access.release_routing import LegacyTools
 from gateway.access.request_context import Caller
@@ -122,7 +122,7 @@ def _describe_today(subject: str, at: datetime) -> str:
 
 @functools.lru_cache(maxsize=100)  # of few prompts on few days in few zones
 def _count_tokens(text: str) -> int:
-    return tokens_of.count(text)
+    return token_budget.count(text)
 
 
 def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[Routing, list[EvaluationDetails]]:

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analytics.rollout.evaluation import get_model_family
+from core.text import token_budget
 from gateway.access.request_context import Caller, UserContext
 from registry.catalog.model import CatalogOp, Visibility
-from registry.help import token_budget
 from registry.help.typed_tools import TypedTool, fill_nulls
 
 
@@ -77,4 +77,4 @@ class SurfaceTools:
 def count_definition_tokens(name: str, description: str, parameters: dict[str, Any]) -> int:
     """Return the tokens of a tool's definition as a function of Chat Completions (o200k_base)."""
     function = {"name": name, "description": description, "parameters": parameters}
-    return token_budget.count_tokens({"type": "function", "function": function})
+    return token_budget.count_json({"type": "function", "function": function})

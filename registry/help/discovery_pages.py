@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.text import english
+from core.text import english, token_budget
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, Visibility
-from registry.help import answers, help_pages, token_budget
+from registry.help import answers, help_pages
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -110,10 +110,10 @@ def _choose_examples(shown: dict[str, Any], examples: list[Any]) -> list[Any]:
     """Return the examples that fit. Of a list or an object there is always one, because its type says too little."""
     useful = [example for example in examples if example not in ([], {})]
     for count in range(len(useful), 0, -1):
-        if token_budget.count_tokens({**shown, "examples": useful[:count]}) <= MAX_PARAMETER_TOKENS:
+        if token_budget.count_json({**shown, "examples": useful[:count]}) <= MAX_PARAMETER_TOKENS:
             return useful[:count]
     structured = [example for example in useful if isinstance(example, list | dict)]
-    return sorted(structured, key=token_budget.count_tokens)[:1]
+    return sorted(structured, key=token_budget.count_json)[:1]
 
 
 def _answer_about_agents(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:

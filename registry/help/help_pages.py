@@ -6,10 +6,10 @@ A body has only what the model should read. It is rendered once per catalog, vis
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.text import english, lists
+from core.text import english, lists, token_budget
 from registry import search
 from registry.catalog.model import FULL_VISIBILITY, Catalog, CatalogOp, CatalogView, Visibility
-from registry.help import answers, token_budget
+from registry.help import answers, fitted_help
 from registry.help.answers import (
     BadHelpQuery,
     HelpAnswer,
@@ -63,10 +63,10 @@ def answer_about_op(op: CatalogOp, query: HelpQuery) -> HelpAnswer:
     if query.cursor is not None:
         raise BadHelpQuery("cursor", f"{op.op} is an op and has no pages. Remove the cursor.")
     if query.arg is not None:
-        argument_body = token_budget.fit_argument_body(build_argument_body(op, query.arg), query.max_tokens)
+        argument_body = fitted_help.fit_argument_body(build_argument_body(op, query.arg), query.max_tokens)
         return build_answer(argument_body, op.op, op_kind=op.kind)
     body = _build_full_body(op, query) if query.format == "full" else _build_short_body(op, query)
-    return build_answer(token_budget.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
+    return build_answer(fitted_help.fit_op_body(body, op.schema, query.max_tokens), op.op, op_kind=op.kind)
 
 
 def resolve_path(catalog: Catalog, view: CatalogView, name: str) -> str:
@@ -217,11 +217,11 @@ def _answer_group(catalog: Catalog, path: str, children: tuple[str, ...], query:
     page = children[start : start + (query.limit or GROUP_LIMIT)]
     body: dict[str, Any] = {"path": path, "type": "group", "summary": catalog.groups.get(path, "")}
     body["items"] = items = [_build_group_item(catalog, child) for child in page]
-    for count in range(token_budget.count_fitting_items(body, query.max_tokens), 0, -1):
+    for count in range(fitted_help.count_fitting_items(body, query.max_tokens), 0, -1):
         body["items"] = items[:count]
         if start + count < len(children):
             body["next_cursor"] = lists.encode_cursor(page[count - 1])
-        if query.max_tokens is None or token_budget.count_tokens(body) <= query.max_tokens:
+        if query.max_tokens is None or token_budget.count_json(body) <= query.max_tokens:
             break
     return build_answer(drop_empty(body, always_kept=("items",)), path, len(body["items"]))
 
@@ -248,13 +248,11 @@ def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: 
     echo = text if len(text) <= MAX_ECHO else f"{text[:MAX_ECHO]}…"
     message = NOTHING_FITS if paths and not result.is_clear else ""
     body = drop_empty({"query": echo, "type": "search", "message": message, "items": items}, always_kept=("items",))
-    body["items"] = shown_items = items[: token_budget.count_fitting_items(body, query.max_tokens)]
+    body["items"] = shown_items = items[: fitted_help.count_fitting_items(body, query.max_tokens)]
     if len(shown_items) < len(items):
         body["omitted"] = ["items"]
     elif paths and result.is_clear:
-        token_budget.add_arguments(
-            body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS
-        )
+        fitted_help.add_arguments(body, [catalog.ops[path].schema for path in paths], query.max_tokens or SEARCH_TOKENS)
     return build_answer(body, result_count=len(paths), found_paths=tuple(paths))
 
 

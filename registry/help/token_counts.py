@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from core.text import token_budget
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogOp
-from registry.help import help_pages, token_budget
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 
 
@@ -21,6 +22,6 @@ def count_entry_tokens(entry: dict[str, Any]) -> dict[str, list[int]]:
 
 def _count_op_tokens(op: CatalogOp) -> list[int]:
     return [
-        token_budget.count_rendered_tokens(help_pages.answer_about_op(op, query).body)
+        token_budget.count(help_pages.answer_about_op(op, query).body)
         for query in (HelpQuery(), HelpQuery(format="full"))
     ]

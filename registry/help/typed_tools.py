@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from core.text import token_budget
 from registry.catalog.model import Catalog, CatalogOp
-from registry.help import token_budget
 from registry.jsonschema import arguments, signatures
 
 _OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
@@ -36,7 +36,7 @@ class TypedTool:
     def tokens(self) -> int:
         """The tokens of its definition as a function of Chat Completions (o200k_base)."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
-        return token_budget.count_tokens({"type": "function", "function": function})
+        return token_budget.count_json({"type": "function", "function": function})
 
     @cached_property
     def strict_parameters(self) -> dict[str, Any] | None:

@@ -13,9 +13,9 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 
 from core.background.poller import repeat_meanwhile, run_in_background
-from core.text import token_budget as tokens
+from core.text import token_budget
 from registry.catalog import builder
-from registry.help import help_pages, token_budget, token_counts
+from registry.help import help_pages, token_counts
 from registry.help.help_pages import HelpQuery
 from registry.imports import document_source, import_document, mcp_import
 from registry.imports.document_source import DocumentFiles, HostNotAllowed, UnreadableDocument
@@ -76,12 +76,12 @@ def limit_names(names: list[str], show_all: bool, hint: str = VERBOSITY_HINT) ->
 
 def _format_tokens(result: ImportResult, source: ImportSource) -> str:
     """Return a line with the tokens a model reads: the plain list, compared with browsing the group and op help."""
-    before = tokens.count(source.tools_text)
+    before = token_budget.count(source.tools_text)
     if not result.upstream_names:
         return f"Tokens: {before} as a list."
     catalog = builder.build_catalog("", result.content)
     group = min((each["path"] for each in result.content["groups"]), key=len)
-    group_tokens = token_budget.count_rendered_tokens(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
+    group_tokens = token_budget.count(help_pages.answer_query(catalog, HelpQuery(path=group)).body)
     counts = token_counts.count_catalog_tokens(catalog).values()
     short, full = ([count[form] for count in counts] for form in (0, 1))
     return (
@@ -250,7 +250,7 @@ def _import(row: DocumentImport) -> None:
         "text": format_report(result, source, hint=""),
         "added": len([path for path in result.merged.added if path in result.upstream_names]),
         "refusals": [[each.name, each.reason] for each in result.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": tokens.count(source.tools_text),
+        "tokens_as_list": token_budget.count(source.tools_text),
     }
     row.document = b""  # the connection knows where it came from
     row.state, row.progress = State.DONE, ""
@@ -289,7 +289,7 @@ def _describe_server(server: ReadServer) -> dict[str, Any]:
         "flagged": sorted(flagged.items())[:MAX_LISTED_REFUSALS],
         "refused": len(source.refusals),
         "refusals": [[each.name, each.reason] for each in source.refusals[:MAX_LISTED_REFUSALS]],
-        "tokens_as_list": tokens.count(source.tools_text),
+        "tokens_as_list": token_budget.count(source.tools_text),
     }
 
 

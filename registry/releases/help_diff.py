@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from core.text import json_text
+from core.text import json_text, token_budget
 from registry import checks
 from registry.catalog import builder
-from registry.help import help_pages, token_budget
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.snapshot import diff
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
@@ -132,7 +132,7 @@ class _SnapshotHelp:
             )
             bodies[path], tokens[path] = (
                 json_text.load(full),
-                (token_budget.count_rendered_tokens(short), token_budget.count_rendered_tokens(full)),
+                (token_budget.count(short), token_budget.count(full)),
             )
         return cls(entries, bodies, tokens)
 

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
-from core.text import json_text
+from core.text import json_text, token_budget
 from registry import checks
 from registry.catalog import builder
 from registry.catalog.model import Catalog, CatalogDomain, CatalogOp, CatalogPin
 from registry.checks import CheckContext, Finding
 from registry.drafts import draft
-from registry.help import help_pages, token_budget
+from registry.help import help_pages
 from registry.help.help_pages import HelpQuery
 from registry.help.typed_tools import TypedTool, TypedTools, build_tools
 from registry.jsonschema import dialect, schema_check
@@ -109,8 +109,8 @@ def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was
         entry=entry,
         answer=AnswerPreview(
             draft_text,
-            token_budget.count_rendered_tokens(draft_text),
-            None if live_text is None else token_budget.count_rendered_tokens(live_text),
+            token_budget.count(draft_text),
+            None if live_text is None else token_budget.count(live_text),
         ),
         findings=[*_find_off_surface_names(kind, entry, live), *checks.find_warnings(content, {})],
         draft_state=DraftState.NEW
@@ -183,8 +183,8 @@ def _to_catalog_op(entry: dict[str, Any]) -> CatalogOp | None:
 def _build_answer(draft_op: CatalogOp, live_op: CatalogOp | None, query: HelpQuery) -> AnswerPreview:
     body, live_tokens = help_pages.answer_about_op(draft_op, query).body, None
     if live_op is not None and live_op.is_active and (query.arg is None or query.arg in live_op.arguments):
-        live_tokens = token_budget.count_rendered_tokens(help_pages.answer_about_op(live_op, query).body)
-    return AnswerPreview(body, token_budget.count_rendered_tokens(body), live_tokens)
+        live_tokens = token_budget.count(help_pages.answer_about_op(live_op, query).body)
+    return AnswerPreview(body, token_budget.count(body), live_tokens)
 
 
 def _render_full_help(op: CatalogOp | None) -> dict[str, Any]:

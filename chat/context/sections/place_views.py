@@ -21,9 +21,9 @@ from chat.context.sections.row_lines import (
     get_length,
 )
 from chat.context.sections.tool_names import ToolNames
-from chat.context.shortening import token_fit
 from chat.context.shortening.clipping import clip
 from chat.context.shortening.json_text import dump
+from core.text import token_budget
 
 NAME = "profile"
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -45,7 +45,7 @@ def build_profile(results: Results, tools: ToolNames, *, has_hours: bool) -> Lay
     if has_hours:
         lines.append(f"- Working hours: {describe_hours(profile.get('working_hours'))}")
     lines += _list_preferences(profile.get("preferences"))
-    fitted = token_fit.fit_lines(
+    fitted = token_budget.fit_lines(
         lines,
         budget=budgets.PROFILE,
         note=lambda missing: f"- {missing} more preferences; {tools.describe('util.profile.get')} has all.",

@@ -12,8 +12,8 @@ from chat.context.reads import Results
 from chat.context.sections import row_lines
 from chat.context.sections.row_lines import Size, format_id, format_name, format_task
 from chat.context.sections.tool_names import ToolNames
-from chat.context.shortening import token_fit
 from chat.context.shortening.clipping import clip
+from core.text import token_budget
 
 NAME = "related"
 SIZE = Size()
@@ -28,7 +28,7 @@ def build_related(results: Results, tools: ToolNames, *, place: str, zone: ZoneI
     lines, op = _list_lines(results, tools, place, zone, now)
     if not lines:
         return Layer.of_text(NAME, "", budget=budgets.RELATED)
-    fitted = token_fit.fit_lines(
+    fitted = token_budget.fit_lines(
         ["## Related", *lines],
         budget=budgets.RELATED,
         note=lambda missing: f"- {missing} more, not shown; {tools.describe(op)} has them.",

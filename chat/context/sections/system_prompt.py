@@ -6,7 +6,7 @@ from datetime import datetime
 from chat.context import budgets
 from chat.context.reads import OPEN_STATES
 from chat.context.sections.tool_names import ToolNames
-from chat.context.shortening import token_fit
+from core.text import token_budget
 
 INTRODUCTION = "You are the assistant of a workspace of projects, tasks, documents and a calendar."
 TIERS = (
@@ -32,7 +32,7 @@ def build_system_prompt(tools: ToolNames, toolset_prompt: str, *, now: datetime)
         [INTRODUCTION, TIERS, ANSWERS, prompt, today],
         [INTRODUCTION, TIERS, ANSWERS, _describe_day(now)],  # for a prompt of many times its limit of 200 tokens
     ]
-    return token_fit.render_to_fit(lambda parts: "\n\n".join(filter(None, parts)), sizes, budget=budgets.SYSTEM)
+    return token_budget.render_to_fit(lambda parts: "\n\n".join(filter(None, parts)), sizes, budget=budgets.SYSTEM)
 
 
 def _describe_day(now: datetime) -> str:

@@ -2,7 +2,7 @@
 
 import copy
 
-from chat.context.shortening import json_nodes, text_fields, token_fit
+from chat.context.shortening import json_nodes, text_fields
 from chat.context.shortening.clipping import clip
 from chat.context.shortening.json_text import dump, parse
 from core.text import token_budget
@@ -22,11 +22,11 @@ def shorten(text: str, budget: int) -> str:
         args = None
     if not isinstance(args, dict):
         return dump({"malformed": clip(text, MAX_MALFORMED_CHARS)})
-    if token_fit.fits(compact := dump(args), budget):
+    if token_budget.fits(compact := dump(args), budget):
         return compact
     shortened = copy.deepcopy(args)
     for _ in range(MAX_STEPS):
-        excess = token_fit.estimate(dump(shortened)) - budget
+        excess = token_budget.estimate(dump(shortened)) - budget
         node = json_nodes.find_longest_text(shortened, over=text_fields.MIN_CHARS) if excess > 0 else None
         if node is None:
             break

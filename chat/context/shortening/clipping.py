@@ -2,7 +2,7 @@
 
 import re
 
-from chat.context.shortening import token_fit
+from core.text import token_budget
 
 ELLIPSIS = "…"
 _MARKER = re.compile(rf"{ELLIPSIS} \[[0-9,]{{1,20}} of ([0-9,]{{1,20}}) characters\]\Z")
@@ -38,13 +38,9 @@ def split_marker(text: str) -> tuple[str, int]:
 
 def clip_to_tokens(text: str, budget: int) -> str:
     """Return the longest beginning that fits the budget with its marker, or the text if it fits as a whole."""
-    if token_fit.fits(text, budget):
+    if token_budget.fits(text, budget):
         return text
-    shortest, longest = 0, len(text) - 1
-    while shortest < longest:
-        middle = (shortest + longest + 1) // 2
-        if token_fit.fits(mark_cut(text[:middle], len(text)), budget):
-            shortest = middle
-        else:
-            longest = middle - 1
-    return mark_cut(text[:shortest], len(text)) if shortest >= MIN_MARKED_CHARS else ELLIPSIS
+    chars = token_budget.find_longest_beginning(
+        len(text) - 1, lambda end: token_budget.fits(mark_cut(text[:end], len(text)), budget)
+    )
+    return mark_cut(text[:chars], len(text)) if chars >= MIN_MARKED_CHARS else ELLIPSIS

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from chat.context.shortening import json_nodes, stubs, text_fields, token_fit
+from chat.context.shortening import json_nodes, stubs, text_fields
 from chat.context.shortening.json_nodes import Node
 from chat.context.shortening.json_text import dump
 from core.text import token_budget
@@ -36,7 +36,7 @@ def prepare(envelope: Mapping[str, Any] | list[Any]) -> dict[str, Any]:
 def shorten(envelope: dict[str, Any], budget: int) -> str:
     """Return the JSON of a prepared answer within the budget. Errors are never shortened."""
     text = dump(envelope)
-    if is_error(envelope) or token_fit.fits(text, budget):
+    if is_error(envelope) or token_budget.fits(text, budget):
         return text
     if is_batch(envelope):
         return _shorten_batch(envelope, budget)
@@ -45,7 +45,7 @@ def shorten(envelope: dict[str, Any], budget: int) -> str:
     for step in (_drop_rows, _cut_texts, _drop_members):
         step(shortened, budget, notes)
         text = dump(_with_notes(shortened, notes))
-        if token_fit.fits(text, budget):
+        if token_budget.fits(text, budget):
             return text
     return build_least(envelope, budget)
 
@@ -57,7 +57,7 @@ def build_least(envelope: dict[str, Any], budget: int) -> str:
     if is_batch(envelope):
         least = [each if is_error(each) else json.loads(stubs.build(each, 0)) for each in envelope["results"]]
         text = dump({**envelope, "results": least})
-        if any(is_error(each) for each in least) or token_fit.fits(text, budget):
+        if any(is_error(each) for each in least) or token_budget.fits(text, budget):
             return text
     return stubs.build(envelope, budget)
 
@@ -92,7 +92,7 @@ def _shorten_batch(batch: dict[str, Any], budget: int) -> str:
             texts[index] = shorten(answers[index], share)
         room -= token_budget.count(texts[index])
     text = dump({**batch, "results": [json.loads(each) for each in texts]})
-    return text if token_fit.fits(text, budget) else build_least(batch, budget)
+    return text if token_budget.fits(text, budget) else build_least(batch, budget)
 
 
 def _drop_rows(answer: dict[str, Any], budget: int, notes: dict[str, str]) -> None:
@@ -140,7 +140,7 @@ def _drop_members(answer: dict[str, Any], budget: int, notes: dict[str, str]) ->
 
 
 def _get_excess(answer: dict[str, Any], notes: dict[str, str], budget: int) -> int:
-    return token_fit.estimate(dump(_with_notes(answer, notes))) + NOTE_TOKENS - budget
+    return token_budget.estimate(dump(_with_notes(answer, notes))) + NOTE_TOKENS - budget
 
 
 def _with_notes(answer: dict[str, Any], notes: dict[str, str]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from chat.context.shortening import token_fit
 from chat.context.shortening.clipping import clip
 from chat.context.shortening.json_text import dump
+from core.text import token_budget
 
 NOTHING_SHOWN = "nothing; call again for less at once"
 MAX_NAME_CHARS = 60
@@ -24,7 +24,7 @@ def build(answer: Mapping[str, Any], budget: int) -> str:
     forms: list[dict[str, Any]] = [{**facts, "result": {**row, **said}}] if row or said else []
     forms += [{**facts, "result": row}] if row else []
     forms.append(facts)
-    return token_fit.render_to_fit(lambda form: dump({**form, "shown": NOTHING_SHOWN}), forms, budget=budget)
+    return token_budget.render_to_fit(lambda form: dump({**form, "shown": NOTHING_SHOWN}), forms, budget=budget)
 
 
 def build_error(answer: Mapping[str, Any]) -> str:
@@ -35,7 +35,7 @@ def build_error(answer: Mapping[str, Any]) -> str:
     details = details if isinstance(details, Mapping) else {}
     kept: dict[str, Any] = {"reason": clip(details["reason"], MAX_NAME_CHARS)} if "reason" in details else {}
     correction = details.get("retry_with")
-    if correction and token_fit.fits(dump(correction), MAX_CORRECTION_TOKENS):
+    if correction and token_budget.fits(dump(correction), MAX_CORRECTION_TOKENS):
         kept |= {"retry_with": correction}
     named = {name: clip(error[name], MAX_NAME_CHARS) for name in ("code", "help_path") if error.get(name)}
     short = {**named, "message": clip(error.get("message"), MAX_MESSAGE_CHARS), **({"details": kept} if kept else {})}

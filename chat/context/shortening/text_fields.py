@@ -29,14 +29,8 @@ def cut(node: Node, *, excess: int) -> str:
 
 def _find_length(text: str, budget: int) -> int:
     """Return how many characters from the beginning fit the budget, as JSON."""
-    shortest, longest = 0, min(len(text) - 1, budget * 16)
-    while shortest < longest:
-        middle = (shortest + longest + 1) // 2
-        if token_budget.count(dump(text[:middle])) <= budget:
-            shortest = middle
-        else:
-            longest = middle - 1
-    return shortest
+    most = min(len(text) - 1, budget * 16)
+    return token_budget.find_longest_beginning(most, lambda end: token_budget.count(dump(text[:end])) <= budget)
 
 
 def _correct_offset(row: dict[str, Any], name: str, missing: int, chars: int) -> int | None:

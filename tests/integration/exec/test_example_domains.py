@@ -12,9 +12,9 @@ from django.core.management import CommandError, call_command
 from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from audit.models import AuditEntry
+from core.text import token_budget
 from demo.rows import MARA_ID
 from registry.catalog import cache, connections
-from registry.help import token_budget
 from registry.models import Connection, Group, Op, Release
 from tests.support.clients.api import Api, assert_refused
 
@@ -136,7 +136,7 @@ def test_journey_reads_a_config_file_and_updates_the_crm(domain_api: Api) -> Non
 
 def test_costs_stay_within_their_goals(domain_api: Api) -> None:
     toolset = domain_api.post("toolset", {"format": "openai", "surface": "discovery"}).json()
-    sizes = {tool["function"]["name"]: token_budget.count_tokens(tool) for tool in toolset["tools"]}
+    sizes = {tool["function"]["name"]: token_budget.count_json(tool) for tool in toolset["tools"]}
 
     assert [name for name in sizes if name != "tool_exec"] == DISCOVERY_TOOLS
     assert all(size <= 45 for name, size in sizes.items() if name != "tool_exec"), sizes

@@ -7,11 +7,10 @@ import pytest
 from django.utils import timezone
 
 from analytics.events.models import OperationEvent
-from core.text import token_budget as tokens
+from core.text import token_budget
 from gateway.models import Scope
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
-from registry.help import token_budget
 from tests.support.clients.api import Api, assert_refused
 from workspace.demo import DEMO_TASK_ID
 
@@ -186,14 +185,14 @@ def test_event_has_level_and_count(api: Api, read_events: ReadEvents) -> None:
 def test_costs_stay_within_their_goals(api: Api) -> None:
     toolset = api.post("toolset", {"format": "openai", "surface": "discovery"}).json()
     by_name = {tool["function"]["name"]: tool for tool in toolset["tools"]}
-    sizes = {name: token_budget.count_tokens(tool) for name, tool in by_name.items()}
+    sizes = {name: token_budget.count_json(tool) for name, tool in by_name.items()}
     listed = api.post(f"discover/{PROJECT_TOOLS}", {})
     names = [tool["name"] for tool in listed.json()["tools"]]
     details = sorted(
-        tokens.count(api.post(f"discover/{PROJECT_TOOLS}", {"tool": name}).content.decode()) for name in names
+        token_budget.count(api.post(f"discover/{PROJECT_TOOLS}", {"tool": name}).content.decode()) for name in names
     )
 
     assert all(size <= 45 for name, size in sizes.items() if name != "tool_exec")
     assert toolset["tokens"] - sizes["tool_exec"] <= 300
-    assert tokens.count(listed.content.decode()) / len(names) <= 20
+    assert token_budget.count(listed.content.decode()) / len(names) <= 20
     assert details[len(details) // 2] <= 60

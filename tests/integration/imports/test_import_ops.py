@@ -11,11 +11,10 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from core.background import poller
-from core.text import token_budget as tokens
+from core.text import token_budget
 from gateway.credentials import connection_secrets
 from gateway.management.commands.import_ops import EXIT_INCOMPLETE, EXIT_NOT_PUBLISHED
 from registry.catalog import cache
-from registry.help import token_budget
 from registry.models import Connection, Group, Op
 from registry.releases import stored_releases
 from tests.support.clients.api import Api, assert_refused
@@ -356,13 +355,13 @@ def check_token_budgets_of_help(large_group: Api) -> None:
         cache.get_live_catalog().tokens[path] for path in cache.get_live_catalog().ops if path.startswith("trade.")
     )
 
-    assert sum(tokens.count(item["summary"]) for item in items) / len(items) <= 13
-    assert (token_budget.count_tokens(short), token_budget.count_tokens(full)) == tuple(
+    assert sum(token_budget.count(item["summary"]) for item in items) / len(items) <= 13
+    assert (token_budget.count_json(short), token_budget.count_json(full)) == tuple(
         cache.get_live_catalog().tokens["trade.golda_record.get"]
     )
     assert sizes[len(sizes) // 2][0] <= 100
     assert sizes[len(sizes) // 2][1] <= 250
-    assert token_budget.count_tokens(large_group.help("trade.golda_record.get", arg="limit")) <= 50
+    assert token_budget.count_json(large_group.help("trade.golda_record.get", arg="limit")) <= 50
 
 
 def check_token_budgets_from_the_root_to_a_call(large_group: Api) -> None:
@@ -377,6 +376,6 @@ def check_token_budgets_from_the_root_to_a_call(large_group: Api) -> None:
     ]
     search_steps = [large_group.help(query="get golda record", limit=5), *shared_steps]
 
-    assert sum(map(token_budget.count_tokens, [large_group.help(), *shared_steps])) <= 500
-    assert sum(map(token_budget.count_tokens, search_steps)) <= 500
-    assert sum(map(token_budget.count_tokens, browse_steps)) <= 1_500
+    assert sum(map(token_budget.count_json, [large_group.help(), *shared_steps])) <= 500
+    assert sum(map(token_budget.count_json, search_steps)) <= 500
+    assert sum(map(token_budget.count_json, browse_steps)) <= 1_500

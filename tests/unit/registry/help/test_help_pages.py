@@ -6,8 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
+from core.text import token_budget
 from registry.catalog.model import Catalog, Visibility
-from registry.help import answers, help_pages, token_budget
+from registry.help import answers, fitted_help, help_pages
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
 from registry.search import index as search_index
@@ -364,8 +365,8 @@ def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Cata
 
     shown = ["args" in item for item in body["items"]]
     assert shown == sorted(shown, reverse=True)
-    assert sum(shown) <= token_budget.MAX_WITH_ARGUMENTS
-    assert token_budget.count_tokens(body) <= (max_tokens or help_pages.SEARCH_TOKENS)
+    assert sum(shown) <= fitted_help.MAX_WITH_ARGUMENTS
+    assert token_budget.count_json(body) <= (max_tokens or help_pages.SEARCH_TOKENS)
     assert any(shown) is (max_tokens not in (60, 100))
 
 

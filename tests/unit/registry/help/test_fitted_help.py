@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.text import token_budget as core_token_budget
+from core.text import token_budget
 from registry.catalog.model import Catalog
-from registry.help import help_pages, token_budget
+from registry.help import fitted_help, help_pages
 from registry.help.help_pages import HelpQuery
 from tests.support.cpu_budget import examples
 from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
@@ -55,7 +55,7 @@ def catalog() -> Catalog:
 def query_help(catalog: Catalog, **query: Any) -> tuple[dict[str, Any], int]:
     body = help_pages.answer_query(catalog, HelpQuery(**query)).body
     loaded = orjson.loads(body)
-    return loaded, token_budget.count_tokens(loaded)
+    return loaded, token_budget.count_json(loaded)
 
 
 def argument_names(body: dict[str, Any]) -> list[str]:
@@ -102,7 +102,7 @@ def test_least_useful_parts_are_omitted_first(catalog: Catalog) -> None:
         gone += [part for part in body.get("omitted", []) if part not in gone]
 
     options = [f"args.{name}" for name in ("q", *(f"option_{n}" for n in range(5, -1, -1)), "parts")]
-    order = ["examples", "schema", *options, *token_budget.PROSE_FIELDS, "args.*.description"]
+    order = ["examples", "schema", *options, *fitted_help.PROSE_FIELDS, "args.*.description"]
     assert gone == [part for part in order if part in gone]
     assert gone[:2] == ["examples", "schema"]
 
@@ -149,6 +149,6 @@ def test_search_fits_its_budget(catalog: Catalog, max_tokens: int) -> None:
 
 
 def test_token_count_is_of_the_body_as_sent() -> None:
-    assert token_budget.count_tokens({"path": "onto", "type": "group"}) == core_token_budget.count(
+    assert token_budget.count_json({"path": "onto", "type": "group"}) == token_budget.count(
         '{"path":"onto","type":"group"}'
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from core.text import json_text, token_budget
+from core.text import token_budget
 from registry.jsonschema import signatures
 from registry.jsonschema.arguments import iter_arguments
 
@@ -18,13 +18,13 @@ def fit_op_body(body: dict[str, Any], schema: dict[str, Any], max_tokens: int | 
 
     `omitted` lists what was dropped. If nothing fits, the smallest form is returned.
     """
-    if max_tokens is None or count_tokens(body) <= max_tokens:
+    if max_tokens is None or token_budget.count_json(body) <= max_tokens:
         return body
     smallest = body
     for smaller in _iter_smaller_bodies(body, schema):
-        if count_tokens(smaller) <= max_tokens:
+        if token_budget.count_json(smaller) <= max_tokens:
             return smaller
-        smallest = min(smallest, smaller, key=count_tokens)
+        smallest = min(smallest, smaller, key=token_budget.count_json)
     return smallest
 
 
@@ -32,7 +32,7 @@ def fit_argument_body(body: dict[str, Any], max_tokens: int | None) -> dict[str,
     """Return one argument's body that fits. Drops examples first, then the nested schema, then the description."""
     argument, omitted = dict(body["arg"]), list[str]()
     for part in ("examples", "schema", "description"):
-        if max_tokens is None or count_tokens(_build_argument_body(body, argument, omitted)) <= max_tokens:
+        if max_tokens is None or token_budget.count_json(_build_argument_body(body, argument, omitted)) <= max_tokens:
             break
         if argument.pop(part, None) is not None:
             omitted.append(part)
@@ -46,14 +46,10 @@ def _build_argument_body(body: dict[str, Any], argument: dict[str, Any], omitted
 def count_fitting_items(body: dict[str, Any], max_tokens: int | None) -> int:
     """Return how many items of a list fit: at least one if there are any, so that paging makes progress."""
     items: list[Any] = body["items"]
-    if max_tokens is None or count_tokens(body) <= max_tokens:
+    if max_tokens is None or token_budget.count_json(body) <= max_tokens:
         return len(items)
-    tokens_left = max_tokens - count_tokens({**body, "items": []}) - 10  # 10 for next_cursor
-    for index, item in enumerate(items):
-        tokens_left -= count_tokens(item) + 1
-        if tokens_left < 0:
-            return max(index, 1)
-    return len(items)
+    tokens_left = max_tokens - token_budget.count_json({**body, "items": []}) - 10  # 10 for next_cursor
+    return max(token_budget.find_last_row(items, tokens_left), min(len(items), 1))
 
 
 def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_tokens: int) -> None:
@@ -61,25 +57,15 @@ def add_arguments(body: dict[str, Any], schemas: Sequence[dict[str, Any]], max_t
 
     `schemas` are those of the items. Signatures that are too long are folded, or else left out.
     """
-    tokens_left = max_tokens - count_tokens(body)
+    tokens_left = max_tokens - token_budget.count_json(body)
     for item, schema in zip(body["items"][:MAX_WITH_ARGUMENTS], schemas, strict=False):
         for fold in (False, True):
             args = signatures.format_arguments(schema, fold=fold)
-            cost = count_tokens({"args": args})
+            cost = token_budget.count_json({"args": args})
             if cost <= tokens_left:
                 item["args"] = args
                 tokens_left -= cost
                 break
-
-
-def count_tokens(body: Any) -> int:
-    """Return the o200k_base tokens of a body as sent."""
-    return count_rendered_tokens(json_text.dump(body))
-
-
-def count_rendered_tokens(body: bytes) -> int:
-    """Return the o200k_base tokens of a rendered body."""
-    return token_budget.count(body.decode())
 
 
 def _iter_smaller_bodies(body: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
