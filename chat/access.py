@@ -88,7 +88,7 @@ def get_subject(user_id: int) -> str:
     """Return the subject of a user. Raises ApiError if they have no profile."""
     subject = Profile.objects.filter(user_id=user_id).values_list("subject", flat=True).first()
     if not subject:
-        message = "You have no chat profile. Ask an administrator to add one in the admin under Chat profiles."
+        message = "You have no chat profile. Ask an administrator to add one in the console under Chat profiles."
         raise ApiError(403, "no_profile", message)
     return subject
 

@@ -3,7 +3,7 @@ from django.db.models.signals import post_migrate
 
 
 class ConsoleConfig(AppConfig):
-    """Every page of the admin, in one folder for each section of the sidebar."""
+    """Every page of the console, in one folder for each section of the sidebar."""
 
     name = "console"
 

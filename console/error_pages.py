@@ -20,5 +20,5 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
     if not page_parts.is_browser(request):
         return error_pages.forbidden(request, exception)
     is_signed_in = hasattr(request, "user") and request.user.is_authenticated
-    message = describe_refusal(request) if is_signed_in else "Sign in to the admin to open this page."
+    message = describe_refusal(request) if is_signed_in else "Sign in to the console to open this page."
     return page_parts.render_error_page(request, title="Not allowed", message=message, status=403)

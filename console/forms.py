@@ -1,4 +1,4 @@
-"""Forms for the custom admin pages."""
+"""Forms that several sections of the console use."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ class PublishForm(forms.Form):
         max_length=500,
         widget=UnfoldAdminTextareaWidget(attrs={"rows": 2}),
         help_text="Shown in the release history.",
-        error_messages={"required": "Give a reason, or improve what the eval cases lost."},
+        error_messages={"required": "Give a reason, or fix the lost eval cases."},
     )
     publish_at = forms.DateTimeField(label="Publish at", required=False, widget=LocalDateTimeInput())
     seen = forms.CharField(required=False, widget=forms.HiddenInput)  # registry.releases.review.Review.seen

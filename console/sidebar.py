@@ -1,4 +1,4 @@
-"""The admin's sidebar: entries by task, each with the pages behind it. Users see what they have permission to open."""
+"""The sidebar: entries by task, each with the pages behind it. Users see what they have permission to open."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from core.manifest import Manifest, ModelList, PageLink
 
 SECTIONS = ("Copy", "Releases", "Rollout", "Reports", "Activity", "Access")  # in the order of the sidebar
 HOME_GUIDE = "admin-guide#home-what-needs-me-today"
-SYSTEM_ABOUT = "What services keep while they run, and the rows of the embedded workspace. To look into a problem."
+SYSTEM_ABOUT = "Rows that services keep, and rows of the embedded workspace. Use them to look into problems."
 
 
 def check(declared: Manifest) -> None:

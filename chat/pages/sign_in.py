@@ -1,4 +1,4 @@
-"""Sign-in and sign-out. People have the users of the admin."""
+"""Sign-in and sign-out. People have the users of the console."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""Admin pages of applications that sign in over OAuth. Tokens, codes and secrets are on no page."""
+"""Pages of applications that sign in over OAuth. Tokens, codes and secrets are on no page."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ Application._meta.verbose_name, Application._meta.verbose_name_plural = "OAuth a
 
 
 class ApplicationForm(forms.ModelForm[Application]):
-    """Requires a name and redirect URIs, without which nobody can sign in."""
+    """Requires a name and redirect URIs: nobody can sign in without them."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name in ("name", "redirect_uris"):
-            if name in self.fields:  # who may only look has no fields
+            if name in self.fields:  # users who can only view have no fields
                 self.fields[name].required = True
 
     def clean_redirect_uris(self) -> str:
-        """Return the URIs, one a line. Raises ValidationError for one to which no browser may be sent."""
+        """Return the URIs, one a line. Raises ValidationError for one that a browser must not open."""
         uris: list[str] = self.cleaned_data["redirect_uris"].split()
         if problems := [problem for uri in uris if (problem := find_redirect_problem(uri))]:
             raise ValidationError(problems)
@@ -43,7 +43,7 @@ class ApplicationForm(forms.ModelForm[Application]):
 @admin.register(Application)
 class ApplicationAdmin(AuditedAdmin):
     audit_kind = "oauth_app"
-    empty = "Most applications describe themselves when a user lets them in. Add one that cannot."
+    empty = "Most applications describe themselves when a user connects them. Add those that cannot."
     form = ApplicationForm
     list_display = ["name", "client_id", "registration_source", "created"]
     list_filter = ["registration_source"]
@@ -65,7 +65,7 @@ class ApplicationAdmin(AuditedAdmin):
 
 @admin.register(SignedInApplication)
 class SignedInApplicationAdmin(base.ReadOnlyMixin, base.ModelAdmin[SignedInApplication]):
-    empty = "No user has let an application in. They do so when they connect it to the gateway."
+    empty = "No applications yet. One appears here when a user connects it to the gateway."
     list_display = ["user", "application", "key", "created_at", "last_used_at", "revoked_at"]
     list_filter = ["application"]
     list_select_related = ["user", "application", "key"]
@@ -73,7 +73,7 @@ class SignedInApplicationAdmin(base.ReadOnlyMixin, base.ModelAdmin[SignedInAppli
     fields = ["user", "application", "key", "created_at", "last_used_at", "revoked_at"]
     actions = ["revoke"]
 
-    @admin.action(description="Revoke: the application is signed out at once", permissions=["revoke"])
+    @admin.action(description="Revoke: sign the application out immediately", permissions=["revoke"])
     def revoke(self, request: HttpRequest, queryset: QuerySet[SignedInApplication]) -> None:
         for link in queryset:
             sign_ins.end_access(link, by=str(request.user), at=timezone.now())

@@ -1,4 +1,4 @@
-"""The admin page of the audit log."""
+"""The page of the audit log."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from core.templatetags.admin_format import breakable
 
 
 class AuditKindFilter(admin.SimpleListFilter):
-    """Filter for a kind of rows, of those that the user may see."""
+    """Filter for a kind of rows that the user can see."""
 
     title, parameter_name = "kind", "kind__exact"
 
@@ -51,7 +51,7 @@ class PersonFilter(admin.SimpleListFilter):
 class AuditEntryAdmin(LogAdmin):
     """The audit log. Registered by the apps that own the rows, which add actions for an entry."""
 
-    empty = "Edit an op. Who changed what, and the text before, appear here."
+    empty = "Edit an op. This list then shows who changed what, and the previous text."
     list_display = ["time", "by", "what", "what_changed", "note"]
     list_display_links = ["what"]
     list_filter = [PersonFilter, AuditKindFilter, "action", TIME_FILTER]

@@ -1,4 +1,4 @@
-"""Admin pages for clients and API keys. A key is shown once, on the page that answers its creation.
+"""Pages of clients and API keys. A key is shown once, on the page that answers its creation.
 
 Not in a message: messages travel in a cookie or are stored in the session.
 """
@@ -62,7 +62,7 @@ class ApiKeyAdmin(AuditedAdmin):
         if change:
             super().save_model(request, obj, form, change)
             return
-        # This service records the key in the audit log, and save_related nothing, because nothing changes after it.
+        # The service records the key in the audit log. save_related records nothing, because nothing changes after it.
         api_key, plaintext = api_keys.issue(
             client=obj.client,
             by=str(request.user),

@@ -1,4 +1,4 @@
-"""What each role may do, and the page of a refused one.
+"""What each role may do, and what a refused user reads.
 
 Every `migrate` resets each role to the permissions listed here. To grant more, use other groups or user permissions:
 those are never changed, and permissions add up.
@@ -88,10 +88,10 @@ def describe_refusal(request: HttpRequest) -> str:
     roles = sorted(group.name for group in request.user.groups.all())
     subject = f"Your {'role' if len(roles) == 1 else 'roles'} {get_text_list(roles, 'and')}" if roles else "You"
     if not roles:
-        return f"You have no role yet, so you may not open {title}. Ask an Admin for one."
+        return f"You have no role yet, so you cannot open {title}. Ask an Admin for one."
     if model is not None and admin.site.get_model_admin(model).has_view_permission(request):
-        return f"{subject} may view {title}, but not change this. Ask an Admin."
-    return f"{subject} may not open {title}. {_describe_allowed_roles(model)}"
+        return f"{subject} can view {title} but not make changes. Ask an Admin."
+    return f"{subject} cannot open {title}. {_describe_allowed_roles(model)}"
 
 
 def _describe_allowed_roles(model: type[Model] | None) -> str:
@@ -99,7 +99,7 @@ def _describe_allowed_roles(model: type[Model] | None) -> str:
         return "Ask an Admin."
     permission = f"{model._meta.app_label}.view_{model._meta.model_name}"
     names = [role.value for role in Role if permission in set(list_permissions(role))]
-    return f"Roles that may: {get_text_list(names, 'and')}. Ask an Admin for one." if names else "Ask an Admin."
+    return f"Roles that can: {get_text_list(names, 'and')}. Ask an Admin for one." if names else "Ask an Admin."
 
 
 def _get_page_title(url_name: str, model: type[Model] | None) -> str:

@@ -1,6 +1,6 @@
 """Pages on which people see and change how they sign in, under the names that django-allauth looks for.
 
-People sign in with the admin's form, so most pages of django-allauth are left out.
+People sign in with the console's form, so most pages of django-allauth are left out.
 """
 
 from allauth.account import views

@@ -1,4 +1,4 @@
-"""The admin of switches, and the switch actions in the lists of ops, groups and connections."""
+"""The page of switches, and the switch actions in the lists of ops, groups and connections."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ FROM_PAGE = "from_page"  # in the POST of an action that was sent from the page 
 
 
 class SwitchableMixin(base.ModelAdmin[Any]):
-    """Adds actions to switch the rows of a list off and on at once."""
+    """Adds actions to switch rows of a list off and on immediately."""
 
     action_form = base.ReasonForm
     actions = ["switch_off", "switch_on"]
@@ -72,7 +72,7 @@ class SwitchableMixin(base.ModelAdmin[Any]):
 
 @admin.register(Switch)
 class SwitchAdmin(AuditHistoryAdmin):
-    """What is or was off, why and by whom. Rows cannot be deleted, so that they show what was off before."""
+    """What is or was off, why and by whom. Rows cannot be deleted: they show what was off before."""
 
     empty = "Nothing has been switched off yet. To switch off an op, group or connection, use its list."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]

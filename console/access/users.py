@@ -40,13 +40,13 @@ KINDS = {
 AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),)
 
 # Django's own texts speak of what a status "designates".
-LABELS = {"is_staff": "May sign in here", "is_superuser": "May do everything"}
+LABELS = {"is_staff": "Can sign in to the console", "is_superuser": "Can do everything"}
 HELP_TEXTS = {
     "username": "At most 150 letters, digits and @ . + - _",
-    "email": "Single sign-on finds people by it, and messages about reviews go there. No two people may share one.",
+    "email": "Single sign-on finds people by it, and messages about reviews go to it. It must be unique.",
     "is_active": "Clear this when somebody leaves: they can no longer sign in, and the history keeps their name.",
-    "is_staff": "What they see here depends on their roles.",
-    "is_superuser": "Whatever the roles say. Meant for the people who set the gateway up.",
+    "is_staff": "What they see depends on their roles.",
+    "is_superuser": "Regardless of roles. Meant for the people who set up the gateway.",
     "user_permissions": "Permissions in addition to those of the roles. Roles alone are easier to review.",
 }
 
@@ -62,7 +62,7 @@ if HAS_SINGLE_SIGN_ON:
 
 
 class SignInMixin(base.ModelAdmin[User]):
-    """Adds second factors and sessions to the admin of users."""
+    """Adds second factors and sessions to the pages of users."""
 
     actions = ["end_sessions", "remove_second_factors", *(["unlink_identities"] if HAS_SINGLE_SIGN_ON else [])]
 
@@ -79,7 +79,7 @@ class SignInMixin(base.ModelAdmin[User]):
             count = second_factor.remove_second_factors(user, by=request.user.get_username())
             if count:
                 _record(request, user, "Removed the second factors")
-            self.message_user(request, f"{user} has no second factor any more." if count else f"{user} had none.")
+            self.message_user(request, f"{user} no longer has a second factor." if count else f"{user} had none.")
 
     @admin.action(description="Unlink from single sign-on: the next sign-in links again", permissions=["change"])
     def unlink_identities(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
@@ -87,7 +87,7 @@ class SignInMixin(base.ModelAdmin[User]):
             count = second_factor.unlink_identities(user, by=request.user.get_username())
             if count:
                 _record(request, user, "Unlinked from single sign-on")
-            self.message_user(request, f"{user} is not linked any more." if count else f"{user} was not linked.")
+            self.message_user(request, f"{user} is no longer linked." if count else f"{user} was not linked.")
 
     @admin.display(description="Second factors")
     def second_factors(self, user: User) -> str:
@@ -110,14 +110,14 @@ admin.site.unregister([User, Group])  # Django registers them when its admin is 
 
 
 class AddUserForm(UserCreationForm):  # type: ignore[misc]  # unfold has no types for it
-    """Asks for a name, and for a password unless single sign-on replaces it: Django's words for that are hard."""
+    """Asks for a name, and for a password unless single sign-on replaces it: Django's labels are hard to understand."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["usable_password"]
         field.label = "Signs in with"
         field.choices = [("true", "A password"), ("false", "Single sign-on only")]
-        field.help_text = "Without a password they can sign in only where single sign-on is set up."
+        field.help_text = "Without a password, they can only use single sign-on."
 
 
 @admin.register(User)
@@ -139,7 +139,7 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     add_fieldsets = [
         *UserAdmin.add_fieldsets,
         (None, {"fields": ["email"]}),
-        ("Roles", {"fields": ["groups"], "description": "Whoever has a role may sign in here."}),
+        ("Roles", {"fields": ["groups"], "description": "Users with a role can sign in to the console."}),
     ]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -154,12 +154,12 @@ class AccountAdmin(SignInMixin, UserAdmin[User], AuditedAdmin):
     def last_sign_in(self, user: User) -> Any:
         return user.last_login or "never"
 
-    @admin.display(description="May sign in", boolean=True, ordering="is_staff")
+    @admin.display(description="Can sign in", boolean=True, ordering="is_staff")
     def may_sign_in(self, user: User) -> bool:
         return user.is_active and user.is_staff
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        """Let a new user with a role sign in: the role would be of no use otherwise."""
+        """Let a new user with a role sign in: without that, the role has no effect."""
         if not change and form.cleaned_data.get("groups"):
             obj.is_staff = True
         super().save_model(request, obj, form, change)

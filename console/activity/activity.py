@@ -1,4 +1,4 @@
-"""Admin pages for operation events, turns and tool selections, with links to related pages."""
+"""Pages of operation events, turns and tool selections, with links to related pages."""
 
 from collections.abc import Iterator
 from typing import Any

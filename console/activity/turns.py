@@ -1,4 +1,4 @@
-"""The admin pages of turns and of the tool selections that are reported for them."""
+"""The pages of turns and of the tool selections that are reported for them."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Test a connection: run one of its reads, as a client would, or list the tools of its MCP server.
 
-Errors of calls are written for models. The reader of this page is who can correct the connection.
+Errors of calls are written for models. The reader of this page can correct the connection.
 """
 
 import re
@@ -39,36 +39,36 @@ class ConnectionTestFailure(NamedTuple):
 # By the reason of the error. Labels in capitals are those of the page.
 FAILURES: Mapping[str, ConnectionTestFailure] = {
     "address_refused": ConnectionTestFailure(
-        "The host of the base URL is unknown, or may not be called.",
+        "The host of the base URL is unknown or not allowed.",
         "Check the Base URL. A service in your own network must be in GATEWAY_UPSTREAM_ALLOW.",
     ),
     "bad_outgoing_request": ConnectionTestFailure(
-        "A header is not allowed, or has a wrong character.", "Check Headers."
+        "A header is not allowed or contains an invalid character.", "Check Headers."
     ),
     "bad_url": ConnectionTestFailure("The address of the op cannot be called.", "Check the Base URL."),
     "not_configured": ConnectionTestFailure("", "Set it under Authentication or Secrets."),
     "not_connected": ConnectionTestFailure("", "Correct the op, or this connection."),
     "sign_in_required": ConnectionTestFailure(
-        "Each end user signs in to the service, and this one has not.", "Try the op on its page for a user who has."
+        "Each end user must sign in to the service, and this one has not.", "Try the op on its page for a user who has."
     ),
     "subject_required": ConnectionTestFailure(
-        "The service is used as one end user, and a test has none.", "Try the op on its page, with a subject."
+        "The service is called for an end user, and a test has none.", "Try the op on its page, with a subject."
     ),
     "switched_off": ConnectionTestFailure(
-        "It is switched off.", "Switch it on again on this page, or the op on its own."
+        "It is switched off.", "Switch it on again here, or switch on the op on its page."
     ),
     "timeout": ConnectionTestFailure(
         "There was no answer within the timeout of the op.", "Check the Base URL, or raise the timeout."
     ),
-    "upstream_broken": ConnectionTestFailure("", "Check that the Base URL is that of the API, and not of a web page."),
+    "upstream_broken": ConnectionTestFailure("", "Check that the Base URL is that of the API, not of a web page."),
     "upstream_busy": ConnectionTestFailure(
         "Too many calls are running.", "Raise Calls at a time, or test again later."
     ),
     "upstream_changed": ConnectionTestFailure(
-        "The tool is not defined as it was approved.", "Check for changes, and approve what changed."
+        "The tool's definition differs from the approved one.", "Check for changes, and approve what changed."
     ),
     "upstream_circuit_open": ConnectionTestFailure(
-        "Most calls failed lately, so none is sent for some seconds.", "Correct what the failed calls say, then test."
+        "Most recent calls failed. None is sent for some seconds.", "Fix what the failed calls report, then test again."
     ),
     "upstream_conflict": ConnectionTestFailure(
         "The service is in a state that refuses the call.", "Try another op on its page."
@@ -78,18 +78,18 @@ FAILURES: Mapping[str, ConnectionTestFailure] = {
         "Check the kind of Authentication, and enter its secret again under Secrets.",
     ),
     "upstream_denied": ConnectionTestFailure(
-        "The service denies the call.", "Use credentials that may do this, or try another op on its page."
+        "The service denies the call.", "Use credentials that allow it, or try another op on its page."
     ),
     "upstream_invalid": ConnectionTestFailure(
-        "The service wants args that its document does not require.", "Try the op on its page, with args."
+        "The service requires args that its document does not.", "Try the op on its page, with args."
     ),
     "upstream_needs_input": ConnectionTestFailure(
-        "The tool wants to ask its user something, which the gateway does not support.", "Try another op on its page."
+        "The tool asks its user for input, which the gateway does not support.", "Try another op on its page."
     ),
     "upstream_not_found": ConnectionTestFailure(
         "The service has nothing at this address.", "Check the Base URL: the path of the op is added to it."
     ),
-    "upstream_rate_limited": ConnectionTestFailure("The service takes no more calls now.", "Test again later."),
+    "upstream_rate_limited": ConnectionTestFailure("The service accepts no more calls now.", "Test again later."),
     "upstream_redirects": ConnectionTestFailure(
         "The service redirects to another address, which is not followed.",
         "Set the Base URL to the address that it redirects to.",

@@ -31,7 +31,7 @@ from registry.models import Connection, Switch
 AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check_every", "is_pinned")
 Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
 
-# What is needed only if requests are sent.
+# Needed only if requests are sent.
 _REQUEST_FIELDS = (
     *("base_url", "headers", "auth", "subject_as"),
     *("username", "key_in", "key_name", "token_url", "authorize_url", "client_id", "scopes", "subject_header"),
@@ -64,8 +64,8 @@ NEEDED_FIELDS: dict[str, dict[str, tuple[str, ...]]] = {
     },
 }
 ALWAYS_PINNED = (
-    "A tool whose definition changes is neither shown nor run until somebody approves the change. "
-    "New tools of the server are listed here, and never imported by themselves."
+    "A tool whose definition changed is neither shown nor run until somebody approves the change. New tools of the "
+    "server are listed here and never imported automatically."
 )
 _AUTHENTICATION = (
     "Authentication",
@@ -242,7 +242,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         if request.method == "POST":
             names, shown = request.POST.getlist("name"), request.POST.getlist("seen")
             if again := import_pages.find_changed_again(connection, names, shown):
-                message = f"{', '.join(again)} changed again meanwhile. Nothing was approved: see what it says now."
+                message = f"{', '.join(again)} changed again. Nothing was approved. Review the new version."
                 self.message_user(request, message, messages.WARNING)
                 return redirect("admin:registry_connection_changes", pk)
             report = import_pages.approve_upstream_changes(

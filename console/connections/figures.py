@@ -1,4 +1,4 @@
-"""How the calls through a connection went lately, and the list of their events."""
+"""How recent calls through a connection went, and the list of their events."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ class DocumentForm(forms.Form):
         max_length=500,
         assume_scheme="https",
         widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://api.example.com/openapi.json"}),
-        help_text="Best: its changes can be found later.",
+        help_text="Recommended: the gateway can then check it for changes.",
     )
     uploads = MultipleFileField(
         label="Or files",
@@ -49,12 +49,12 @@ class DocumentForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuse anything but one of the three."""
+        """Require exactly one of the three."""
         cleaned = super().clean() or {}
         cleaned["uploads"] = [file for file in cleaned.get("uploads") or () if file]
         given = [name for name in ("url", "uploads", "text") if cleaned.get(name)]
         if len(given) != 1 and not self.errors:
-            raise forms.ValidationError("Send an address, files or text: one of the three.")
+            raise forms.ValidationError("Send exactly one: an address, files or text.")
         if sum(file.size for file in cleaned["uploads"]) > MAX_BYTES:
             self.add_error(
                 "uploads",
@@ -86,13 +86,13 @@ class ServerForm(forms.Form):
         max_length=500,
         assume_scheme="https",
         widget=UnfoldAdminURLInputWidget(attrs={"placeholder": "https://mcp.example.com/mcp"}),
-        help_text="Of its endpoint for MCP. A path that ends with /sse means a server from before 2025.",
+        help_text="The server's MCP endpoint. A path that ends with /sse means a server from before 2025.",
     )
     program = forms.ChoiceField(
         label="Or program",
         required=False,
         widget=UnfoldAdminSelectWidget,
-        help_text="Of this machine, from the setting GATEWAY_MCP_COMMANDS.",
+        help_text="A program on this machine, from the setting GATEWAY_MCP_COMMANDS.",
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -103,13 +103,13 @@ class ServerForm(forms.Form):
             del self.fields["program"]
 
     def clean(self) -> dict[str, Any]:
-        """Refuse anything but one of the three, and add `server`: the connection to it, not saved if it is new."""
+        """Require exactly one of the three, and add `server`: the connection to it, not saved if it is new."""
         cleaned = super().clean() or {}
         connection, url, program = (cleaned.get(name) for name in ("connection", "url", "program"))
         if self.errors:
             return cleaned
         if sum(map(bool, (connection, url, program))) != 1:
-            raise forms.ValidationError("Choose a connection, or send an address or a program: one of the three.")
+            raise forms.ValidationError("Send exactly one: a connection, an address or a program.")
         try:
             address = url or f"{mcp_import.PROGRAM_PREFIX}{program}"
             cleaned["server"] = connection or mcp_import.build_connection(address)
@@ -134,7 +134,7 @@ class GroupFormMixin(forms.Form):
         """Fill in the name of a new connection, and refuse that of another one."""
         cleaned["name"] = cleaned.get("name") or cleaned["group"].replace(".", "_")
         if Connection.objects.filter(name=cleaned["name"]).exists():
-            self.add_error("name", f"There is a connection {cleaned['name']}. Choose it above, or another name.")
+            self.add_error("name", f"A connection {cleaned['name']} exists already. Choose it above, or another name.")
 
 
 class PickToolsForm(GroupFormMixin):
@@ -145,7 +145,7 @@ class PickToolsForm(GroupFormMixin):
         required=False,
         max_length=200,
         widget=UnfoldAdminTextInputWidget,
-        help_text="Only tools whose name, title or description has all of these words. Empty: all of them.",
+        help_text="Only tools whose name, title or description has all of these words. If empty, all tools.",
     )
     group = forms.CharField(
         max_length=run_import.MAX_GROUP,
@@ -158,7 +158,7 @@ class PickToolsForm(GroupFormMixin):
         max_length=60,
         validators=[name_validator],
         widget=UnfoldAdminTextInputWidget,
-        help_text="Empty: as the group.",
+        help_text="If empty, the group's.",
     )
 
     def __init__(self, *args: Any, row: DocumentImport, **kwargs: Any) -> None:
@@ -192,10 +192,10 @@ class PickForm(GroupFormMixin):
     """Which operations become ops, in which group, and through which connection they run."""
 
     tags = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is picked, all."
     )
     methods = forms.MultipleChoiceField(
-        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="None picked: all of them."
+        required=False, widget=UnfoldAdminCheckboxSelectMultipleWidget, help_text="If none is picked, all."
     )
     search = forms.CharField(
         label="Words",
@@ -205,7 +205,7 @@ class PickForm(GroupFormMixin):
         help_text="Only operations whose path or texts have all of these words.",
     )
     include_deprecated = forms.BooleanField(
-        label="Deprecated ones, too", required=False, initial=True, widget=UnfoldBooleanWidget
+        label="Include deprecated operations", required=False, initial=True, widget=UnfoldBooleanWidget
     )
     group = forms.CharField(
         max_length=run_import.MAX_GROUP,
@@ -219,7 +219,7 @@ class PickForm(GroupFormMixin):
         max_length=60,
         validators=[name_validator],
         widget=UnfoldAdminTextInputWidget,
-        help_text="Empty: as the group.",
+        help_text="If empty, the group's.",
     )
     base_url = forms.URLField(
         label="Base URL of the new connection",
@@ -243,7 +243,7 @@ class PickForm(GroupFormMixin):
         cleaned = super().clean() or {}
         if cleaned.get("connection") == NEW and "group" in cleaned:
             if not cleaned.get("base_url") and "base_url" not in self.errors:
-                self.add_error("base_url", "Send where the service is, such as https://api.example.com/v1.")
+                self.add_error("base_url", "Enter the address of the service, such as https://api.example.com/v1.")
             self.clean_name_of_new(cleaned)
         return cleaned
 

@@ -122,7 +122,7 @@ class OpByHandForm(forms.Form):
         )
 
     def clean_schema(self) -> dict[str, Any] | None:
-        """Refuse a schema that is no object."""
+        """Refuse a schema that is not an object."""
         schema = self.cleaned_data["schema"]
         if schema is not None and not isinstance(schema, dict):
             raise forms.ValidationError('The schema must be an object, such as {"type": "object", "properties": {}}.')
@@ -146,7 +146,7 @@ class OpByHandForm(forms.Form):
         return address
 
     def clean(self) -> dict[str, Any]:
-        """Refuse a read with a method that changes something: reads are sent again, and tried for real."""
+        """Refuse a read whose method changes something: reads are retried, and tests send them for real."""
         cleaned = super().clean() or {}
         if cleaned.get("kind") == Op.Kind.READ and cleaned.get("method") in ("PUT", "PATCH", "DELETE"):
             self.add_error("kind", f"{cleaned['method']} changes something. Choose write.")

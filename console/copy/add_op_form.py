@@ -180,9 +180,9 @@ class ArgumentForm(forms.Form):
             try:
                 cleaned["parsed"] = _parse_value(cleaned["value"], cleaned["type"])
             except ValueError:
-                self.add_error("value", f"This is no {cleaned['type']}.")
+                self.add_error("value", f"Not a valid {cleaned['type']}.")
         if cleaned.get("place") == "header" and cleaned.get("name") and not is_header_allowed(cleaned["name"]):
-            self.add_error("name", f"No argument may set the header {cleaned['name']}.")
+            self.add_error("name", f"An argument cannot set the header {cleaned['name']}.")
         return cleaned
 
     def build_argument(self) -> HandMadeArgument:
@@ -194,7 +194,7 @@ class ArgumentForm(forms.Form):
 
 
 class BaseArgumentFormSet(forms.BaseFormSet[ArgumentForm]):
-    """The rows. Those that nobody filled in, and those that were removed, are no arguments."""
+    """The rows. Empty and removed rows are not arguments."""
 
     def list_rows(self) -> list[ArgumentForm]:
         """Return the rows that are arguments."""

@@ -32,7 +32,7 @@ class AnswerFieldsForm(forms.Form):
         required=False,
         max_length=5_000,
         widget=base.LINES_WIDGET,
-        help_text="One a line, such as items.id. Empty: all of them.",
+        help_text="One per line, such as items.id. If empty, all fields.",
     )
     recorded = forms.CharField(widget=forms.HiddenInput)
 

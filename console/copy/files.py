@@ -50,7 +50,7 @@ class CopyFilesMixin(base.ModelAdmin[Op]):
         try:
             archive = export.to_zip(snapshot.snapshot_draft())
         except (ValueError, RecursionError):  # half of a surrogate pair, or hundreds of levels
-            message = "The draft has an entry that no file can hold. Review and publish names it."
+            message = "An entry of the draft cannot be written to a file. Review and publish names it."
             self.message_user(request, message, messages.ERROR)
             return redirect("admin:registry_op_files")
         audit_log.record_export("copy", "draft.zip", by=str(request.user), at=timezone.now())

@@ -56,7 +56,7 @@ class FormEntry:
 
 
 def read_text_form(form: Any) -> FormEntry:
-    """Return the entry of a bound form of a row of copy that is no op. Changes the form's instance."""
+    """Return the entry of a bound form of a row of copy other than an op. Changes the form's instance."""
     form_entry = FormEntry()
     _fill_instance(form, form_entry)
     form_entry.entry = snapshot.row_to_entry(form.instance)

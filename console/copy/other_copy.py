@@ -1,4 +1,4 @@
-"""The admin of groups, prompt sections, agents and pins, and the base of all admin pages of copy."""
+"""The pages of groups, prompt sections, agents and pins, and the base of all pages of copy."""
 
 from typing import Any
 

@@ -110,7 +110,7 @@ def _build_common_context(
 def _collect_problems(findings: Iterable[Finding], typed: FormEntry, *, is_new: bool) -> list[PreviewProblem]:
     """Return the problems, the worst first.
 
-    While a new row lacks values that it needs, its empty inputs have no problems yet: nobody has come to them.
+    While a new row lacks values that it needs, its empty inputs have no problems yet: the user may still fill them in.
     """
     untouched = typed.empty if is_new and typed.missing else set()
     problems = [*_iterate_unreadable(typed), *_iterate_findings(findings, typed)]
@@ -255,7 +255,7 @@ class OpPreviewMixin(PreviewMixin):
 
 
 class TextPreviewMixin(PreviewMixin):
-    """Adds a preview to the page of a row of copy that is no op: its text, tokens and problems."""
+    """Adds a preview to the page of a row of copy other than an op: its text, tokens and problems."""
 
     change_form_template = "console/copy/text_form.html"
     preview_template = "console/copy/text_preview.html"

@@ -64,14 +64,14 @@ class TryOpForm(forms.Form):
             self.fields[
                 "confirmation"
             ].help_text = (
-                f"Left empty, nothing is sent. Type {op} to send this write to {op.connection}; it cannot be undone."
+                f"If empty, nothing is sent. Type {op} to send this write to {op.connection}; it cannot be undone."
             )
         self.may_choose_subject = may_choose_subject
         self.fields["under"].choices = choices  # type: ignore[attr-defined]  # it is a ChoiceField
         self.fields["subject"].help_text = "The end user to call for, as in Gateway-Subject. " + (
             "The answer shows this user's rows, so the history of changes records it."
             if may_choose_subject
-            else f"You may choose a demo user: {_name_demo_users()}."
+            else f"You can choose a demo user: {_name_demo_users()}."
         )
 
     def clean_subject(self) -> str:
@@ -79,12 +79,12 @@ class TryOpForm(forms.Form):
         subject: str = self.cleaned_data["subject"]
         if subject and subject not in demo_data.list_demo_subjects() and not self.may_choose_subject:
             raise forms.ValidationError(
-                f"You may try ops as a demo user only: {_name_demo_users()}. Admins may try as any user."
+                f"You can try ops only as a demo user: {_name_demo_users()}. Admins can try as any user."
             )
         return subject
 
     def clean_confirmation(self) -> str:
-        """Refuse anything but the op's path: it was typed by mistake."""
+        """Refuse any other text than the op's path: it is a typing error."""
         confirmation: str = self.cleaned_data["confirmation"]
         if confirmation not in ("", self.op.op):
             raise forms.ValidationError(f"Type {self.op.op}, or leave this empty. Nothing was sent.")
@@ -192,7 +192,7 @@ def _run_call(
 
 
 def _change_fields(request: HttpRequest, op: Op) -> answer_fields.FieldsPreview | None:
-    """Show what the typed fields leave of the recorded answer, and save them if that was asked for."""
+    """Show what the typed fields leave of the recorded answer, and save them if requested."""
     form = AnswerFieldsForm(request.POST)
     if not form.is_valid():
         messages.error(request, "The recorded answer is damaged. Try the op again.")

@@ -1,4 +1,4 @@
-"""The admin of eval cases: list, form, their result on the draft and on releases, and files."""
+"""The pages of eval cases: list, form, their result on the draft and on releases, and files."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The admin of runs of eval cases through a model: start one, watch it, stop it, read what the model called."""
+"""The pages of evals with a model: start a run, watch it, stop it, read what the model called."""
 
 from typing import Any
 
@@ -67,7 +67,7 @@ class ModelRunAdmin(base.ModelAdmin[ModelRun]):
     def save_model(self, request: HttpRequest, obj: ModelRun, form: Any, change: bool) -> None:
         job.start_run(obj, by=str(request.user))
 
-    @admin.action(description="Stop after the case that is worked on", permissions=["stop"])
+    @admin.action(description="Stop after the current case", permissions=["stop"])
     def stop(self, request: HttpRequest, queryset: QuerySet[ModelRun]) -> None:
         stopped = [run for run in queryset if job.stop_run(run)]
         self.message_user(request, f"Stopped: {len(stopped)}.", messages.SUCCESS if stopped else messages.WARNING)

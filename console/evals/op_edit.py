@@ -65,7 +65,7 @@ class OpEditForm(forms.Form):
         required=False,
         max_length=200,
         widget=UnfoldAdminTextInputWidget(),
-        help_text="Of an argument alias: the argument that it means.",
+        help_text="For an argument alias: the argument that it means.",
     )
     evidence = forms.CharField(
         required=False,

@@ -59,13 +59,13 @@ def _list_steps() -> list[ChecklistStep]:
     return [
         ChecklistStep(
             "Connect a service",
-            "Its operations become ops that models find and run.",
+            "Its operations become ops that models can find and run.",
             reverse("admin:registry_connection_changelist"),
             Connection.objects.filter(kind__in=remote).exists(),
         ),
         ChecklistStep(
             "Create an API key",
-            "A client calls with it. It is shown once.",
+            "Clients send it with each call. It is shown once.",
             reverse("admin:gateway_apikey_add"),
             ApiKey.objects.filter(revoked_at=None).exists(),
         ),
@@ -82,8 +82,8 @@ def _list_steps() -> list[ChecklistStep]:
             Activation.objects.filter(activated_by__in=people).exists(),
         ),
         ChecklistStep(
-            "Give a cohort something else",
-            "Some users get another surface or release, and reports compare them.",
+            "Add a cohort",
+            "Give some users another surface or release, and compare them in reports.",
             reverse("admin:analytics_cohort_changelist"),
             Cohort.objects.exists(),
         ),

@@ -1,4 +1,4 @@
-"""The admin's home page: what needs attention today, with what a person's role works on first."""
+"""The home page: what needs attention today, starting with the work of the user's role."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -59,7 +59,7 @@ PARTS = {
     )
 }
 
-# The order of the parts. Whoever has several roles gets that of the first one here.
+# The order of the parts. Users with several roles get the order of the first one here.
 ORDERS = {
     Role.ADMIN: ["checklist", "unpublished", "live", "failing", "misses", "rollout", "switches", "access"],
     Role.EDITOR: ["unpublished", "live", "failing", "misses", "switches", "rollout"],

@@ -84,7 +84,7 @@ class MakeLiveAction(ReleaseAction):
     def explain_refusal(self, release: Release) -> str:
         if release.withdrawn_at is not None:
             return f"{release.withdrawn_by} withdrew it: {release.withdrawn_reason}"
-        return "This release is live already." if release.activations.filter(is_live=True).exists() else ""
+        return "This release is already live." if release.activations.filter(is_live=True).exists() else ""
 
     def compute_effect(self, release: Release, op: str) -> ReleaseActionEffect | None:
         live = stored_releases.get_live_release()

@@ -41,11 +41,11 @@ class DiscardMixin(base.ModelAdmin[Release]):
         try:
             restore.discard_change(Kind(kind), name, by=str(request.user), at=timezone.now())
         except draft.NothingToChange:
-            self.message_user(request, f"{name} is as in the live release already.", messages.WARNING)
+            self.message_user(request, f"{name} already matches the live release.", messages.WARNING)
         except (restore.NotDiscardable, draft.DraftRefused) as error:
             self.message_user(request, f"Not discarded. {error}", messages.ERROR)
         else:
-            message = f"Discarded the change of {name}. The audit log has it and can revert this."
+            message = f"Discarded the change of {name}. You can revert this in the audit log."
             self.message_user(request, message, messages.SUCCESS)
         return redirect("admin:registry_release_review")
 
@@ -78,8 +78,8 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
             except (draft.DraftChanged, draft.DraftRefused, draft.NothingToChange) as refused:
                 error = f"Nothing was discarded. {refused}"
             else:
-                message = f"Discarded: {diff_view.format_change_counts(discarded)} as in the live release again."
-                self.message_user(request, f"{message} The audit log has what you discarded.", messages.SUCCESS)
+                message = f"Reset to the live release: {diff_view.format_change_counts(discarded)}."
+                self.message_user(request, f"{message} The audit log keeps what you discarded.", messages.SUCCESS)
                 return redirect("admin:registry_release_changelist" if taken_back else "admin:registry_release_review")
         context = _build_context(restore.find_unpublished_changes(taken_back), taken_back) | {"error": error}
         return TemplateResponse(

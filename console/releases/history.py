@@ -75,9 +75,9 @@ class ActivationAdmin(base.ReadOnlyMixin, base.ModelAdmin[Activation]):
             return "–"
         url = reverse("admin:registry_release_compare")
         query = f"{url}?before={activation.before}&after={activation.release_id}"
-        return format_html('<a href="{}">Compare with before</a>', query)
+        return format_html('<a href="{}">Compare with previous</a>', query)
 
-    @admin.display(description="Back to it")
+    @admin.display(description="Roll back")
     def make_live(self, activation: Activation) -> str:
         if activation.is_live or activation.release.withdrawn_at:
             return "–"

@@ -33,8 +33,8 @@ from registry.reviews import approval as reviewed_publishing
 from registry.reviews.approval import ReviewDecision
 
 ASK, COMMENT, APPROVE, SEND_BACK, WITHDRAW = "ask", "comment", "approve", "send_back", "withdraw"  # buttons
-NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what has to change."}
-ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they need to have seen the draft as it is
+NEED_TEXT = {COMMENT: "Write a comment.", SEND_BACK: "Say what needs to change."}
+ABOUT_DRAFT = (ASK, APPROVE, SEND_BACK)  # they require that the user has seen the current draft
 MAX_SHOWN_COMMENTS = 200
 State = ReviewRequest.State
 SEE_DRAFT = [f"registry.view_{model}" for model in ("op", "group", "promptsection")]
@@ -65,17 +65,17 @@ class ReviewForm(forms.Form):
 
 
 def may_take_part(request: HttpRequest) -> bool:
-    """Return whether the user may ask for reviews and comment on them."""
+    """Return whether the user can ask for reviews and comment on them."""
     return request.user.has_perm("registry.add_reviewrequest")
 
 
 def may_decide(request: HttpRequest) -> bool:
-    """Return whether the user may approve drafts: those who may publish them."""
+    """Return whether the user can approve drafts, which requires the permission to publish."""
     return request.user.has_perm("registry.add_release")
 
 
 def is_asker(request: HttpRequest, open_request: ReviewRequest | None) -> bool:
-    """Return whether the user asked for the review, whatever the name was then."""
+    """Return whether the user asked for the review, even under an earlier name."""
     user = Person(str(request.user), request.user.pk)
     return open_request is not None and open_request.asker.is_same(user)
 
@@ -101,7 +101,7 @@ def build_panel_context(
 
 
 def _count_unsent(request: HttpRequest) -> int:
-    """Return how many messages could not be sent, for users who may look into it."""
+    """Return how many messages could not be sent, for users who can see them."""
     if not request.user.has_perm("notifications.view_notification"):
         return 0
     return Notification.objects.exclude(state=Notification.State.SENT).exclude(last_error="").count()
@@ -127,7 +127,7 @@ def _list_steps(
             if open_request is None:
                 steps.append((ASK, "Ask for a review", not can_publish))
             elif not is_current or open_request.state == State.SENT_BACK:
-                steps.append((ASK, "Ask again, for the draft as it is now", asked))
+                steps.append((ASK, "Ask again for the current draft", asked))
     if open_request and may_take_part(request):
         steps.append((COMMENT, "Comment", False))
         if asked or may_decide(request):
@@ -239,7 +239,7 @@ class ReviewMixin(base.ModelAdmin[Release]):
 
 
 def _is_as_seen(draft_review: review.DraftReview, form: PublishForm) -> bool:
-    """Return whether the user has seen the draft as it is. Adds an error."""
+    """Return whether the user has seen the current draft. Adds an error if not."""
     if form.cleaned_data["seen"] == draft_review.seen:
         return True
     form.add_error(None, "The draft has changed since you reviewed it. Review the changes again.")

@@ -75,7 +75,7 @@ def schedule_reviewed(request: HttpRequest, draft_review: DraftReview, form: for
             at=timezone.now(),
         )
     except NotScheduled as error:
-        # The field of the time is not shown beside a publish that waits.
+        # The field of the time is not shown while a publish waits.
         form.add_error("publish_at" if scheduling.get_waiting() is None else None, str(error))
         return False
     when = date_format(timezone.localtime(row.publish_at), "DATETIME_FORMAT")
@@ -98,7 +98,7 @@ def build_schedule_context(draft_review: DraftReview) -> dict[str, Any]:
 
 @admin.register(ScheduledPublish)
 class ScheduledPublishAdmin(base.ReadOnlyMixin, base.ModelAdmin[ScheduledPublish]):
-    empty = "Nothing was scheduled yet. Choose a time on Review and publish."
+    empty = "Nothing has been scheduled yet. Choose a time on Review and publish."
     list_display = ["publish_at", "summary", "note", "state", "reason", "created_by"]
     list_display_links = ["publish_at", "summary"]
     list_filter = ["state"]

@@ -1,4 +1,4 @@
-"""Report: what models looked for and did not find, and what they got wrong, with ways to a case and to a draft edit."""
+"""Report: what models looked for and did not find, and what they got wrong, with links to make cases and edits."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -25,8 +25,8 @@ from registry.models import Op
 
 LEAD = "What models searched for without a useful result, and what they got wrong."
 MAKE_LEAD = (
-    f"{LEAD} Make an eval case of it, or an edit of the draft: it is prefilled, and shows its effect on the eval cases "
-    "before you save it."
+    f"{LEAD} Turn each into an eval case or an edit of the draft. An edit is prefilled, and shows its effect on the "
+    "eval cases before you save it."
 )
 TURNS_NOTE = (
     "Searches and wrong choices are read from the newest {:,} turns of the period. A search has no useful result if it "

@@ -98,7 +98,7 @@ def save(request: HttpRequest) -> HttpResponse:
         request.session[TYPED_NAME] = name[:200] or " "
         messages.error(request, f"Not saved. {error}")
     else:
-        who = "Everyone who may open this page sees it." if view.is_shared else "Only you see it."
+        who = "Everyone who can open this page sees it." if view.is_shared else "Only you see it."
         messages.success(request, f"Saved the view “{view.name}”. {who}")
     return _show_page(page, query)
 
@@ -131,7 +131,7 @@ def _show_page(page: str, query: str) -> HttpResponse:
 
 
 def _keep_filters(query: Any) -> str:
-    """Return a query string without what is no filter, such as the number of the page."""
+    """Return a query string without parameters other than filters, such as the page number."""
     return urlencode(
         [(name, value) for name, values in query.lists() if name not in OTHER_PARAMETERS for value in values]
     )
@@ -146,7 +146,7 @@ class PageFilter(KnownValuesFilter):
 
 @admin.register(SavedView)
 class SavedViewAdmin(AuditedAdmin):
-    """Lists a person's own views and those that others share; all of them for who may delete them."""
+    """Lists a person's own views and those that others share; all of them for users who can delete them."""
 
     empty = "Filter a report or the list of events, and save the filters there under a name."
     audit_kind = "view"

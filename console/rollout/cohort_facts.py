@@ -211,7 +211,7 @@ class RampMixin(AuditedAdmin):
             now = format_percentage(cohort.percentage)
             if not cohort.is_on or request.POST.get("seen") != now:
                 state = f"at {now}" if cohort.is_on else "off"
-                message = f"Nothing was changed: {cohort.name} has been changed meanwhile and is {state} now."
+                message = f"Nothing was changed: {cohort.name} was changed in the meantime and is now {state}."
                 self.message_user(request, message, messages.WARNING)
             else:
                 before = self.get_audit_values(cohort)

@@ -1,4 +1,4 @@
-"""The admin page of cohorts, with their rules."""
+"""The page of cohorts, with their rules."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""The admin page of flags."""
+"""The page of flags."""
 
 from typing import Any
 from urllib.parse import urlencode
@@ -23,7 +23,7 @@ COHORT_INPUT = "cohort"  # one input for each cohort, in the order of evaluation
 
 
 class FlagForm(forms.ModelForm[Flag]):
-    """A flag's form. The page sends the ids of its cohorts in the order in which they shall be evaluated."""
+    """A flag's form. The page sends the ids of its cohorts in the order of evaluation."""
 
     def clean(self) -> dict[str, Any] | None:
         cleaned = super().clean()

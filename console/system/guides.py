@@ -35,7 +35,7 @@ GUIDES = {
     },
     "For engineers": {
         "five-minutes": "list, read and run ops as a model does",
-        "how-it-works": "the way of a call, releases, and what there is",
+        "how-it-works": "how a call is processed, how releases work, and the parts",
         "api-clients": "typed clients in Python and TypeScript from the OpenAPI document",
         "connect": "OpenAPI services and MCP servers",
         "mcp": "for applications that speak the Model Context Protocol",
@@ -45,7 +45,7 @@ GUIDES = {
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
         "reliability": "crashes, timeouts, retries",
-        "security": "who is trusted with what, what the gateway promises, and how to report a weakness",
+        "security": "who is trusted with what, what the gateway promises, and how to report a vulnerability",
         "testing": "the suites, and how to run them",
     },
     "Reference": {
@@ -148,7 +148,7 @@ def _move_links(tokens: list[Token], folder: str) -> None:
 
 
 def _find_link(link: str, folder: str) -> str:
-    """Return where a link of a guide in this folder leads to; "" if it is a file that is no guide."""
+    """Return where a link of a guide in this folder leads to; "" if it is a file that is not a guide."""
     if _WEB_ADDRESS.match(link) or link.startswith("#"):
         return link
     path, _, anchor = link.partition("#")

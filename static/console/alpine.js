@@ -4,7 +4,7 @@
 
 document.addEventListener("alpine:init", () => {
   for (const create of [theme, searchForm, searchDropdown, searchCommand]) Alpine.data(create.name, create);
-  Alpine.data("desk", (firstTab) => ({
+  Alpine.data("consolePage", (firstTab) => ({
     activeTab: getCurrentTab() || firstTab,
     sidebarMobileOpen: false,
     sidebarDesktopOpen: localStorage.getItem("sidebarDesktopOpen") !== "0",
@@ -20,7 +20,7 @@ document.addEventListener("alpine:init", () => {
   }));
 
   const [, firstTab = ""] = document.body.getAttribute("x-data").match(/activeTab: '([\w-]*)'/) ?? [];
-  document.body.setAttribute("x-data", `desk('${firstTab}')`);
+  document.body.setAttribute("x-data", `consolePage('${firstTab}')`);
   document.body.removeAttribute("x-init");
 
   for (const form of document.querySelectorAll("form[x-bind\\:action*=activeTab]")) {

@@ -27,7 +27,7 @@ NO_QUERY: AdminListQuery = {}
 
 
 class ReportFilterForm(forms.Form):
-    """The filters above a report. A value without data is a choice, too, if it was asked for."""
+    """The filters above a report. A requested value is a choice even without data."""
 
     days = forms.TypedChoiceField(
         label="Period",

@@ -17,4 +17,4 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no user {options['username']}.")
         count = second_factor.remove_second_factors(user, by="manage.py")
-        self.stdout.write(f"{user} has no second factor any more." if count else f"{user} had no second factor.")
+        self.stdout.write(f"{user} no longer has a second factor." if count else f"{user} had no second factor.")

@@ -744,7 +744,7 @@ def test_application_that_describes_itself_signs_in(unregistered: OAuthClient, d
     text = unregistered.ask().content.decode()
     tokens = unregistered.sign_in()
 
-    assert "The application is that of <strong>app.example.com</strong>." in text
+    assert "The application belongs to <strong>app.example.com</strong>." in text
     assert is_let_in(tokens["access_token"])
     assert is_let_in(unregistered.refresh(tokens["refresh_token"]).json()["access_token"])
     [(url, options)] = documents.requests  # then it is remembered

@@ -184,7 +184,7 @@ def test_admin_removes_second_factors(ana: User, admin_client: HttpClient) -> No
     page = read(admin_client.get(f"/admin/auth/user/{ana.pk}/change/"))
     assert "authenticator app, recovery codes" in page
 
-    assert "ana has no second factor any more." in run_action(admin_client, User, "remove_second_factors", ana)
+    assert "ana no longer has a second factor." in run_action(admin_client, User, "remove_second_factors", ana)
     entry = AuditEntry.objects.get(kind="user", name="ana")
     assert (entry.by, entry.note) == ("admin", "Removed the second factors")
 
@@ -196,7 +196,7 @@ def test_operator_removes_second_factors(ana: User, capsys: pytest.CaptureFixtur
 
     call_command("remove_second_factor", "ana")
 
-    assert capsys.readouterr().out == "ana has no second factor any more.\n"
+    assert capsys.readouterr().out == "ana no longer has a second factor.\n"
     assert second_factor.find_kinds(ana) == []
     with pytest.raises(CommandError, match="There is no user bob"):
         call_command("remove_second_factor", "bob")

@@ -152,7 +152,7 @@ def test_user_without_profile_is_told_who_can_help(client: HttpClient) -> None:
     response = client.get("/chat/")
 
     assert response.status_code == 403
-    assert "Ask an administrator to add one in the admin under Chat profiles." in response.content.decode()
+    assert "Ask an administrator to add one in the console under Chat profiles." in response.content.decode()
 
 
 def test_conversations_of_others_do_not_exist(http: HttpClient) -> None:

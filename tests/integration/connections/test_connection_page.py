@@ -242,7 +242,7 @@ def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_clie
         ("none", "500 Internal Server Error", "The service failed.", "Check the Base URL, and the logs"),
         ("none", "404 Not Found", "The service has nothing at this address.", "Check the Base URL: the path"),
         ("none", "401 Unauthorized", "The service denies the call.", "choose its Authentication."),
-        ("bearer", "403 Forbidden", "The service denies the call.", "Use credentials that may do this"),
+        ("bearer", "403 Forbidden", "The service denies the call.", "Use credentials that allow it"),
     ],
 )
 def test_failed_test_tells_the_admin_what_to_change(
@@ -332,7 +332,7 @@ def test_changed_definition_is_shown_and_approved(
 
     page = read(admin_client.post(url_of("check", pets), follow=True))
     assert "2 changed." in page
-    assert "2 definitions changed upstream. What was imported is still sent." in page
+    assert "2 definitions changed upstream. Calls still follow the imported definitions." in page
     assert api.exec("pets.pet.list")["ok"] is True
 
     changes = read(admin_client.get(url_of("changes", pets)))
@@ -508,9 +508,9 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         ({"argument-1-name": ""}, "Argument 2, Name: Enter a name, or remove the row."),
         ({"argument-1-name": "invoice_id"}, "Argument 2, Name: Argument 1 has this name. Choose another one."),
         ({"argument-1-place": "path"}, "Argument 2, Goes into: The address has no {amount}."),
-        ({"argument-2-name": "Host"}, "Argument 3, Name: No argument may set the header Host."),
+        ({"argument-2-name": "Host"}, "Argument 3, Name: An argument cannot set the header Host."),
         # Rows that were removed are not numbered.
-        ({"argument-1-DELETE": "on", "argument-2-name": "Host"}, "Argument 2, Name: No argument may set the header"),
+        ({"argument-1-DELETE": "on", "argument-2-name": "Host"}, "Argument 2, Name: An argument cannot set the header"),
         ({"op": "shop_order.get"}, "The tool name shop_order_get belongs to shop.order.get. Choose another path."),
         ({"schema": '{"type": "object"}'}, "Fill in the arguments below or paste a schema, not both."),
         ({"schema": '{"type": '} | NO_ROWS, "Line 1"),

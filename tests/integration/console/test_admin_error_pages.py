@@ -33,16 +33,16 @@ def open_as(client: HttpClient, role: str, path: str, **form: str) -> str:
 @pytest.mark.parametrize(
     ("role", "path", "sentence"),
     [
-        ("", "/admin/registry/op/", "You have no role yet, so you may not open Ops. Ask an Admin for one."),
+        ("", "/admin/registry/op/", "You have no role yet, so you cannot open Ops. Ask an Admin for one."),
         (
             "Editor",
             "/admin/gateway/apikey/",
-            "Your role Editor may not open API keys. Roles that may: Admin and Auditor. Ask an Admin for one.",
+            "Your role Editor cannot open API keys. Roles that can: Admin and Auditor. Ask an Admin for one.",
         ),
         (
             "Editor",
             "/admin/analytics/cohort/add/",
-            "Your role Editor may view Cohorts, but not change this. Ask an Admin.",
+            "Your role Editor can view Cohorts but not make changes. Ask an Admin.",
         ),
     ],
 )

@@ -270,7 +270,7 @@ def test_home_tells_an_auditor_of_keys_and_failed_sign_ins(api: Api, admin_clien
     page = read_home(admin_client)
 
     assert re.search("gw_soon.*? of chat-b expires", page)
-    assert re.search("gw_idle.*? of chat-b was not used for 90 days", page)
+    assert re.search("gw_idle.*? of chat-b has not been used for 90 days", page)
     assert "gw_later" not in page
     assert "gw_gone" not in page
     assert "1 failed sign-in</a> in the last 15 minutes" in page

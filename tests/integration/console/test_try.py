@@ -254,7 +254,7 @@ def test_editor_tries_an_op_as_demo_users_only(editor: HttpClient) -> None:
     as_real_user = try_op(editor, "onto.task.list", {"limit": 1}, subject="someone")
 
     assert as_demo_user["ok"] is True
-    assert "You may try ops as a demo user only: demo-colleague or demo-user." in html.unescape(
+    assert "You can try ops only as a demo user: demo-colleague or demo-user." in html.unescape(
         as_real_user.content.decode()
     )
     assert 'aria-label="Answer"' not in as_real_user.content.decode()

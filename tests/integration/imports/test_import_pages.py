@@ -137,8 +137,8 @@ def test_edits_stay_and_what_was_not_picked_stays_too(admin_client: HttpClient) 
 @pytest.mark.parametrize(
     ("sent", "problem"),
     [
-        ({}, "Send an address, files or text: one of the three."),
-        ({"text": "{}", "url": "https://a.example/x"}, "Send an address, files or text: one of the three."),
+        ({}, "Send exactly one: an address, files or text."),
+        ({"text": "{}", "url": "https://a.example/x"}, "Send exactly one: an address, files or text."),
         ({"url": "ftp://a.example"}, "ftp://a.example cannot be fetched. The URL cannot be called."),
         ({"text": "[]"}, "The document is no OpenAPI document: it is not an object."),
     ],
@@ -160,8 +160,8 @@ def test_document_that_cannot_be_fetched_is_said(admin_client: HttpClient, http_
     ("data", "problem"),
     [
         ({"group": "Pets!"}, "Pets! is no valid group."),
-        ({"base_url": ""}, "Send where the service is, such as https://api.example.com/v1."),
-        ({"name": "taken"}, "There is a connection taken. Choose it above, or another name."),
+        ({"base_url": ""}, "Enter the address of the service, such as https://api.example.com/v1."),
+        ({"name": "taken"}, "A connection taken exists already. Choose it above, or another name."),
         ({"search": "nothing"}, "No operation matches. Pick fewer conditions."),
         ({"search": ""}, "3 operations are picked, and one import takes 2."),
     ],

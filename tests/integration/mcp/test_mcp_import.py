@@ -212,7 +212,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     page = list_tools(admin_client, url=URL)
     text = read(page)
 
-    assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. As a list with every request, they cost " in text
+    assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. Sent with every request, they would cost" in text
     assert "Each end user of a client has a session of their own, because the server may keep something" in text
     assert "<code>create_note</code> (write) Create a note</li>" in text
     assert "<code>bad</code> Its parameters are not an object." in text
@@ -222,7 +222,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     done = read(pick(admin_client, page, search="note"))
 
     assert "4 tools: 4 ops added, 0 updated, 0 unchanged; 0 retired, 1 left out." in done
-    assert "As a list with every request, these tools would cost" in done
+    assert "Sent with every request, these tools would cost" in done
     connection = Connection.objects.get()
     assert (connection.name, connection.kind, connection.base_url) == ("notes", "mcp", URL)
     assert connection.import_selection == {"search": "note"}
@@ -257,10 +257,10 @@ def test_allowed_program_is_chosen(admin_client: HttpClient, fake_listing: FakeL
 @pytest.mark.parametrize(
     ("sent", "problem"),
     [
-        ({}, "Choose a connection, or send an address or a program: one of the three."),
+        ({}, "Send exactly one: a connection, an address or a program."),
         (
             {"url": URL, "connection": "notes"},
-            "Choose a connection, or send an address or a program: one of the three.",
+            "Send exactly one: a connection, an address or a program.",
         ),
         ({"connection": "shop"}, "Select a valid choice."),
         ({"url": "ftp://a.example"}, "An MCP server is an http:// or https:// address"),
@@ -295,7 +295,7 @@ def test_server_that_does_not_answer_is_said_with_the_way_on(
     [
         ({"search": "x y z"}, "No tool matches. Pick fewer conditions."),
         ({"group": "Bad"}, "Bad is no valid group."),
-        ({"name": "shop"}, "There is a connection shop. Choose it above, or another name."),
+        ({"name": "shop"}, "A connection shop exists already. Choose it above, or another name."),
     ],
 )
 def test_what_cannot_be_picked_is_said(
@@ -329,7 +329,7 @@ def test_changes_are_shown_approved_and_merged(admin_client: HttpClient, notes: 
     page = read(admin_client.post(url_of("check"), follow=True))
 
     assert "3 changed. 1 new." in page
-    assert "3 definitions changed upstream. Until approved, what changed is neither shown nor run." in page
+    assert "3 definitions changed upstream. They are neither shown nor run until approved." in page
     assert "1 new tool since the import, not imported: <code>list_notes</code>." in page
     changes = read(admin_client.get(url_of("changes")))
     assert "outputSchema" in changes
@@ -362,7 +362,7 @@ def test_what_changed_again_since_it_was_shown_is_not_approved(admin_client: Htt
 
     again = read(admin_client.post(url_of("changes"), {"name": ["get_note"], "seen": shown}, follow=True))
 
-    assert "get_note changed again meanwhile. Nothing was approved: see what it says now." in again
+    assert "get_note changed again. Nothing was approved. Review the new version." in again
     assert Op.objects.get(op=GET).summary == "Get one note"
     approve_changes(admin_client, url_of("changes"), "get_note")
     assert Op.objects.get(op=GET).summary == "Send all notes away"
@@ -415,7 +415,7 @@ def test_page_shows_the_settings_of_a_server(admin_client: HttpClient, notes: Fa
 
     assert {"transport", "command", "base_url", "headers", "auth", "subject_as", "check_every"} <= form.keys()
     assert not {"document_url", "is_pinned", "idempotency_header"} & form.keys()
-    assert "A tool whose definition changes is neither shown nor run until somebody approves the change." in text
+    assert "A tool whose definition changed is neither shown nor run until somebody approves the change." in text
     assert f'href="{reverse(CHOOSE)}?connection=notes">Import tools again</a>' in text
     assert "Check for changes now" in text
     assert "Add an op by hand" not in text

@@ -193,7 +193,7 @@ def test_who_may_not_edit_sees_no_links(make_misses: Callable[[], None], client:
     assert page.status_code == 200
     columns = {column.title for table in page.context["report"].tables for column in table.columns}
     assert "Make" not in columns
-    assert "Make an eval case" not in page.content.decode()
+    assert "Turn each into an eval case" not in page.content.decode()
     assert reverse("admin:registry_op_edit") not in page.content.decode()
 
 

@@ -80,7 +80,7 @@ def test_name_with_a_direction_mark_is_refused(admin_client: Client, published: 
 def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
     page_text = read_page_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
 
-    assert "This release is live already." in page_text
+    assert "This release is already live." in page_text
     assert Activation.objects.count() == 1
 
 

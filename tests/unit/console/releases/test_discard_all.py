@@ -74,7 +74,7 @@ def test_discarding_sets_the_draft_to_what_is_live(admin_client: Client, publish
 
     page = read_text(answer(admin_client, newer, "all"))
 
-    assert "Discarded: 2 ops as in the live release again." in page
+    assert "Reset to the live release: 2 ops." in page
     assert publishing.compute_draft_version() == published.version
     assert stored_releases.get_live_release() == published
     notes = AuditEntry.objects.filter(kind="op", note__startswith="Discarded").values_list("by", "name")

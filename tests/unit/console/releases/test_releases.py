@@ -83,7 +83,7 @@ def test_timeline_offers_to_make_a_release_live_only_to_those_who_may(
 
     page = read_page_text(client.get(get_registry_url(Activation, "changelist")))
 
-    assert "Compare with before" in page
+    assert "Compare with previous" in page
     assert reverse("admin:registry_release_make_live", args=[published.pk]) not in page
 
 

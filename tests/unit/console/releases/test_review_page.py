@@ -373,7 +373,7 @@ def test_change_of_one_entry_is_discarded(admin_client: Client, published: Relea
     assert [change.name for change in open_review(admin_client).context["review"].changes] == ["onto"]
     entry = AuditEntry.objects.filter(kind="op").order_by("-pk")[0]
     assert (entry.by, entry.note) == ("admin", "Discarded: as in the live release again")
-    assert f"{op.op} is as in the live release already." in discard(admin_client, "op", op.op)
+    assert f"{op.op} already matches the live release." in discard(admin_client, "op", op.op)
 
 
 def test_added_op_is_discarded_unless_it_is_shipped(admin_client: Client, published: Release) -> None:

@@ -81,7 +81,7 @@ def list_steps(client: Client) -> list[str]:
 
 
 def test_editor_asks_and_admin_approves_with_comments(changed: Release, editor: Client, admin: Client) -> None:
-    assert "Nobody was asked to review this draft." in read_text(editor.get(reverse(URL)))
+    assert "Nobody has been asked to review this draft." in read_text(editor.get(reverse(URL)))
 
     asked = read_text(take_step(editor, "ask", f"Is it clearer?\n\n{HOSTILE}"))
     approved = read_text(take_step(admin, "approve", "Yes, much."))
@@ -107,7 +107,7 @@ def test_approval_no_longer_counts_when_the_draft_changes(changed: Release, edit
 
     assert "ada approved an earlier draft" in page
     assert "The draft has changed since, so the approval no longer counts." in page
-    assert "Ask again, for the draft as it is now" in page
+    assert "Ask again for the current draft" in page
     assert "approve" in list_steps(admin)
 
     assert "ed asked for a review of 1 op" in read_text(take_step(editor, "ask"))
@@ -120,7 +120,7 @@ def test_changes_are_requested_with_a_comment_that_says_which(changed: Release, 
     refused = read_text(take_step(admin, "send_back", "  "))
     page = read_text(take_step(admin, "send_back", "Too short."))
 
-    assert "Say what has to change." in refused
+    assert "Say what needs to change." in refused
     assert "ada requested changes" in page
     assert list_steps(editor) == ["ask", "comment", "withdraw"]
 
@@ -161,7 +161,7 @@ def test_request_is_withdrawn_and_the_list_keeps_it(changed: Release, editor: Cl
 
     request = ReviewRequest.objects.get()
     assert (request.state, request.is_open) == ("withdrawn", False)
-    assert "Nobody was asked to review this draft." in read_text(editor.get(reverse(URL)))
+    assert "Nobody has been asked to review this draft." in read_text(editor.get(reverse(URL)))
     listed = read_text(editor.get(get_registry_url(ReviewRequest, "changelist")))
     shown = read_text(editor.get(get_registry_url(ReviewRequest, "change", request.pk)))
     assert "withdrawn" in listed

@@ -87,7 +87,7 @@ def test_page_offers_only_to_stop_what_got_worse(manager_client: HttpClient, coh
 def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpClient, cohort: Cohort) -> None:
     Cohort.objects.update(percentage=50)
 
-    assert "pilot has been changed meanwhile and is at 50% now." in take_step(manager_client, cohort, "25")
+    assert "pilot was changed in the meantime and is now at 50%." in take_step(manager_client, cohort, "25")
     assert Cohort.objects.get().percentage == 50
     assert not AuditEntry.objects.exists()
 
