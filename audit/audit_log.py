@@ -11,12 +11,12 @@ from core import manifest
 
 AuditValues = Mapping[str, Any]  # a row's fields as JSON values
 VERSION_LENGTH = 64  # of a release, which is shown in 12 characters
-LABELS = {"is_guarded": "stop automatically"}  # of fields whose name is not what the page calls them
+LABELS = {"is_guarded": "stop automatically"}  # of fields that pages call by another name
 MAX_SHOWN_VALUE = 40  # characters of a value
 
 
 def find_user_id(name: str) -> int | None:
-    """Return the id of the account with a name; None for a command, or a name that nobody has."""
+    """Return the id of the account with a name; None for a command or an unknown name."""
     accounts = get_user_model().objects.filter(username=name)
     return accounts.values_list("pk", flat=True).first()
 
@@ -99,7 +99,7 @@ def describe_entry(entry: AuditEntry) -> str:
 
 
 def describe_changes(entry: AuditEntry) -> str:
-    """Return the changed fields, and of short values those before and after: "percentage 5 → 25"."""
+    """Return the changed fields, with short values before and after: "percentage 5 → 25"."""
     if entry.action in (AuditEntry.Action.ADDED, AuditEntry.Action.REMOVED):
         return ""
     return ", ".join(_describe_field(name, *pair) for name, pair in sorted(entry.changes.items()))
@@ -114,7 +114,7 @@ def _describe_field(name: str, before: Any, after: Any) -> str:
 
 
 def _shorten_value(value: Any) -> str | None:
-    """Return a value in few characters, or None if it is too long for that."""
+    """Return a value in few characters, or None if it is too long."""
     if value in (None, "", []):
         return "–"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The audit log: who did what, when, and of a change the values before and after."""
+"""The audit log: who did what and when, and the values before and after a change."""
 
 from django.db import models
 from django.db.models import Q
@@ -12,7 +12,7 @@ AUDIT_ACTIONS = [
 
 
 class AuditEntry(models.Model):
-    """What an admin, a command or an import did: who and when; of a change, before and after. Never updated."""
+    """What an admin, a command or an import did: who, when, and the values before and after. Never updated."""
 
     class Action(models.TextChoices):
         ADDED = "added", "added"

@@ -1,7 +1,7 @@
 """The table of event fields: what each field of an operation event means, and where it is shown.
 
-The API, the OpenAPI document, the admin and docs/reference/events.md are built from it. A new field needs a line in the
-model, a line here and a migration.
+The API, the OpenAPI document, the console and docs/reference/events.md are built from it. A new field needs a line in
+the model, a line here and a migration.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class EventSection(StrEnum):
-    """A section of an event's admin page, in the order of the page."""
+    """A section of an event's page, in the order of the page."""
 
     REQUEST = "Request"
     RESPONSE = "Response"
@@ -20,23 +20,23 @@ class EventSection(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PagePlace:
-    """A place on an event's admin page. Fields on the same line of a section stand side by side."""
+    """A place on an event's page. Fields on the same line of a section stand side by side."""
 
     section: EventSection
     line: int
-    display: str = ""  # the admin's method that shows the field, if it is not shown as it is
+    display: str = ""  # the page's method that shows the field, if it is not shown as it is
 
 
 @dataclass(frozen=True, slots=True)
 class EventField:
-    """A field of an event. An empty `places` hides it on the event's admin page."""
+    """A field of an event. An empty `places` hides it on the event's page."""
 
     name: str
     description: str
     places: tuple[PagePlace, ...] = ()
     in_api: bool = True
-    in_list: bool = False  # a column of the list of events in the admin
-    list_display: str = ""  # the admin's method that shows the field in the list, if it is not shown as it is
+    in_list: bool = False  # a column of the list of events in the console
+    list_display: str = ""  # the list's method that shows the field, if it is not shown as it is
 
 
 def _request(line: int, display: str = "") -> PagePlace:
@@ -113,12 +113,12 @@ EVENT_FIELDS = (
     EventField(
         "content",
         "Args and result as {args, result}, if GATEWAY_CONTENT_DAYS is set. Secrets marked in the schema are redacted. "
-        "Of a search: its words and the paths found.",
+        "For a search: its words and the paths found.",
         (_request(6, "args"), _response(5, "result")),
     ),
     EventField(
         "progress",
-        "How far the upstream told that it was: {done, total} in units of its own, or null if it told nothing.",
+        "Progress that the upstream reported: {done, total} in its own units, or null if it reported none.",
         (PagePlace(EventSection.FIGURES, 1, "show_progress"),),
     ),
 )

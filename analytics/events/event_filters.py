@@ -1,4 +1,4 @@
-"""Which events reports count, and as what. Reports, turns, the admin's lists and the links between them all use this.
+"""Which events reports count, and as what. Reports, turns, lists in the console and links between them use this.
 
 Each definition is a query condition. Turns also need some of them as functions of one event, which must agree with the
 conditions.
@@ -17,7 +17,7 @@ DEFERRED_REASONS = ("confirmation_required", "in_progress", "switched_off")
 
 HELP_TYPES = (OperationEvent.Type.HELP, OperationEvent.Type.DISCOVER)  # what a model reads before it calls
 
-NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)  # what a user tries in the admin is never counted
+NOT_TRIED_IN_ADMIN = ~Q(source=OperationEvent.Source.ADMIN)  # tests in the console are never counted
 CALL = NOT_TRIED_IN_ADMIN & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)
 CALL &= ~Q(reason__in=DEFERRED_REASONS)
 FAILED_CALL = CALL & Q(ok=False)
@@ -79,12 +79,12 @@ class CallFields(Protocol):
 
 
 def is_tried_in_admin(event: CallFields) -> bool:
-    """Return whether a user tried the call in the admin, so that nothing counts it."""
+    """Return whether a user tried the call in the console, so that nothing counts it."""
     return event.source == OperationEvent.Source.ADMIN
 
 
 def is_call(event: CallFields) -> bool:
-    """Return whether an event is a call of an op. Excludes dry runs, replays, deferred calls and tries in the admin."""
+    """Return whether an event is a call of an op. Excludes dry runs, replays, deferred calls and console tests."""
     return (
         event.type == OperationEvent.Type.EXEC
         and not (event.dry_run or event.replayed or is_tried_in_admin(event))

@@ -40,7 +40,7 @@ _COPY = f"COPY {_TABLE} FROM STDIN"
 def record_event(event: dict[str, Any], *, after: Sequence[Statement] = ()) -> None:
     """Insert one event ({field of OperationEvent: value}) in the open transaction.
 
-    The statements `after` which it comes are sent with it, so that they need no round trip of their own.
+    The statements in `after` run before it, in the same round trip.
     """
     # Raw SQL, since a write's response waits for this: the ORM takes three times as long.
     [row] = _to_rows([event])
@@ -124,7 +124,7 @@ def _dump_json(value: Any) -> str | None:
 
 
 def build_event(*, time: datetime, type: OperationEvent.Type, **fields: Any) -> dict[str, Any]:
-    """Return an event's fields, with names cut to the length of their columns."""
+    """Return an event's fields. Names are cut to the length of their columns."""
     fields["time"], fields["type"] = time, str(type)
     for name in ("op", "subject", "session", "turn"):
         if len(fields.get(name) or "") > MAX_NAME_LENGTH:

@@ -24,7 +24,7 @@ class OperationEvent(models.Model):
     class Source(models.TextChoices):
         API = "api", "API"
         BATCH = "batch", "batch"
-        ADMIN = "admin", "admin"  # tried in the admin; its writes are undone and no figure counts it
+        ADMIN = "admin", "admin"  # tried in the console; its writes are undone and no figure counts it
 
     class Format(models.TextChoices):
         LIST = "list", "list"  # of a discovery tool
@@ -80,7 +80,7 @@ class OperationEvent(models.Model):
         indexes = [
             models.Index(fields=["-time", "-id"], name="event_newest"),  # lists, newest first
             models.Index(fields=["op", "-time"], name="event_by_op"),  # one op's calls
-            # What went wrong last, of usually few failed events among many.
+            # The newest failures: failed events are usually few among many.
             models.Index(fields=["-time", "-id"], name="event_failed", condition=Q(ok=False)),
             models.Index(
                 fields=["session", "turn"], name="event_by_turn", condition=~Q(session="")

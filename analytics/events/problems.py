@@ -16,7 +16,7 @@ SEPARATOR = "|"
 
 
 class Problem(NamedTuple):
-    """The case of an error: its code, its reason, and of a field error the pointer and the code."""
+    """The case of an error: its code and reason, and for a field error its pointer and code."""
 
     code: str
     reason: str
@@ -70,7 +70,7 @@ def get_problem(code: str, reason: str, field_errors: Sequence[Any]) -> Problem:
 
 
 def parse_key(key: str) -> Problem | None:
-    """Return the problem of a query parameter; None if it is none. A pointer may contain the separator."""
+    """Return the problem of a query parameter; None if it is not valid. A pointer may contain the separator."""
     if key.count(SEPARATOR) < len(Problem._fields) - 1:
         return None
     code, reason, rest = key.split(SEPARATOR, 2)

@@ -23,7 +23,7 @@ TurnKey = tuple[str, str, str]
 
 
 class MissEvent(NamedTuple):
-    """The fields of an event that tell what was missed."""
+    """The fields of an event that show what was missed."""
 
     id: int
     type: str
@@ -150,8 +150,8 @@ def _iter_missed_searches(
 ) -> Iterator[tuple[MissEvent, str]]:
     """Yield (search, op that worked next) for the searches of a turn without a useful result.
 
-    Nothing was found; or, if it is stored what was found, none of it worked later in the turn, although the model went
-    on: it searched again, or ran another op.
+    Either nothing was found, or none of the ops found (if they are stored) worked later in the turn, although the model
+    searched again or ran another op.
     """
     for index, event in enumerate(events):
         if not is_search(event):

@@ -18,7 +18,7 @@ FAILURE_FIELDS = ("invalid", "denied", "not_found", "conflict", "internal")
 FAILED_CALLS: Combinable = sum((Sum(name) for name in FAILURE_FIELDS[1:]), start=Sum(FAILURE_FIELDS[0]))
 READ_FIELDS = ("short_reads", "full_reads", "arg_reads", "list_reads")
 
-# An op is listed as failing from these on. A rate of fewer calls says little, and failures of 1 in 20 are tolerated.
+# The minimum for an op to be listed as failing. Rates of fewer calls say little, and failures of 1 in 20 are tolerated.
 MIN_FAILING_CALLS = 10
 MIN_FAILURE_RATE = 0.05
 

@@ -12,7 +12,7 @@ from analytics.turns.models import ToolSelection, Turn
 
 PERIODS = (7, 28, 90)  # days, including today, which is incomplete
 FILTER_FIELDS = ("surface", "cohort", "release", "model")  # fields that a report can be filtered by
-COHORT_PARAMETER = "in_cohort"  # query parameter of the admin's lists
+COHORT_PARAMETER = "in_cohort"  # query parameter of lists in the console
 NO_COHORT = "-"  # as a cohort: no cohort decided anything. Cohorts cannot have this name
 
 Row = TypeVar("Row", bound=Model)

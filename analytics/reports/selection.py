@@ -27,8 +27,8 @@ from analytics.turns.models import ToolSelection
 HAS_MISS = ~Q(missed=[])
 HAS_ESCALATION = ~Q(escalated=[])
 ALERT_MISS_RATE = 0.05  # of the turns of the last 24 hours
-ALERT_MIN_TURNS = 100  # fewer turns tell too little
-MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the admin's list of tool selections
+ALERT_MIN_TURNS = 100  # fewer turns say too little
+MISSED_TOOL_PARAMETER = "missed_tool"  # query parameter of the list of tool selections
 
 
 class MissedTool(NamedTuple):
@@ -91,7 +91,7 @@ class RecentMisses:
 
     @property
     def is_alarming(self) -> bool:
-        """Whether more turns than the threshold missed a tool, of enough turns to tell."""
+        """Whether there are enough turns, and more than the threshold missed a tool."""
         return self.turns >= ALERT_MIN_TURNS and self.rate > ALERT_MISS_RATE
 
 

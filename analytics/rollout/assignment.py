@@ -28,7 +28,7 @@ from core.background.poller import PolledQuery, Row
 
 
 def set_release_check(check: Callable[[str], bool]) -> None:
-    """Set what says whether a release can be served. `config/wiring.py` hands it in: releases are above this app."""
+    """Set the function that says whether a release can be served. Releases are above this app."""
     global _is_servable
     _is_servable = check
 

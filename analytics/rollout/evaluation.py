@@ -28,7 +28,7 @@ def bucket_of(salt: str, subject: str) -> int:
 
 
 def is_within(salt: str, subject: str, buckets: int) -> bool:
-    """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all who are in."""
+    """Return whether a subject is in the first `buckets` of 10,000. Raising the number keeps all that are in."""
     return bucket_of(salt, subject) < buckets
 
 
@@ -108,7 +108,7 @@ class TargetingRule:
 
     @property
     def description(self) -> str:
-        """The condition in words, as its row says it."""
+        """The condition in words, as its row describes it."""
         about = f"{self.attribute.replace('_', ' ')} {self.trait}".strip()
         return f"{about} {OPERATOR_LABELS[self.operator]} {' or '.join(self.values)}"
 
@@ -135,7 +135,7 @@ class TargetingRule:
 
 @dataclass(frozen=True, slots=True)
 class CohortDefinition:
-    """A set of subjects and their variant: those listed, plus a percentage of those who match all rules."""
+    """A set of subjects and their variant: those listed, plus a percentage of subjects that match all rules."""
 
     name: str
     variant: str

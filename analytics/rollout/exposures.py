@@ -1,7 +1,7 @@
 """Record which subjects were exposed to a cohort, and which subjects were seen, in the background.
 
 A call neither waits for its exposure to be written nor fails if that fails. Rows are kept forever, so one API key adds
-a limited number an hour: more wait until their subjects are seen again, and flags are evaluated all the same.
+a limited number an hour. Further ones wait until their subjects are seen again. Flags are still evaluated.
 """
 
 import logging

@@ -1,7 +1,7 @@
 """Automatic rollback: a guarded cohort is switched off when its calls clearly fail more often than all other calls.
 
-What counts are the calls since the cohort last changed, of the last day at most. They are looked at every minute, so
-the interval is one of 99.9%: with 95%, chance alone would soon stop a cohort.
+Only calls since the cohort last changed count, and only those of the last day. The check runs every minute, so it uses
+a 99.9% interval: with 95%, chance alone would soon stop a cohort.
 """
 
 import logging
@@ -25,7 +25,7 @@ from notifications.outbox import OutgoingMessage
 log = logging.getLogger(__name__)
 
 WINDOW = timedelta(days=1)
-MAX_CALLS = 50_000  # newest calls that are looked at
+MAX_CALLS = 50_000  # newest calls that are read
 Z = 3.290527  # standard deviations that contain 99.9% of a normal distribution
 BY = "guardrail"  # in the audit log
 EVENT = "cohort.stopped"  # of the webhook
@@ -64,7 +64,7 @@ def _describe_share(share: Proportion) -> str:
 
 
 def stop_worse_cohorts(at: datetime) -> bool:
-    """Switch off the guarded cohorts that do worse, and tell those who may change cohorts."""
+    """Switch off the guarded cohorts that do worse, and notify the users who can change cohorts."""
     guarded = list(Cohort.objects.filter(is_on=True, is_guarded=True, flag__is_on=True))
     for cohort, reading in measure_cohorts(guarded, at=at).items():
         if reading.is_worse:
@@ -86,7 +86,7 @@ def measure_cohorts(cohorts: Collection[Cohort], *, at: datetime) -> Mapping[Coh
 def _count_calls(
     cohort: Cohort, calls: Iterable[tuple[datetime, list[str], bool]], since: datetime
 ) -> GuardrailReading:
-    counts = {True: [0, 0], False: [0, 0]}  # whether of the cohort: [failed, all]
+    counts = {True: [0, 0], False: [0, 0]}  # whether they are of the cohort: [failed, all]
     for time, names, ok in calls:
         if time >= since:
             side = counts[cohort.name in names]
@@ -119,7 +119,7 @@ def _stop_cohort(cohort: Cohort, reading: GuardrailReading, *, at: datetime) -> 
 
 
 def _find_recipients() -> list[str]:
-    """Return the e-mail addresses of those who may change cohorts."""
+    """Return the e-mail addresses of the users who can change cohorts."""
     users = User.objects.with_perm("analytics.change_cohort", backend="django.contrib.auth.backends.ModelBackend")
     rows = users.filter(is_staff=True).exclude(email="").order_by("pk")
     return list(dict.fromkeys(rows.values_list("email", flat=True)))
@@ -135,7 +135,7 @@ class GuardrailStop:
 
 
 def list_stops(cohorts: Iterable[Cohort]) -> list[GuardrailStop]:
-    """Return which of the cohorts are off because of the guardrail, the latest first."""
+    """Return the cohorts that the guardrail switched off, the latest first."""
     off = {cohort.name: cohort for cohort in cohorts if not cohort.is_on}
     entries = AuditEntry.objects.filter(kind="cohort", name__in=list(off)).order_by("-time", "-id")
     latest: dict[str, AuditEntry] = {}

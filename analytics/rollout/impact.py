@@ -48,7 +48,7 @@ class ReleaseReach:
 
 
 def measure_reach(at: datetime) -> ReleaseReach:
-    """Return whom a new live release reaches. Ignores the master switch, which may differ per server."""
+    """Return which users a new live release reaches. Ignores the master switch, which may differ per server."""
     rollout, subjects = assignment.load_rollout(), exposures.list_recent(at)
     following = sum(rollout.evaluate(FlagKey.RELEASE, subject).variant == LIVE for subject in subjects)
     pinned = (each for each in _load_active_cohorts() if each.flag_id == FlagKey.RELEASE and each.variant != LIVE)

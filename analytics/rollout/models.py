@@ -13,7 +13,7 @@ from django.utils.text import get_text_list
 from analytics.flags import FLAGS, FlagKey
 from analytics.rollout.evaluation import OPERATOR_LABELS, Attribute, Operator
 
-MAX_LISTED = 1_000  # listed subjects per cohort; all processes hold them in memory
+MAX_LISTED = 1_000  # listed subjects per cohort; all processes keep them in memory
 MAX_VALUES = 200  # values per rule
 MAX_VALUE_LENGTH = 200  # per value, and per subject
 cohort_name_validator = RegexValidator(
@@ -152,7 +152,7 @@ class CohortRule(models.Model):
         errors: dict[str, str] = {}
         is_trait = self.attribute == Attribute.TRAIT
         if is_trait != bool(self.trait):
-            errors["trait"] = "Name the trait." if is_trait else "Leave empty: the rule is not on a trait."
+            errors["trait"] = "Name the trait." if is_trait else "Leave this empty: the rule is not about a trait."
         if problem := _find_list_problem(self.values, MAX_VALUES):
             errors["values"] = problem
         elif not self.values:
@@ -226,13 +226,13 @@ def _is_number(values: list[str]) -> bool:
 def check_complete(flag: Flag, cohort_ids: Sequence[int]) -> None:
     """Raise ValidationError if these are not all cohorts of the flag, each once."""
     if sorted(cohort_ids) != sorted(Cohort.objects.filter(flag=flag).values_list("pk", flat=True)):
-        raise ValidationError("A cohort was added or deleted meanwhile. Reload the page and order them again.")
+        raise ValidationError("A cohort was added or deleted in the meantime. Reload the page and order them again.")
 
 
 def set_order(flag: Flag, cohort_ids: Sequence[int]) -> None:
     """Evaluate the cohorts of a flag in this order. Raises ValidationError if these are not all of its cohorts."""
     with transaction.atomic():
-        Flag.objects.select_for_update().get(pk=flag.pk)  # nobody can add a cohort meanwhile
+        Flag.objects.select_for_update().get(pk=flag.pk)  # nobody can add a cohort until the end of the transaction
         check_complete(flag, cohort_ids)
         cohorts = Cohort.objects.filter(flag=flag)
         if list(cohorts.order_by("position").values_list("pk", flat=True)) == list(cohort_ids):

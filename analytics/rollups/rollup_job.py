@@ -2,7 +2,7 @@
 
 Events older than 5 minutes are settled: they are added once, and the same transaction moves the mark (Rollup) up to
 which events are settled. Later events are recounted in each run. So the cost of a run does not grow with the day, and
-admin pages never have to read events.
+console pages never need to read events.
 
 A repair is counted together with the call that repairs, but on the day and under the op, release and cohort of the
 failed call. So settled rows never change, and a settled repair stays one.
@@ -22,7 +22,7 @@ from analytics.turns import aggregation
 NAME = "op_daily"
 # An event has the time of its call's arrival, and is written when the call ends, after two minutes at most, or when the
 # database is back. An event that arrives later than this, because of a wrong clock, is in the log but not in the
-# figures. All events up to this age are recounted every minute, so it is as short as may be.
+# figures. All events up to this age are recounted every minute, so it is as short as possible.
 SETTLE_AFTER = timedelta(minutes=5)
 STEP = timedelta(minutes=15)  # settled per run; takes some tenths of a second at a million events a day
 DAY = timedelta(days=1)

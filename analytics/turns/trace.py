@@ -43,7 +43,7 @@ class TraceStep:
 
 @dataclass(frozen=True, slots=True)
 class TurnTrace:
-    """The steps of a turn, in order of time, and how long it took until the last one had ended."""
+    """The steps of a turn, in order of time, and how long it took until the last one ended."""
 
     steps: Sequence[TraceStep]
     length_ms: float

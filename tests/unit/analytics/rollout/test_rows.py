@@ -84,7 +84,7 @@ def test_cohorts_are_put_in_another_order() -> None:
 
     assert list(Cohort.objects.values_list("pk", flat=True)) == new
     for incomplete in (ids[:2], [*ids, 0], [ids[0], ids[0], ids[1]]):
-        with pytest.raises(ValidationError, match="A cohort was added or deleted meanwhile"):
+        with pytest.raises(ValidationError, match="A cohort was added or deleted in the meantime"):
             models.set_order(flag, incomplete)
 
 
@@ -136,7 +136,7 @@ def test_invalid_cohort_is_refused(fields: dict[str, Any], message: str) -> None
     ("fields", "message"),
     [
         ({"attribute": "trait", "values": ["pro"]}, "Name the trait."),
-        ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave empty"),
+        ({"attribute": "client", "trait": "plan", "values": ["chat"]}, "Leave this empty"),
         ({"attribute": "client", "values": []}, "Enter at least one value."),
         ({"attribute": "client", "values": [1]}, "Enter texts of 1 to 200 characters"),
         ({"attribute": "trait", "trait": "age", "operator": "at_least", "values": ["ten"]}, "Enter one number."),
