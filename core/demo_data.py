@@ -1,4 +1,4 @@
-"""Rows to try the product with, which apps bring along: whose they are, and what adds them."""
+"""Demo rows of the installed apps: which users they belong to, and the functions that add them."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _installed: tuple[DemoData, ...] = ()
 
 
 def set_demo_data(data: Sequence[DemoData]) -> None:
-    """Set the demo rows that the installed apps bring along."""
+    """Set the demo rows of the installed apps."""
     global _installed
     _installed = tuple(data)
 

@@ -19,7 +19,7 @@ UNCHANGED = "unchanged"  # warning of a write that changed nothing
 class ArgumentError:
     """An error in one argument. `path` is a JSON pointer (RFC 6901) into args; `message` says what to send instead.
 
-    If one correction is certain, `swap` names two arguments whose values stand the wrong way round, `leave_out` the
+    If one correction is certain, `swap` names two arguments whose values are swapped, `leave_out` the
     argument to send the call without, or `send` has the arguments to send with it.
     """
 
@@ -64,7 +64,7 @@ class NotFound(OpRefusal):
 
 
 class Forbidden(OpRefusal):
-    """The subject can see the row but may not do this with it."""
+    """The subject can see the row but is not allowed to do this with it."""
 
     reason = "forbidden"
 
@@ -88,7 +88,7 @@ class NotSetUp(OpRefusal):
 
 
 class Unavailable(OpRefusal):
-    """The upstream cannot run the op at the moment. Nothing was done, so the same call may be sent again."""
+    """The upstream cannot run the op at the moment. Nothing was done, so the same call can be sent again."""
 
     reason = "upstream_unreachable"
 
@@ -127,7 +127,7 @@ class OpRequest:
 class OpOutcome:
     """What a call did: the result as JSON values and, if the call concerned one row, its id and name.
 
-    `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one row.
+    `changed_ids` has the ids of the rows that a write changed: empty if it changed nothing, None if only the one row.
     `entity` and `action` say what the call was about if the op itself does not: the kind of a row that only its id
     named, or that a create asked a question instead.
     """
@@ -157,7 +157,7 @@ class OpHandler(Generic[Request]):
 
 @dataclass(frozen=True, slots=True)
 class FoundRow:
-    """A row by which a caller could have meant a title. `place` is the name of its project, if it has one.
+    """A row that a caller could have meant by a title. `place` is the name of its project, if it has one.
 
     `has_words` says that all words that were sent are in its title, though it is another one.
     """
@@ -170,7 +170,7 @@ class FoundRow:
 
 @dataclass(frozen=True, slots=True)
 class Lookups:
-    """What an upstream can tell about a subject, so that an error can say what to send instead.
+    """What an upstream can look up for a subject, so that an error can say what to send instead.
 
     `find_rows` takes an entity such as task, a title, the subject and the project to prefer (or an empty text). It
     returns the rows with exactly this title, or else a few that have its words, or else a few with a similar title; the
@@ -181,7 +181,7 @@ class Lookups:
     `find_date` takes an entity, an id, the name of a date and the subject, and returns that date, or the date-time in
     the subject's zone.
     `check_args` takes a tool name, those of its args that match the schema, and the subject, and returns the errors
-    that the args alone tell, such as an end before a start.
+    that are visible in the args alone, such as an end before a start.
     """
 
     find_rows: Callable[[str, str, str, str], tuple[Sequence[FoundRow], bool]]
@@ -199,7 +199,7 @@ class EmbeddedUpstream:
 
     If `transactional` is true, rolling back our transaction undoes what a handler did, so that a write, its idempotency
     record and its event commit together or not at all. If it is false, for example because a handler writes files,
-    writes run as those to a remote upstream: a dry run ends after `prepare`, which refuses what `apply` would refuse,
+    writes run like those of a remote upstream: a dry run ends after `prepare`, which refuses what `apply` would refuse,
     and a key is claimed before the write.
     """
 

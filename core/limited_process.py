@@ -1,4 +1,4 @@
-"""Run a program of ours in a process of its own, with limits on its time and memory: for input that nobody vouches for.
+"""Run a program of ours in a separate process, with limits on its time and memory: for untrusted input.
 
 A parser can stay in C for minutes, where no thread can be stopped, and can take all memory of the server. The process
 has an empty environment, so no secrets, and can write no files unless it is allowed to.

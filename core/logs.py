@@ -28,7 +28,7 @@ _SECRET_NAME = re.compile(_REDACTED_KEYS, re.IGNORECASE)
 # Patterns of secrets anywhere in a text. The first group stays, the rest is masked.
 _PATTERNS = [
     re.compile(r"(\b(?:bearer|authorization\W{1,5}basic)\s+)[^\s\"'\\,}]+", re.IGNORECASE),
-    re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # a key's prefix is no secret and identifies the key
+    re.compile(r"(\bgw_[0-9a-f]{8})_[\w-]+"),  # a key's prefix is not a secret and identifies the key
     re.compile(r"(://[^\s/:@\"']*:)[^\s/@\"']+(?=@)"),
     re.compile(rf"({_REDACTED_KEYS}[\w-]{{0,40}}\\?[\"']?\s*[=:]\s*\\?[\"']?)[^\s\"'\\,;&}})\]]+", re.IGNORECASE),
 ]

@@ -23,7 +23,7 @@ JobFunction = Callable[[datetime], bool]  # takes the time; returns whether more
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A periodic job, which one process at a time runs. Its name identifies its row, so it never changes."""
+    """A periodic job, which only one process runs at a time. Its name identifies its row, so it never changes."""
 
     name: str
     function: JobFunction
@@ -32,7 +32,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class AuditKind:
-    """A kind of audit log entries: its words, and the permission to see them, if it is not that to see the log."""
+    """A kind of audit log entries: its words, and the permission to see them if it differs from that of the log."""
 
     label: str
     permission: str = ""
@@ -69,7 +69,7 @@ class PageLink:
 class SidebarEntry:
     """An entry of the sidebar. `icon` is a Material symbol, `guide` the guide to it and its heading.
 
-    The entry opens the first page that the user may open; the others are tabs of it. Entries of a section are in the
+    The entry opens the first page that the user can open; the others are tabs of it. Entries of a section are in the
     order of `place`.
     """
 

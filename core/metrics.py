@@ -74,7 +74,7 @@ def _get_call_metrics(labels: CallLabels) -> tuple[Counter, Histogram]:
 
 
 def drop_own_gauges() -> None:
-    """Delete the gauges of this process, which serves nothing itself: its zeros would be the least of all workers."""
+    """Delete the gauges of this process, which serves nothing itself: its zeros would be the minimum of all workers."""
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
         mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]  # the package has no type hint for it
 

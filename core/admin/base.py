@@ -1,4 +1,4 @@
-"""Base classes of the admin's pages, inlines and forms, which give all of them the same look.
+"""Base classes of the console's pages, inlines and forms, which give all of them the same look.
 
 JSON fields accept what the API accepts and are edited with indentation. Long text columns get a full-width input.
 """
@@ -66,7 +66,7 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     """Base class of a model's admin pages."""
 
     empty: str  # a sentence for an empty list: what to do to get rows
-    link_lookups: Sequence[str] = ()  # lookups besides those of its filters by which links filter its list
+    link_lookups: Sequence[str] = ()  # lookups that links to its list use, besides those of its filters
     # For models that "Go to" in the sidebar searches: their place among equally good matches, lowest first. Their first
     # search field must be the name.
     go_to_order: int | None = None
@@ -82,8 +82,8 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         """Return whether a URL may filter the list by a lookup: those of its filters and of our links.
 
-        Django allows every column. Then whoever sees the list could find out a column that no page shows, comparing it
-        with one text after another: secret_hash__startswith.
+        Django allows every column. Then a user who sees the list could guess a column that no page shows, by comparing
+        it with one text after another: secret_hash__startswith.
         """
         return lookup in self.link_lookups or lookup in self._iter_filter_lookups(request)
 
@@ -168,7 +168,7 @@ def accessibility_script(_: HttpRequest) -> str:
 
 
 def alpine_script(_: HttpRequest) -> str:
-    """Return the URL of what unfold's pages need without evaluating code."""
+    """Return the URL of the script that lets unfold's pages work without evaluating code."""
     return static("console/alpine.js")
 
 

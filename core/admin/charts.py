@@ -1,4 +1,4 @@
-"""Charts of the admin: bars as SVG, and lines over days for Chart.js with a table of the same values.
+"""Charts of the console: bars as SVG, and lines over days for Chart.js with a table of the same values.
 
 The page also writes each value as text, so that nothing depends on seeing a bar.
 
@@ -96,7 +96,7 @@ class ChartMarker:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """A chart of some consecutive days. The last day is today in UTC, which is not over, so its part is dashed."""
+    """A chart of some consecutive days. The last day is today in UTC, which is incomplete, so its part is dashed."""
 
     name: str  # unique on the page
     title: str  # with its unit: "Failed calls, % of calls"
@@ -124,7 +124,7 @@ class LineChart:
 
     @property
     def description(self) -> str:
-        """What the chart shows, for people who do not see it."""
+        """What the chart shows, for people who cannot see it."""
         spans = "; ".join(f"{line.name}, {self._describe_span(line)}" for line in self.lines)
         return f"Line chart: {self.title}, {self.period}. {spans}. The table below has all values."
 

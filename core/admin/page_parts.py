@@ -21,7 +21,7 @@ from django.utils.timezone import localtime
 
 from core.admin import base
 
-# A page without scripts, wherever it is: other addresses outside of the admin may load nothing.
+# A page without scripts, wherever it is: other addresses outside of the console cannot load anything.
 PLAIN_PAGE_POLICY = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 MAX_VALUE_LENGTH = 60  # characters of a value; its title has the rest
 
@@ -39,7 +39,7 @@ def is_browser(request: HttpRequest) -> bool:
 
 
 def render_error_page(request: HttpRequest, *, title: str, message: str, status: int) -> HttpResponse:
-    """Return a page with the message and a link to the home page. In the admin, it has the admin's sidebar."""
+    """Return a page with the message and a link to the home page. In the console, it has the sidebar."""
     user = getattr(request, "user", None)
     is_staff = user is not None and user.is_active and user.is_staff
     is_in_admin = is_staff and request.path.startswith(reverse("admin:index"))
@@ -65,7 +65,7 @@ class FilterChip:
 
 
 def list_chips(changelist: ChangeList) -> list[FilterChip]:
-    """Return a chip for each filter of a list: its search, the filters beside it, and others that links have set."""
+    """Return a chip for each filter of a list: its search, its own filters, and others that links have set."""
     params: Mapping[str, Sequence[str]] = changelist.get_filters_params()
     chips: list[FilterChip] = []
     if changelist.query:
@@ -117,7 +117,7 @@ def _format_value(value: str) -> str:
 
 
 def render_index_page(request: HttpRequest) -> HttpResponse:
-    """List what the sidebar has behind the current entry. Pages that the user may not open are not in it."""
+    """List the pages behind the current entry of the sidebar, without those that the user cannot open."""
     context = admin.site.each_context(request)
     entry = context.get("breadcrumb_entry")
     if entry is None or "lists" not in entry:
@@ -135,7 +135,7 @@ class LivePreviewAdmin(base.ModelAdmin[Any]):
         raise NotImplementedError
 
     def has_preview_permission(self, request: HttpRequest, row: Any) -> bool:
-        """Return whether the user may see the preview: anyone who may save the form."""
+        """Return whether the user can see the preview: everyone who can save the form."""
         return self.has_change_permission(request, row) if row else self.has_add_permission(request)
 
     def get_urls(self) -> list[URLPattern]:

@@ -1,4 +1,4 @@
-"""The admin site: it answers malformed requests with 400, and "Go to" finds pages and rows by name."""
+"""The console's admin site: it answers malformed requests with 400, and "Go to" finds pages and rows by name."""
 
 import functools
 import re
@@ -33,7 +33,7 @@ MAX_WORDS = 20  # of a search. SQLite allows 1,000 conditions, and each word add
 MAX_VALUE_LENGTH = 10_000  # characters of one query parameter; SQLite's LIKE allows 50,000 bytes
 MAX_VALUES = 100  # query parameters of one URL
 SEARCH_PARAMETERS = ("q", "term", "s")  # search parameters of lists, of autocompletes and of the sidebar
-REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, for any length of time
+REGEX_LOOKUPS = ("regex", "iregex")  # lookups that would run a regular expression from the URL, without a time limit
 View = Callable[..., HttpResponseBase]
 
 

@@ -1,8 +1,8 @@
 """Connections to PostgreSQL and SQLite: timeouts, the pool, and indexes added while serving.
 
 PostgreSQL ends a slow statement itself (`statement_timeout`). A server that is paused, or behind a network that
-swallows packets, ends nothing: it keeps the connection and sends nothing. So this side has a limit, too. It is a second
-longer than the server's, whose error says more.
+swallows packets, ends nothing: it keeps the connection and sends nothing. So the client has a limit as well. It is a
+second longer than the server's, whose error says more.
 
 SQLite's own handler tries less and less often: up to 100 ms apart. Under load, newcomers take the lock in between, and
 an early waiter may see its deadline pass.

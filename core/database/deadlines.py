@@ -31,7 +31,7 @@ def get_wait_until() -> float | None:
 def execute_together(*statements: Statement) -> tuple[Any, ...] | None:
     """Run statements in order, and return the first row of the last one, or None if it returns no rows.
 
-    PostgreSQL gets them in one round trip and treats each as a statement of its own, with its own time limit. It stops
+    PostgreSQL gets them in one round trip and treats each as a separate statement with its own time limit. It stops
     at the first error. The caller has a transaction open, otherwise they would be one.
     """
     if not statements:

@@ -1,7 +1,7 @@
 """A thread in each process that asks twice a second whether PostgreSQL answers, and what its errors mean.
 
 A database that is paused, or behind a network that swallows packets, keeps its connections but sends nothing. No error
-tells so. SQLite is a file in this machine and is not watched.
+reports this. SQLite is a file in this machine and is not watched.
 """
 
 import logging
@@ -49,7 +49,7 @@ class _Watch:
             time.sleep(INTERVAL_SECONDS)
 
     def _ask_and_log(self) -> None:
-        """Ask once. The log tells when answers stop, and when they are back."""
+        """Ask once. Logs when answers stop and when they are back."""
         if self._unanswered_since is None:
             self._unanswered_since = time.monotonic()
         try:
@@ -96,7 +96,7 @@ def is_answering() -> bool:
 
 
 def find_reason() -> str | None:
-    """Return why no connection to PostgreSQL can be made, which its pool does not tell; None if one can be made."""
+    """Return why no connection to PostgreSQL can be made, which its pool does not report; None if one can be made."""
     if connection.vendor != "postgresql":
         return None
     try:

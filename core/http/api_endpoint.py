@@ -17,7 +17,7 @@ _ANY_NETWORK = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 
 
 def build_endpoint_url(url: str, path: str) -> str:
-    """Return the endpoint's URL. Many name the base of the API instead, as OpenAI's clients want it.
+    """Return the endpoint's URL. Many people set the base of the API instead, as for OpenAI's clients.
 
     Only the path changes. Azure's URLs have a query (`?api-version=…`).
     """
@@ -68,7 +68,7 @@ def post_for_stream(
 def call_api(
     method: str, url: str, *, headers: dict[str, str], body: bytes | None, deadline: Deadline, max_bytes: int
 ) -> Response:
-    """Call an API with headers of its own, and return the answer. Raises an OutgoingError.
+    """Call an API with the given headers, and return the answer. Raises an OutgoingError.
 
     Only the deadline limits how long the first byte takes.
     """

@@ -1,6 +1,6 @@
 """The guarded client for asynchronous libraries: the same checks of addresses, nothing stored, bounded answers.
 
-A library keeps a client for many calls. What belongs to one call (its headers, its limits, what became of it) is in the
+A library keeps a client for many calls. What belongs to one call (its headers, its limits, its outcome) is in the
 context variable `current_call`, which the library's tasks inherit.
 """
 
@@ -24,11 +24,11 @@ EVENT_STREAM = "text/event-stream"
 
 @dataclass(slots=True)
 class AsyncCall:
-    """One call of a library: what to send with its requests, the largest answer, and what became of them."""
+    """One call of a library: what to send with its requests, the largest answer, and their outcome."""
 
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     max_bytes: int = 1_000_000
-    is_sent: bool = False  # once the headers of a request were begun
+    is_sent: bool = False  # whether the headers of a request have begun to be sent
     status: int = 0  # of the last answer
     answer_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_listening: bool = False  # while a stream of server-sent events that a GET opened is read
@@ -77,7 +77,7 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 class _GuardedTransport(httpx2.AsyncHTTPTransport):
-    """httpx2's transport with our sockets. It notes in `current_call` what becomes of each request."""
+    """httpx2's transport with our sockets. It records the outcome of each request in `current_call`."""
 
     def __init__(self, allow: Networks) -> None:
         context = get_ssl_context()

@@ -92,7 +92,7 @@ class ResponseStream:
 class Response:
     """A response with any status: the final URL, lower-case headers, and the decompressed body.
 
-    `unread` is why a body could not be read, if the caller asked for the response all the same.
+    `unread` is why a body could not be read, if the caller asked for the response anyway.
     """
 
     status: int
@@ -149,9 +149,9 @@ def request(
     that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
     without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no redirect
     to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW, for a
-    URL that nobody entrusted us with. `read_seconds` limits the time between two chunks of the response; None leaves
-    it to the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised:
-    the server has said that it did what was asked.
+    URL from an untrusted source. `read_seconds` limits the time between two chunks of the response; None leaves it to
+    the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised: the
+    server has said that it did what was asked.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):
@@ -169,7 +169,7 @@ def request(
 def _read_content(
     response: httpx2.Response, exchange: Exchange, max_bytes: int, *, keep_unread: bool
 ) -> tuple[bytes, OutgoingError | None]:
-    """Return the body, or why it cannot be read where that is no error."""
+    """Return the body, or the reason why it cannot be read if that is not an error."""
     try:
         return read_body(response, max_bytes), None
     except (OutgoingError, httpx2.TransportError) as error:
@@ -196,7 +196,7 @@ def open_stream(
 
     The arguments are those of `request`. No redirect is followed, and no encoding is accepted: a compressed stream
     arrives late. `abort` ends the call from another thread. `pause` returns the seconds to wait before each read of the
-    body: what arrives meanwhile is read at once.
+    body: what arrives in the meantime is read in one go.
     """
     hop = redirects.build_first_request(method, url, headers, body)
     exchange = Exchange(deadline, allow=allow, read_seconds=read_seconds, abort=abort, is_stream=True, pause=pause)

@@ -119,7 +119,7 @@ def parse_retry_after(value: str, *, now: datetime) -> float | None:
 
 
 class Abort:
-    """A switch that ends a call at once: its connection is shut down, and reading from it fails.
+    """A switch that ends a call immediately: its connection is shut down, and reading from it fails.
 
     A call may be over before it is noticed. Ask `is_set` why a call failed.
     """
@@ -141,7 +141,7 @@ class Abort:
                 self._socket.shutdown(socket.SHUT_RDWR)
 
     def wait(self, seconds: float) -> bool:
-        """Wait so long, or return True at once when the call is ended."""
+        """Wait that long, or return True as soon as the call is ended."""
         return self._event.wait(seconds)
 
     def attach(self, sock: socket.socket | None) -> None:

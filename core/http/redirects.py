@@ -12,7 +12,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# These headers control message framing and routing. Callers may not set them: that would allow request smuggling.
+# These headers control message framing and routing. Callers must not set them: that would allow request smuggling.
 RESERVED_HEADERS = frozenset(
     {
         "accept-encoding",

@@ -81,7 +81,7 @@ def read_text(answer: Mapping[str, Any]) -> str:
 
 
 def parse_text(text: str) -> dict[str, Any]:
-    """Return the JSON object that is a text. Raises LlmMalformed."""
+    """Return the JSON object in a text. Raises LlmMalformed."""
     return _parse_object(text.encode("utf-8", "surrogatepass"), problem="the answer is not a JSON object")
 
 
@@ -145,7 +145,7 @@ def complete(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline
 def complete_json(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline) -> JsonCompletion:
     """Return the JSON object that the messages ask for. They must contain the word JSON, or OpenAI refuses them.
 
-    Raises an LlmError as `complete` does; LlmMalformed if the answer is anything else than one strict JSON object.
+    Raises an LlmError as `complete` does; LlmMalformed if the answer is anything other than one strict JSON object.
     """
     options = {"response_format": {"type": "json_object"}}
     answer = _ask(messages, tier=tier, purpose=purpose, deadline=deadline, options=options)
@@ -197,7 +197,7 @@ def _request_completion(
     pause.count_success()
     answer = parse_answer(raw)
     spent = endpoint.read_usage(answer, model=model)
-    endpoint.count_usage(spent, tier=tier)  # an answer that is of no use is paid for too
+    endpoint.count_usage(spent, tier=tier)  # useless answers cost money as well
     return Completion(read_text(answer), spent)
 
 

@@ -106,7 +106,7 @@ class LlmNotConfigured(LlmError):
 
 
 class LlmUnavailable(LlmError):
-    """The endpoint did not answer in time, or says that it cannot now. The same call may succeed later."""
+    """The endpoint did not answer in time, or says that it cannot do so now. The same call may succeed later."""
 
 
 class LlmRefused(LlmError):

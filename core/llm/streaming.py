@@ -148,7 +148,7 @@ class StreamParser:
 
 
 def _read_text(value: Any) -> str:
-    """Return a text without NUL, which databases refuse; of a list of parts, such as thoughts and text, the texts.
+    """Return a text without NUL, which databases refuse. Of a list of parts, return the texts.
 
     Raises TypeError or AttributeError for anything else.
     """

@@ -114,7 +114,7 @@ class _Wait:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The threads that run requests of one kind, and the length at which their bodies are not read any more."""
+    """The threads that run requests of one kind, and the length from which their bodies are no longer read."""
 
     pool: ThreadPool
     most_body_bytes: int
@@ -122,7 +122,7 @@ class Route:
 
 @dataclass(slots=True)
 class _Response:
-    """A complete response, or what the WSGI application has told of it so far."""
+    """A complete response, or the part that the WSGI application has produced so far."""
 
     status: int = 500
     headers: Headers = field(default_factory=list)

@@ -46,9 +46,8 @@ class BodyProblem(StrEnum):
 def build_environ(scope: "Scope") -> Environ:
     """Return the environment of a request, without its body.
 
-    Values of a header that stands several times are joined, as HTTP defines, and the header is listed under
-    REPEATED_HEADERS. A value beyond ASCII is empty. Headers with an underscore are left out: they would pass for those
-    with a hyphen.
+    Values of a repeated header are joined, as HTTP defines, and the header is listed under REPEATED_HEADERS. A value
+    beyond ASCII is empty. Headers with an underscore are left out: they would pass for those with a hyphen.
     """
     environ: Environ = _COMMON | {
         "REQUEST_METHOD": scope.method,

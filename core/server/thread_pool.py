@@ -11,20 +11,20 @@ from django.db import connections
 
 log = logging.getLogger(__name__)
 
-MOST_LENT = 200  # threads of a pool that may wait for other servers; further ones wait in their own place
+MOST_LENT = 200  # threads of a pool that may wait for other servers; further ones do not give up their place
 
 Work = Callable[[], None]
 
 
 class TooManyCalls(Exception):
-    """An address has as many calls waiting or running as it may have."""
+    """An address has reached its limit of waiting and running calls."""
 
 
 class ThreadPool:
-    """A number of threads and the queue from which they take work, in the order in which it came.
+    """A number of threads, and the queue from which they take work in order of arrival.
 
     A thread that waits for another server lends its place: if no thread is idle, one more is started. So `threads` is
-    how many calls compute at a time, whatever the number of those that wait.
+    how many calls compute at a time, however many others wait.
 
     Only the event loop may call `submit` and `release`: they are not locked.
     """
@@ -100,7 +100,7 @@ _this_thread = threading.local()
 def lend_thread() -> Iterator[None]:
     """Let another thread of the pool take work while this one waits for another server.
 
-    Does nothing in a thread of no pool.
+    Does nothing in a thread outside of a pool.
     """
     pool: ThreadPool | None = getattr(_this_thread, "pool", None)
     if pool is None:

@@ -1,1 +1,1 @@
-"""How people sign in: passwords, second factors, sessions, and limits of wrong ones."""
+"""How people sign in: passwords, second factors, sessions, and limits on wrong passwords and codes."""

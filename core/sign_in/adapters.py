@@ -29,7 +29,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     """Nobody signs up: administrators add people."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
-        """Return whether people may add themselves."""
+        """Return whether people can add themselves."""
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
@@ -37,7 +37,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         return str(read_client_address(request.META) or NO_ADDRESS)
 
     def get_reauthentication_methods(self, user: Any) -> list[dict[str, Any]]:
-        """Return the ways to confirm who one is. Where the second factor is asked for, a password is none of them."""
+        """Return the ways to confirm one's identity. They exclude the password where the second factor is required."""
         methods: list[dict[str, Any]] = super().get_reauthentication_methods(user)
         if not is_pending(self.request.session):
             return methods
@@ -82,7 +82,7 @@ def _build_cipher(keys: tuple[str, ...], secret_key: str) -> MultiFernet:
 
 
 class CodeForm(ReauthenticateForm):  # type: ignore[misc]  # allauth has no type hints
-    """Checks no code while sign-in is locked."""
+    """Does not check codes while sign-in is locked."""
 
     user: User
 

@@ -22,7 +22,7 @@ ALGORITHMS = frozenset(
 )
 MAX_SUBJECT_LENGTH = 255  # characters (section 8)
 LEEWAY_SECONDS = 60  # clocks differ
-MAX_OPEN = 5  # sign-ins that one browser may have begun, such as in several tabs
+MAX_OPEN = 5  # sign-ins that one browser can have begun, such as in several tabs
 NONCES = "single_sign_on_nonces"  # in the session
 
 
@@ -31,7 +31,7 @@ class InvalidAnswer(OAuth2Error):  # type: ignore[misc]  # allauth has no type h
 
 
 class VerifyingAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth has no type hints
-    """Takes an answer only with an ID token that is signed for this client and this browser."""
+    """Accepts an answer only with an ID token that is signed for this client and this browser."""
 
     def complete_login(self, request: HttpRequest, app: SocialApp, token: Any, **kwargs: Any) -> Any:
         """Return the sign-in that the answer proves. Raises InvalidAnswer."""
@@ -74,7 +74,7 @@ class VerifyingAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # all
             keys = [key for key in jwt.PyJWKSet.from_dict(answer.json()).keys if key.public_key_use in (None, "sig")]
         named = [key for key in keys if key.key_id == header["kid"]] if "kid" in header else keys
         if len(named) != 1:
-            raise InvalidAnswer("no key of the provider is that of the ID token")
+            raise InvalidAnswer("no key of the provider matches that of the ID token")
         return named[0]
 
 
@@ -87,7 +87,7 @@ class VerifyingProvider(OpenIDConnectProvider):  # type: ignore[misc]  # allauth
         """Send the browser to the provider, with a nonce that the ID token must repeat."""
         nonce = secrets.token_urlsafe(24)
         request.session[NONCES] = [*request.session.get(NONCES, ())[-MAX_OPEN + 1 :], nonce]
-        # The parameters of the link are left out: they would be those of whoever made it.
+        # The parameters of the link are left out: anybody could have made it.
         kwargs = {name: each for name, each in kwargs.items() if name not in ("auth_params", "scope")}
         auth_params = self.get_auth_params() | {"nonce": nonce}
         response: HttpResponse = super().redirect(request, *args, auth_params=auth_params, **kwargs)
@@ -107,7 +107,7 @@ class VerifyingProvider(OpenIDConnectProvider):  # type: ignore[misc]  # allauth
         return [EmailAddress(email=address, verified=is_verified, primary=True)] if isinstance(address, str) else []
 
     def extract_extra_data(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return what to store of the claims: nothing. What a provider tells about people is not ours to keep."""
+        """Return what to store of the claims: nothing. What a provider says about people is not ours to keep."""
         return {}
 
 

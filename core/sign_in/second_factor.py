@@ -1,7 +1,7 @@
 """Second factors and sessions of users: authenticator apps, passkeys, recovery codes (ADR 29).
 
-Who has entered the password of a user with a second factor is signed in, but gets no further than the page that asks
-for it. What was shown is in the session, so no page asks the database for this.
+After the password of a user with a second factor, the session is signed in but reaches only the page that asks for the
+factor. The session says what was shown, so no page needs the database for this.
 """
 
 import logging
@@ -26,7 +26,7 @@ from django.urls import reverse
 ASKED_FOR = "second_factor"  # in a session: the kinds that its user had when the password was entered
 PASSWORD, SECOND_FACTOR, SINGLE_SIGN_ON = "password", "mfa", "socialaccount"
 
-# Pages for those who have not shown it: to do so, to sign out, to sign in as somebody else.
+# Pages for users who have not shown it yet: to show it, to sign out, to sign in as somebody else.
 OPEN_PAGES = frozenset(
     {
         *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "admin:logout", "admin:login"),
@@ -54,7 +54,7 @@ def list_session(request: HttpRequest, user: AbstractBaseUser, **_: Any) -> None
 
 
 def note_password(request: HttpRequest, user: AbstractBaseUser, **_: Any) -> None:
-    """Note in the session that a password was entered, and what else to ask for (user_logged_in)."""
+    """Record in the session that a password was entered, and what else to ask for (user_logged_in)."""
     if hasattr(request, "session") and not _find_methods(request.session):  # single sign-on has noted itself
         record_authentication(request, user, PASSWORD, reauthenticated=True)
         request.session[ASKED_FOR] = find_kinds(user)
@@ -72,13 +72,13 @@ def count_wrong_code(request: HttpRequest, user: Any, **_: Any) -> None:
 
 
 def find_kinds(user: AbstractBaseUser) -> list[str]:
-    """Return the kinds of a user's second factors. Recovery codes alone are none."""
+    """Return the kinds of a user's second factors. Recovery codes alone do not count."""
     found = Authenticator.objects.filter(user_id=user.pk).exclude(type=Authenticator.Type.RECOVERY_CODES)
     return sorted(set(found.values_list("type", flat=True)))
 
 
 def used_single_sign_on(session: SessionBase) -> bool:
-    """Return whether the user of a session came by single sign-on."""
+    """Return whether the user of a session used single sign-on."""
     return SINGLE_SIGN_ON in _find_methods(session)
 
 
@@ -88,7 +88,7 @@ def is_pending(session: SessionBase) -> bool:
 
 
 class SecondFactorMiddleware:
-    """Sends users to where they show their second factor, and staff who must have one to where they add it."""
+    """Sends users to the page that asks for their second factor, and staff who need one to the page that adds it."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response

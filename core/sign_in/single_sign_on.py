@@ -1,7 +1,7 @@
 """Single sign-on by OpenID Connect (django-allauth; docs/adr/0030).
 
-An administrator adds people. Whoever signs in for the first time is found by the e-mail address that the provider has
-verified, and from then on by the provider's own id of the person, which never changes.
+An administrator adds people. The first sign-in finds a person by the e-mail address that the provider has verified.
+Later ones use the provider's id of the person, which never changes.
 """
 
 import logging
@@ -34,17 +34,17 @@ class SocialAccountAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  
     """Signs in the people that an administrator added, and nobody else."""
 
     def get_provider(self, request: HttpRequest, provider: str, client_id: str | None = None) -> VerifyingProvider:
-        """Return the provider, which has to prove what it says."""
+        """Return the provider, whose claims are verified."""
         return VerifyingProvider(request, app=self.get_app(request, provider=provider, client_id=client_id))
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Sign in the person whom the provider names. Raises ImmediateHttpResponse, always."""
+        """Sign in the person that the provider names. Raises ImmediateHttpResponse, always."""
         raise ImmediateHttpResponse(_sign_in(request, sociallogin))
 
     def on_authentication_error(
         self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, extra_context: Any = None
     ) -> None:
-        """Show that it did not work. Raises ImmediateHttpResponse. The reason is in the log: it may hold a token."""
+        """Show that sign-in failed. Raises ImmediateHttpResponse. The reason is in the log: it may hold a token."""
         if error == AuthError.CANCELLED:
             raise ImmediateHttpResponse(_refuse(request, "Sign-in was cancelled. Nothing was changed."))
         reason = str(exception) if isinstance(exception, InvalidAnswer) else type(exception).__name__
@@ -56,7 +56,7 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Send the browser to the provider; `next` is where to go after sign-in."""
     try:
         response: HttpResponse = views.login(request, provider_id)
-    except (OSError, KeyError) as error:  # it is down, or what it says about itself is not enough
+    except (OSError, KeyError) as error:  # it is down, or its metadata is incomplete
         log.warning("sign_in.single_sign_on_failed error=discovery reason=%s", type(error).__name__)
         return _refuse(
             request, "The provider does not answer. Try again later, or sign in with a password.", status=502
@@ -65,7 +65,7 @@ def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
 
 
 def finish(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Take the provider's answer."""
+    """Process the provider's answer."""
     try:
         response: HttpResponse = OAuth2CallbackView.adapter_view(VerifyingAdapter(request, provider_id))(request)
     except (OSError, KeyError) as error:
@@ -83,8 +83,8 @@ def _sign_in(request: HttpRequest, sociallogin: SocialLogin) -> HttpResponse:
         log.warning("sign_in.single_sign_on_refused reason=unknown")
         return _refuse(
             request,
-            f"Nobody here has the verified e-mail address {address}." if address else "The provider told no address.",
-            "Ask an Admin to add you under Users, with the address that you have there.",
+            f"No user here has the verified e-mail address {address}." if address else "The provider sent no address.",
+            "Ask an Admin to add you under Users, with the address that the provider has.",
         )
     if not user.is_active:
         log.warning("sign_in.single_sign_on_refused reason=inactive user=%s", user.get_username())

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 # Wrong passwords that lock sign-in until AXES_COOLOFF_TIME after the last of them.
 PAIR_LIMIT = 5  # of one account from one address
 ADDRESS_LIMIT = 20  # from one address, which several people may share
-ACCOUNT_LIMIT = 50  # of one account, except for addresses from which its user signed in lately
+ACCOUNT_LIMIT = 50  # of one account, except for addresses from which its user signed in recently
 KNOWN_ADDRESS_AGE = timedelta(days=30)  # since the last sign-in from an address that ACCOUNT_LIMIT exempts
 UNKNOWN_USER = "unknown:"  # start of an account without a user; user names contain no colon
 T = TypeVar("T")
@@ -77,7 +77,7 @@ class SignInThrottle(AxesDatabaseHandler):  # type: ignore[misc]  # axes has no 
             raise SignInLocked(until=max(request.sign_in_lock_ends))
 
     def _iter_lock_ends(self, request: HttpRequest, credentials: dict[str, Any] | None) -> Iterator[datetime]:
-        """Yield for each limit that is reached when its lock ends. The limits are those of AXES_LOCKOUT_PARAMETERS."""
+        """Yield the end of the lock for each limit that is reached. The limits are those of AXES_LOCKOUT_PARAMETERS."""
         limits = (PAIR_LIMIT, ADDRESS_LIMIT, ACCOUNT_LIMIT)
         for attempts, limit in zip(self.get_user_attempts(request, credentials), limits, strict=True):
             totals = attempts.aggregate(failures=Sum("failures_since_start"), last=Max("attempt_time"))
@@ -99,14 +99,14 @@ def get_account(_: HttpRequest, credentials: dict[str, Any] | None) -> str:
 
 
 def unlock(attempts: QuerySet[AccessAttempt], *, by: str) -> int:
-    """Forget failed sign-ins, so that they lock nothing any more. Return how many rows there were."""
+    """Forget failed sign-ins, so that they no longer lock anything. Return how many rows there were."""
     count: int = attempts.delete()[0]
     log.info("sign_in.unlocked rows=%d by=%s", count, by)
     return count
 
 
 def _is_known_address(request: Any, credentials: dict[str, Any] | None) -> bool:
-    """Return whether the user signed in from this address lately.
+    """Return whether the user signed in from this address recently.
 
     Without this exemption, somebody with many addresses could lock out the only admin for as long as they like.
     """
@@ -150,12 +150,12 @@ class BoundedPBKDF2PasswordHasher(PBKDF2PasswordHasher):
     """For hashes from before Argon2, which Django replaces when their users sign in. Raises PasswordHashingBusy."""
 
     def encode(self, password: str, salt: str, iterations: int | None = None) -> str:
-        """Return the hash of a password. `verify` calls this, too."""
+        """Return the hash of a password. `verify` also calls this."""
         return _take_turn(lambda: super(BoundedPBKDF2PasswordHasher, self).encode(password, salt, iterations))
 
 
 def _take_turn(work: Callable[[], T]) -> T:
-    """Return what the work returns once it is its turn. Raises PasswordHashingBusy instead of waiting for long."""
+    """Wait for a turn and return the result of the work. Raises PasswordHashingBusy instead of waiting for long."""
     if not _places.acquire(blocking=False):
         raise PasswordHashingBusy
     hashing = _thread.submit(work)

@@ -1,4 +1,4 @@
-"""Template filters of the admin: {% load admin_format %}."""
+"""Template filters of the console: {% load admin_format %}."""
 
 import json
 import re
@@ -58,7 +58,7 @@ def compact(value: Any) -> str:
 
 @register.filter
 def pairs(value: dict[str, Any]) -> list[tuple[str, Any]]:
-    """Return the items of a dict. In a template, `.items` would be the member "items" if there is one."""
+    """Return the items of a dict. In a template, `.items` would be the member "items" if it exists."""
     return list(value.items())
 
 

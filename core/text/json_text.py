@@ -162,7 +162,7 @@ def dump(value: Any, *, indent: bool = False) -> bytes:
     """Return a JSON value as compact UTF-8, or indented by two spaces.
 
     Unlike orjson alone it writes integers of more than 64 bits and more than 254 levels. Half of a surrogate pair is
-    written as its escape. Raises TypeError for a value that is no JSON.
+    written as its escape. Raises TypeError for a value that is not JSON.
     """
     try:
         return orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None)
@@ -235,8 +235,8 @@ def _write(value: Any, parts: list[bytes], *, depth: int) -> None:
 
 def _write_object(value: dict[Any, Any], parts: list[bytes], *, depth: int) -> None:
     if any(not isinstance(name, str) for name in value):
-        raise ValueError("A name of an object is no text")
-    # By UTF-16 code units; what has no UTF-8 form is refused when it is written.
+        raise ValueError("A name of an object is not a text")
+    # By UTF-16 code units; text without a UTF-8 form is refused when it is written.
     members = sorted(value.items(), key=lambda member: member[0].encode("utf-16be", "surrogatepass"))
     for index, (name, item) in enumerate(members):
         parts.append(b"," if index else b"{")

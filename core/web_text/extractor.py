@@ -1,8 +1,8 @@
 """Extract the text of one page in a separate process, from untrusted bytes in any encoding.
 
-`core.web_text.subprocess_reader` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the
-parser busy for minutes, which no thread could be stopped from. The process can open no files or sockets once it parses
-the page. This is necessary: one of the libraries downloads a list if it does not find its file.
+`core.web_text.subprocess_reader` starts it. Pages are untrusted, and a megabyte of short paragraphs can keep the parser
+busy for minutes, where no thread can be stopped. The process can open no files or sockets once it parses the page. This
+is necessary: one of the libraries downloads a list if it does not find its file.
 
 Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
 """
@@ -114,7 +114,7 @@ def _extract_html(page: str, request: dict[str, Any]) -> dict[str, Any]:
 def _run_in_child(function: Callable[[], dict[str, Any]], seconds: float) -> dict[str, Any] | None:
     """Return the result of a function, or None if it fails or takes longer than `seconds`.
 
-    It runs in a process of its own, because the parser may stay in C for seconds, where no signal handler runs.
+    It runs in a separate process, because the parser may stay in C for seconds, where no signal handler runs.
     """
     fork = multiprocessing.get_context("fork")
     receiver, sender = fork.Pipe(duplex=False)

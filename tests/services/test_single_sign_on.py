@@ -143,8 +143,8 @@ def test_a_session_of_somebody_else_ends(server: Server) -> None:
 @pytest.mark.parametrize(
     ("person", "account", "reason"),
     [
-        (ANA, None, "Nobody here has the verified e-mail address"),
-        (EVE, {}, "Nobody here has the verified e-mail address"),  # an address that the provider has not verified
+        (ANA, None, "No user here has the verified e-mail address"),
+        (EVE, {}, "No user here has the verified e-mail address"),  # an address that the provider has not verified
         (ANA, {"is_active": False}, "Your account here is switched off."),
     ],
 )
