@@ -25,8 +25,8 @@ from core.sign_in import second_factor
 
 _KEY = re.compile(r"[\x21-\x7e]+")
 
-# The gateway notices within two seconds that a key was revoked, and we two seconds after that: then the key reads
-# nothing more. It may begin turns for longer, which fail: each of their calls shows the key to the gateway.
+# The gateway notices within two seconds that a key was revoked, and the chat two seconds later. From then on the key
+# reads nothing. It can begin turns for longer, but they fail: each of their calls sends the key to the gateway.
 REMEMBERED_SECONDS = 2.0
 REMEMBERED_FOR_TURNS_SECONDS = 30.0
 MAX_REMEMBERED = 10_000
@@ -43,20 +43,20 @@ _CODES = {401: "not_signed_in", 403: "forbidden", 429: "rate_limited"}
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Identity:
-    """Whom a request is for."""
+    """The user that a request is for."""
 
     credentials: Credentials
 
     @property
     def subject(self) -> str:
-        """The subject whose conversations the request may see."""
+        """The subject whose conversations the request can see."""
         return self.credentials.subject
 
 
 def read_credentials(request: HttpRequest) -> Credentials | None:
     """Return the key and the subject that a service sends, None for a person's request. Raises ApiError.
 
-    Whether the key is valid and may speak for the subject, the gateway judges (`service_keys`).
+    The gateway judges whether the key is valid and may speak for the subject (`service_keys`).
     """
     authorization = request.headers.get("Authorization", "")
     if not authorization:
@@ -68,7 +68,7 @@ def read_credentials(request: HttpRequest) -> Credentials | None:
     try:
         validate_subject(subject)
     except ValidationError as error:
-        message = f"Send the header Gateway-Subject: whom you speak for. {error.message}"
+        message = f"Send the header Gateway-Subject: the user that you speak for. {error.message}"
         raise ApiError(400, "invalid_request", message) from None
     return Credentials(key.strip(), subject)
 
@@ -138,7 +138,7 @@ async def run_in_thread(check: Callable[[], None]) -> None:
         message = "Too many API keys are being checked. Try again soon."
         raise ApiError(503, "gateway_unavailable", message, retry_after=RETRY_AFTER)
     future = _threads.submit(check)
-    future.add_done_callback(lambda _: _free_checks.release())  # also if the caller has gone meanwhile
+    future.add_done_callback(lambda _: _free_checks.release())  # also if the caller has closed the connection
     await asyncio.wrap_future(future)
 
 
@@ -158,7 +158,7 @@ def _ask_gateway(credentials: Credentials) -> None:
 
 
 def _explain_refusal(refusal: GatewayRefused) -> ApiError:
-    """Return what the gateway says about a key, or that it says nothing about it."""
+    """Return what the gateway says about a key, or that it cannot check it."""
     if code := _CODES.get(refusal.status):
         return ApiError(refusal.status, code, refusal.message, retry_after=refusal.retry_after)
     message = "The gateway cannot check this API key now. Try again soon."

@@ -1,4 +1,4 @@
-"""Django admin of the chat: whom the gateway knows a user as."""
+"""Console pages of the chat: the subject that the gateway knows a user as."""
 
 from django.contrib import admin
 
@@ -8,7 +8,7 @@ from core.admin import base
 
 @admin.register(Profile)
 class ChatProfileAdmin(base.ModelAdmin[Profile]):
-    empty = "Add a profile for each user who may use the chat: it says whom the gateway knows them as."
+    empty = "Add a profile for each user of the chat. It has the subject that the gateway knows them as."
     list_display = ["user", "subject"]
     search_fields = ["user__username", "subject"]
     autocomplete_fields = ["user"]

@@ -1,6 +1,6 @@
 """Answers as HTML: CommonMark, cleaned by a list of what is allowed.
 
-No HTML of the source, no pictures (their addresses would tell where they are read), and links to http and https only.
+No HTML of the source, no pictures (requests for them would reveal the reader), and links to http and https only.
 """
 
 import functools
@@ -21,7 +21,7 @@ ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
 MAX_LENGTH = 50_000  # characters
 MAX_LINES = 2_000
 MAX_NESTING = 20
-_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")  # as the parser counts them; str.splitlines knows more ends than it
+_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n|$)")  # as the parser counts them; str.splitlines knows more line ends
 BLANK_LINE = "\n\n"
 
 # How many characters are parsed to find complete blocks, for each character of the answer: an open list or table would

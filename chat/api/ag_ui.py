@@ -118,7 +118,7 @@ def _read_input(body: dict[str, Any]) -> dict[str, Any]:
     messages = body.get("messages")
     last = messages[-1] if isinstance(messages, list) and messages else {}
     if not isinstance(last, dict) or last.get("role") != "user":
-        raise ApiError(400, "invalid_request", "The last of messages must be one of the user.")
+        raise ApiError(400, "invalid_request", "The last message must be from the user.")
     return shared | {"message": _read_text(last.get("content"))}
 
 

@@ -125,5 +125,5 @@ def _read_decisions(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         {"call_id": each.get("id"), "approve": each.get("approved")} for each in approvals if isinstance(each, dict)
     ]
     if not decisions:
-        raise ApiError(400, "invalid_request", "The last of messages must be one of the user, or have an approval.")
+        raise ApiError(400, "invalid_request", "The last message must be from the user, or have an approval.")
     return decisions

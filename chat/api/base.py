@@ -1,4 +1,4 @@
-"""What all views of the API share: who asks, errors as JSON, and work in a thread that holds no connection after."""
+"""What all views of the API share: who asks, errors as JSON, and work in threads that give back their connection."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -48,7 +48,7 @@ def api_view(*methods: str) -> Callable[[View], View]:
 async def run_with_identity(request: HttpRequest, function: Callable[[Identity], R], *, starts_turn: bool = False) -> R:
     """Identify the caller and call the function in a thread, whose connection is free again after that.
 
-    `starts_turn` says that all it does is begin a turn, of which the gateway judges each call.
+    With `starts_turn`, the function only begins a turn, and the gateway judges each of its calls.
     """
     credentials = read_credentials(request)
     if credentials is not None:
@@ -62,5 +62,5 @@ async def run_with_identity(request: HttpRequest, function: Callable[[Identity],
 
 
 async def run_in_thread(work: Callable[[], R]) -> R:
-    """Run something in one of a few threads, which keep their connections where there is no pool."""
+    """Run something in one of a few threads, which keep their connections if there is no pool."""
     return await asyncio.get_running_loop().run_in_executor(_threads, work)

@@ -42,7 +42,7 @@ async def conversation(request: HttpRequest, session_id: str) -> HttpResponseBas
 
 @api_view("GET")
 async def export(request: HttpRequest, session_id: str) -> HttpResponseBase:
-    """Return a conversation as a file: JSON with everything that is stored of it."""
+    """Return a conversation as a file: JSON with everything that is stored about it."""
     content = await run_with_identity(request, lambda identity: store.read_whole(identity.subject, str(session_id)))
     headers = {"Content-Disposition": f'attachment; filename="conversation-{session_id}.json"'}
     return JsonResponse(content, headers=headers, json_dumps_params={"indent": 2, "ensure_ascii": False})

@@ -89,7 +89,7 @@ async def stream_new_turn(
     names: Mapping[str, str],
     headers: Mapping[str, str] | None = None,
 ) -> StreamingHttpResponse:
-    """Start a turn in the conversation that the client calls so, and return its events.
+    """Start a turn in the conversation that the client calls by this id, and return its events.
 
     `fields` are those of ProtocolRequest. `names` are the protocol's, for messages about them and about `session_id`.
     """
@@ -102,7 +102,7 @@ async def stream_new_turn(
         except ApiError as error:
             if error.code != "not_found":
                 raise
-            text = f"There is no such conversation any more. Send another {names['session_id']} to begin a new one."
+            text = f"This conversation no longer exists. Send another {names['session_id']} to begin a new one."
             raise ApiError(404, error.code, text) from None
 
     return respond(await run_with_identity(request, begin, starts_turn=True), encoder, headers)

@@ -17,7 +17,7 @@ MAX_DECISIONS = 40  # as many as a turn has calls
 
 
 class TextField(serializers.CharField):
-    """A text. Django REST framework's field takes numbers for texts, too."""
+    """A text. Django REST framework's field also accepts numbers."""
 
     def to_internal_value(self, data: Any) -> str:
         """Return the text."""
@@ -94,7 +94,7 @@ def read_thread(request: HttpRequest) -> dict[str, Any]:
 
     Validate what is read of it. Raises ApiError if it is not a JSON object, or too large.
     """
-    content = _read_bytes(request, advice="Send only the last of messages.")
+    content = _read_bytes(request, advice="Send only the last message.")
     try:
         body = orjson.loads(content)
     except orjson.JSONDecodeError as error:
@@ -127,7 +127,7 @@ def validate_body(
     unknown = [name for name in body if name not in serializer.fields]
     if unknown:
         known = ", ".join(serializer.fields)
-        raise ApiError(400, "invalid_request", f"There is no field {unknown[0][:40]!r}. The fields are: {known}.")
+        raise ApiError(400, "invalid_request", f"Unknown field {unknown[0][:40]!r}. The fields are: {known}.")
     if not serializer.is_valid():
         raise ApiError(400, "invalid_request", " ".join(_describe_errors(serializer.errors, names or {})))
     return dict(serializer.validated_data)

@@ -54,7 +54,7 @@ def limit_streams(response: StreamingHttpResponse, *, subject: str) -> Streaming
 
 @api_view("POST", "GET")
 async def stream(request: HttpRequest) -> HttpResponseBase:
-    """Return the events of a new turn, or those of one that runs or ended lately, after `Last-Event-ID`."""
+    """Return the events of a new turn, or those of a running or recent one after `Last-Event-ID`."""
     if request.method == "GET":
         event_id = request.headers.get(LAST_EVENT_ID) or request.GET.get("after", "")
         found = await run_with_identity(request, lambda identity: _find_turn(identity, event_id))
@@ -104,7 +104,7 @@ def _find_turn(identity: Identity, event_id: str) -> tuple[str, int, str] | None
     last = turn.event_chunks.aggregate(last=Max("last"))["last"]
     if last is None and turn.finish not in ("", Message.Finish.INTERRUPTED):
         raise ApiError(404, "not_found", "The events of this turn are gone. Load the conversation instead.")
-    # An interrupted turn has one event more, which says so.
+    # An interrupted turn has one more event, which says so.
     is_over = bool(turn.finish) and number >= (last or 0) + (turn.finish == Message.Finish.INTERRUPTED)
     return None if is_over else (turn_id, number, identity.subject)
 

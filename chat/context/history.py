@@ -21,7 +21,7 @@ _QUESTION = re.compile(r"[^.!?\n]{0,400}\?(?=\s|$|[\"”’)*_])")
 __all__ = ["History", "PastTurn", "build_history", "describe_last_turn"]
 Message = dict[str, Any]
 
-# Tokens for all results of one past turn: the first that fit are used. Only the last turn may have the most.
+# Tokens for all results of one past turn: the first that fit are used. Only the last turn can have the largest number.
 RESULT_SIZES = (1_000, 400, 150, 0)
 MAX_ARGUMENT_TOKENS = 300  # of one past call
 SUMMARY_HEADING = "Earlier in this conversation:"

@@ -15,7 +15,7 @@ PROJECT, TASK, CALENDAR, GLOBAL = "project", "task", "calendar", "global"
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One layer. A budget of 0 is none."""
+    """One layer. If the budget is 0, there is none."""
 
     name: str
     text: str
@@ -61,12 +61,13 @@ def measure_tools(toolset: Mapping[str, Any]) -> Layer:
 
 
 def _get_tools_budget(toolset: Mapping[str, Any]) -> int:
-    """Return the budget of the definitions: where a message selects them, it is the gateway's setting."""
+    """Return the budget of the definitions: if tools are selected for each message, it is the gateway's setting."""
     if toolset.get("surface") == "gateway":
         return budgets.GATEWAY_TOOLS
     selection = toolset.get("selection") or {}
     is_selected = selection.get("kind") == "dynamic" and selection.get("mode") != "default"
-    # The chat has the gateway's settings. A selection that failed shows every tool of the place, whatever that takes.
+    # The chat has the gateway's settings. A failed selection shows every tool of the place, however many tokens they
+    # take.
     return int(settings.GATEWAY_SELECTION_TOKENS) if is_selected else 0
 
 

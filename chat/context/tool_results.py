@@ -16,8 +16,9 @@ Answer = Mapping[str, Any] | list[Any]
 def fit_results(results: Sequence[Answer], *, budget: int = budgets.TOOL_RESULTS) -> list[str]:
     """Return the JSON texts of the answers, in order, within the budget together.
 
-    They are shortened as by `shorten_results`. If that does not suffice, because errors are large or the answers very
-    many, the oldest errors are shortened, and then only the success of the oldest answers is said, in a dozen tokens.
+    They are shortened as by `shorten_results`. If that is not enough, because errors are large or there are very many
+    answers, the oldest errors are shortened. After that, only the success of the oldest answers is reported, in a dozen
+    tokens.
     """
     prepared = [envelopes.prepare(each) for each in results]
     texts = _shorten(prepared, budget)
@@ -33,7 +34,7 @@ def fit_results(results: Sequence[Answer], *, budget: int = budgets.TOOL_RESULTS
 
 
 def shorten_results(results: Sequence[Answer], *, budget: int) -> list[str]:
-    """Return the JSON texts of the answers, in order, within the budget together as far as that keeps the essential.
+    """Return the JSON texts of the answers, in order. Together they fit the budget if that keeps the essential parts.
 
     The newest get room first. Every older one keeps at least what it was and which row it is about. Errors are whole.
     """

@@ -24,7 +24,7 @@ def delete_event_chunks(at: datetime) -> bool:
 
 
 def delete_conversations(at: datetime) -> bool:
-    """Delete conversations that were not used for CHAT_DAYS, and those that their users deleted."""
+    """Delete conversations that have not been used for CHAT_DAYS, and those that their users deleted."""
     expired = Conversation.objects.filter(
         Q(updated_at__lt=at - timedelta(days=settings.CHAT_DAYS)) | Q(deleted_at__lt=at - DELETED_KEPT)
     )

@@ -66,7 +66,7 @@ def start_turn(
                 _check_decision(conversation, decision)
             turn = _add_messages(conversation, message, at)
     except IntegrityError:
-        text = "An answer is still being written in this conversation. Wait for its end, or cancel it."
+        text = "An answer is still being written in this conversation. Wait until it ends, or cancel it."
         raise ApiError(409, "turn_running", text) from None
     return NewTurn(conversation, turn, message, tuple(decisions))
 
@@ -141,7 +141,7 @@ def _check_decision(conversation: Conversation, decision: UserDecision) -> None:
     """Refuse a decision about a call that does not wait for one, or no longer."""
     call = ToolCall.objects.filter(pk=decision.call_id, message__conversation=conversation).first()
     if call is None or call.status != Status.CONFIRM or _has_message_after(conversation, call):
-        text = "This call does not wait for an answer any more. Ask for it again in a new message."
+        text = "This call no longer waits for an answer. Ask for it again in a new message."
         raise ApiError(409, "not_waiting", text)
 
 

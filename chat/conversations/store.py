@@ -23,7 +23,7 @@ def get_conversation(subject: str, session_id: str) -> Conversation:
     """Return a subject's conversation. Raises ApiError."""
     conversation = find_conversations(subject).filter(pk=session_id).first()
     if conversation is None:
-        raise ApiError(404, "not_found", "There is no such conversation. Leave session_id out to begin a new one.")
+        raise ApiError(404, "not_found", "There is no such conversation. Leave out session_id to begin a new one.")
     return conversation
 
 
@@ -131,7 +131,7 @@ def delete(subject: str, session_id: str) -> None:
 
 
 def cancel(subject: str, session_id: str, *, message_id: str | None) -> bool:
-    """Stop the turn that runs, in whichever process. Return whether there was one. Raises ApiError."""
+    """Stop the turn that runs, in any process. Return whether there was one. Raises ApiError."""
     conversation = get_conversation(subject, session_id)
     running = conversation.messages.filter(role=Message.Role.ASSISTANT, finish="")
     if message_id:
@@ -148,7 +148,7 @@ def _filter_after(rows: QuerySet[Conversation], cursor: str) -> QuerySet[Convers
         updated_at, id = lists.decode_cursor(cursor).split(" ")
         at, last_id = datetime.fromisoformat(updated_at).astimezone(UTC), UUID(id)
     except (ValueError, OverflowError):
-        raise ApiError(400, "invalid_request", "The cursor is not valid. Begin without one.") from None
+        raise ApiError(400, "invalid_request", "The cursor is not valid. Start without one.") from None
     return rows.filter(Q(updated_at__lt=at) | Q(updated_at=at, pk__lt=last_id))
 
 
@@ -160,7 +160,7 @@ class ContextField(serializers.Serializer[Any]):
     entity_id = serializers.UUIDField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Check that the row is named that the type needs."""
+        """Check that the context names the row that its type needs."""
         if attrs["type"] == PROJECT and "project_id" not in attrs:
             raise serializers.ValidationError("A context of the type project needs project_id.")
         if attrs["type"] == TASK and "entity_id" not in attrs:

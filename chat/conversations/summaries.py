@@ -25,7 +25,7 @@ SUMMARY_INSTRUCTION = (
     "nothing. Answer with the summary only."
 )
 MAX_WORDS = 6
-MAX_POSITION = 6  # of the answer after which no title is tried any more
+MAX_POSITION = 6  # of the answer after which no more titles are tried
 TITLE_SECONDS = 3  # the end of the answer waits for it
 MAX_READ_TEXT = 1_500  # characters of the question and of the answer
 TITLE_INSTRUCTION = (
@@ -106,7 +106,7 @@ def choose_title(conversation: Conversation, turn: Message, *, question: str, sp
     """Return a title by the model after the first answer, and store it; empty if there is nothing new to show.
 
     A title by a person or by the model stays. Without a model, the beginning of the first message stays. `spent` is
-    called with what the title costs.
+    called with the usage of the title.
     """
     if conversation.title_by != Conversation.TitleBy.MESSAGE or turn.position > MAX_POSITION or not turn.text.strip():
         return ""

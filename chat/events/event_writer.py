@@ -47,7 +47,7 @@ def get_log(turn_id: str) -> TurnLog | None:
 
 
 def cancel_here(turn_id: str) -> None:
-    """End a turn at once if it runs in this process."""
+    """End a turn immediately if it runs in this process."""
     if entry := _running.get(turn_id):
         entry[1]()
 
@@ -97,7 +97,7 @@ def _run() -> None:
 
 
 def _try(step: Callable[[], None]) -> None:
-    """Take a step. One that fails does not keep the others from being taken."""
+    """Take a step. If it fails, the others are still taken."""
     try:
         step()
     except (DatabaseError, InterfaceError) as error:
@@ -159,7 +159,7 @@ def _build_chunk(turn_log: TurnLog) -> EventChunk | None:
 
 
 def _end_where_asked() -> None:
-    """End turns that another process was asked to cancel, that were taken for dead, or whose conversation is gone."""
+    """End turns that another process was asked to cancel, that were marked as dead, or whose conversation is gone."""
     running = list(_running)
     rows = Message.objects.filter(pk__in=running).values_list("pk", "finish", "cancel_requested")
     goes_on = {str(turn_id) for turn_id, finish, is_cancelled in rows if not finish and not is_cancelled}

@@ -55,12 +55,12 @@ def describe_error(turn: Message) -> dict[str, Any]:
 
 
 def _find_dead_turns() -> QuerySet[Message]:
-    """By the clock of the database: those of processes may differ."""
+    """Find them by the clock of the database: the clocks of processes may differ."""
     return Message.objects.filter(role=Message.Role.ASSISTANT, finish="", heartbeat_at__lt=Now() - DEAD_AFTER)
 
 
 def _read_answer(turn: Message) -> tuple[str, list[dict[str, Any]]]:
-    """Return the text of a turn, and the writes that succeeded or failed, as far as its events tell."""
+    """Return the text of a turn, and the writes that succeeded or failed, according to its events."""
     text, written = list[str](), list[dict[str, Any]]()
     for chunk in turn.event_chunks.all():
         for type, data in orjson.loads(chunk.events):

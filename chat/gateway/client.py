@@ -16,7 +16,7 @@ MAX_BYTES = 8_000_000  # of an answer
 MAX_RETRIES = 2
 RETRY_SECONDS = 0.2  # doubles with each retry
 MAX_WAIT_SECONDS = 3.0  # that the gateway may ask for
-CHECK_SECONDS = 5.0  # for what the gateway says about a key; a busy machine may take a few
+CHECK_SECONDS = 5.0  # for the check of a key; a busy machine may take a few
 
 
 class GatewayUnavailable(Exception):
@@ -33,7 +33,7 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class GatewayAnswer:
-    """An answer with any status. `hint` is the sentence that the gateway wants a looping model to read."""
+    """An answer with any status. `hint` is the gateway's sentence for a model that loops."""
 
     status: int
     body: dict[str, Any]
@@ -59,8 +59,8 @@ class GatewayRefused(Exception):
 class GatewayClient:
     """Calls the gateway. Every call can be sent again: reads change nothing, and writes have an idempotency key.
 
-    A call that finds the gateway away or busy is retried twice, as long as there is time. Raises GatewayUnavailable if
-    the gateway does not answer the last try.
+    If the gateway is unavailable or busy, a call is retried twice, as long as there is time. Raises GatewayUnavailable
+    if the gateway does not answer the last try.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class GatewayClient:
             "content-type": "application/json",
             "accept": "application/json",
             "gateway-subject": credentials.subject,
-            "gateway-confirm": "ask",  # the chat asks its users, whatever the client of a service's key says
+            "gateway-confirm": "ask",  # the chat asks its users, whatever the client of a service's key is set to
         }
         optional = {
             "gateway-session": session,
@@ -125,7 +125,7 @@ class GatewayClient:
     def check_access(self) -> None:
         """Return if the key is valid, may speak for the subject and has the scope of turns. Raises GatewayRefused.
 
-        A report without fields is judged like one of a turn until its fields are missed, and nothing is stored of it.
+        It sends a report without fields, which passes the same checks before it is refused. Nothing is stored.
         """
         answer = self.call("POST", "telemetry", {}, seconds=CHECK_SECONDS)
         if envelopes.get_reason(answer.body) != "malformed_call":

@@ -96,7 +96,7 @@ def _remove_token(envelope: Any) -> Any:
 
 
 def format_context_header(place: Place) -> str:
-    """Return the header's value. A task is sent with its project, where that is known."""
+    """Return the header's value. A task is sent with its project, if that is known."""
     fields: dict[str, Any] = {"type": http_sf.Token(place.type)}
     if place.project_id:
         fields["project_id"] = place.project_id

@@ -25,7 +25,7 @@ from chat.scripted_model.scripts import SUGGESTIONS
 from core import llm
 
 PageView = Callable[..., HttpResponse]
-LIST_SIZE = 50  # conversations at the side, until somebody asks for more
+LIST_SIZE = 50  # conversations in the sidebar, until the user asks for more
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
@@ -34,7 +34,7 @@ def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
 
 
 def ask_to_sign_in_elsewhere(request: HttpRequest) -> HttpResponse:
-    """Ask somebody to sign in, in a tab of its own: the sign-in page is never shown in a frame."""
+    """Ask somebody to sign in, in a new tab: the sign-in page is never shown in a frame."""
     return render(request, "chat/panel_sign_in.html", status=401)
 
 
@@ -112,7 +112,7 @@ def build_context(subject: str, *, session_id: str | None, place: dict[str, Any]
 
 
 def list_conversations(subject: str) -> dict[str, Any]:
-    """Return the first page of the subject's conversations, for the list at the side."""
+    """Return the first page of the subject's conversations, for the sidebar."""
     page = store.list_page(subject, query="", cursor="", size=LIST_SIZE)
     return {"conversations": page["conversations"], "next_cursor": page.get("next_cursor", "")}
 

@@ -15,7 +15,7 @@ Finish = Message.Finish
 
 RELEASE_LENGTH = 8  # characters of a release that are shown
 
-# What is said below an answer that did not end by itself. Errors say it in their own words.
+# Notes below answers that were ended early. Errors have their own words.
 NOTES = {
     Finish.CANCELLED: "You stopped this answer.",
     Finish.LIMIT: "This answer reached the limit of one turn. Write “go on” to continue.",

@@ -26,7 +26,7 @@ class ChatSignInView(LoginView):
     redirect_authenticated_user = True
 
     def get_default_redirect_url(self) -> str:
-        """Return where people go who did not come from another page."""
+        """Return where people go if they did not come from another page."""
         return reverse("chat_page")
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

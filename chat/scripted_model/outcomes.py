@@ -7,7 +7,7 @@ from typing import Any
 
 KINDS = ("project", "task", "document", "goal", "plan", "milestone", "risk", "requirement")
 
-# By op. Surfaces with typed tools name them so.
+# By op. Surfaces with typed tools use these names.
 TOOL_NAME_BY_OP = {
     **{f"onto.{kind}.list": f"list_onto_{kind}s" for kind in KINDS},
     **{f"onto.{kind}.search": f"search_onto_{kind}s" for kind in KINDS},

@@ -53,7 +53,7 @@ class ScriptedCallFailed(Exception):
         self.outcome = outcome
 
 
-# Yields a list of calls, which run at once. A single call that fails raises CallFailed; several never do.
+# Yields a list of calls, which run together. A single call that fails raises CallFailed; several never do.
 Plan = Generator[list[ScriptedCall], list[ScriptedOutcome], str]
 
 
@@ -145,7 +145,7 @@ def play(plan: Plan, outcomes: list[ScriptedOutcome], tool_names: frozenset[str]
 
 
 def _collect(calls: list[ScriptedCall], history: _History) -> tuple[list[ScriptedOutcome], list[ScriptedCall]]:
-    """Return the outcomes of calls that run at once, and the calls that are still to be made."""
+    """Return the outcomes of calls that run together, and the calls that are still to be made."""
     received: list[ScriptedOutcome] = []
     needed: list[ScriptedCall] = []
     for call in calls:
@@ -157,7 +157,7 @@ def _collect(calls: list[ScriptedCall], history: _History) -> tuple[list[Scripte
 
 
 def build_tool_calls(calls: list[ScriptedCall], tool_names: frozenset[str]) -> tuple[ScriptedToolCall, ...]:
-    """Return calls as the surface offers them: a batch if there are several, else tools of their own or exec."""
+    """Return calls as the surface offers them: a batch if there are several, else its own tool or exec."""
     if len(calls) > 1 and BATCH in tool_names:
         entries = [
             {"type": "help", **call.args} if call.op == HELP else {"type": "exec", "op": call.op, "args": call.args}

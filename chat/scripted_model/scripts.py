@@ -130,7 +130,7 @@ _READERS: Mapping[str, Callable[[NamedResult, Days], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One call of a script, or several at once. The fields are explained in scripts.yaml."""
+    """One call of a script, or several together. The fields are explained in scripts.yaml."""
 
     run: str = ""
     args: dict[str, Any] = field(default_factory=dict)

@@ -31,7 +31,7 @@ NEW_CONVERSATION = "This conversation is about a project that is gone. Start a n
 ALL_TOOLS = frozenset({HELP, EXEC, BATCH})
 __all__ = ["MODEL", "ScriptedModelServer"]
 HOST = "127.0.0.1"
-PACE_MS = 15  # milliseconds between two chunks, so that an answer appears as that of a real model does
+PACE_MS = 15  # milliseconds between two chunks, so that an answer appears like that of a real model
 BACKLOG = 512  # connections that wait to be accepted
 _START_SECONDS = 10.0
 log = logging.getLogger(__name__)
@@ -78,9 +78,9 @@ class ScriptedModelServer:
         return f"http://{HOST}:{self._port}/v1"
 
     def start(self, port: int = 0) -> str:
-        """Start to serve on a port, by default a free one, and return the URL. Raises OSError if the port is taken."""
+        """Start serving on a port, by default a free one, and return the URL. Raises OSError if the port is taken."""
         if self._thread is not None:
-            raise RuntimeError("The scripted model is running already.")
+            raise RuntimeError("The scripted model is already running.")
         self._ready.clear()
         self._error = None
         self._thread = threading.Thread(target=self._run, args=(port,), name="scripted-model", daemon=True)
@@ -94,7 +94,7 @@ class ScriptedModelServer:
         return self.url
 
     def stop(self) -> None:
-        """Stop to serve. Streams that are open are cut off. Does nothing if it is not running."""
+        """Stop serving. Streams that are open are cut off. Does nothing if it is not running."""
         thread, loop, stopping = self._thread, self._loop, self._stopping
         if thread is None or loop is None or stopping is None:
             return

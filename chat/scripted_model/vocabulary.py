@@ -75,7 +75,7 @@ STATE_PATTERNS = {name: re.compile(pattern) for name, pattern in _STATES}
 OPEN = re.compile(r"\b(open|left|unfinished)\b")
 WHEN = re.compile(r"\bwhen (is|are)\b")
 DUE = re.compile(r"\b(due|overdue)\b")
-# Questions for whatever is to be done, without a word for tasks.
+# Questions about open work, without a word for tasks.
 TO_DO = re.compile(
     r"\b(on my plate|what (should|must|can) i do|(have|need) to do|what next|do i have (today|tomorrow|on))\b"
 )

@@ -17,7 +17,7 @@ from core.text import token_budget
 # Parts of meta that only the chat reads.
 META_OF_CHAT = frozenset(("trace_id", "latency_ms", "operation"))
 
-NOTE_TOKENS = 45  # kept for what `shown` will say
+NOTE_TOKENS = 45  # kept for the text of `shown`
 MAX_STEPS = 12  # of each kind; then the answer is replaced as a whole
 
 

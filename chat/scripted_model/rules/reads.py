@@ -80,7 +80,7 @@ def _get_urgency(row: Row) -> tuple[int, bool, str]:
 
 
 def _search(op: str, words: str, scope: dict[str, Any], place: Row | None, days: Days) -> Plan:
-    """Search for words, and in other projects, too, if the one that the user looks at has none."""
+    """Search for words; if the project that the user looks at has none, search other projects as well."""
     outcomes = [(yield from run(op, query=words[:200], **scope, limit=_LIMIT))]
     if place and op not in NOT_IN_PROJECTS and not read_rows(outcomes[0]) and not outcomes[0].is_cut:
         outcomes += yield from search_other_projects(op, words[:200], place)
@@ -134,7 +134,7 @@ def _read_filters(intent: ScriptedIntent, days: Days) -> dict[str, Any]:
     lower = intent.message.lower()
     times = {} if "overdue" in filters else days.parse_range(lower)
     if times:
-        # Whatever is late is to be done today, too.
+        # Late tasks are also due today.
         is_by_today = TO_DO.search(lower) and days.today and times["time_max"] == days.today.isoformat()
         filters |= {} if is_by_today else {"due_after": times["time_min"]}
         filters["due_before"] = (date.fromisoformat(times["time_max"]) + timedelta(1)).isoformat()

@@ -127,7 +127,7 @@ def _complete_intent(base: ScriptedIntent, reply: str, question: str) -> Scripte
 
 
 def _find_last_intent(conversation: ScriptedConversation, days: Days) -> ScriptedIntent | None:
-    """Return the intent of the latest message that was no reply itself, with what replies and follow-ups added."""
+    """Return the intent of the latest message that was not a reply, with what replies and follow-ups added."""
     recent = conversation.earlier[-_TURNS_LOOKED_BACK:]
     for at, turn in reversed(list(enumerate(recent))):
         if intent := parse_intent(turn.message, days):

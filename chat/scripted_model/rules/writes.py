@@ -175,7 +175,7 @@ def plan_schedule(request: Request, days: Days) -> Plan:
 
 
 def _get_duration(row: Row) -> Generator[list[ScriptedCall], list[ScriptedOutcome], int]:
-    """Return how long a task takes; lists leave that out."""
+    """Return how long a task takes; lists leave this out."""
     outcome = yield from run("onto.task.get", task_id=row.id, max_chars=500)
     minutes = next((one.fields.get("duration_minutes") for one in read_rows(outcome) if one.id == row.id), None)
     return minutes if isinstance(minutes, int) else 60

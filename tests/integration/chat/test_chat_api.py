@@ -534,7 +534,7 @@ def test_long_threads_of_clients_are_read(
     settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 10_000
     refused = post(person, path, body)
     assert get_code(refused) == (413, "too_large")
-    assert "Send only the last of messages" in refused.json()["error"]["message"]
+    assert "Send only the last message" in refused.json()["error"]["message"]
 
 
 def make_waiting_calls(person: AsyncViewClient, path: str, body: dict[str, Any]) -> list[str]:

@@ -301,7 +301,7 @@ def test_server_starts_and_stops_again() -> None:
         _ = server.url
     url = server.start()
     assert url.startswith("http://127.0.0.1:")
-    with pytest.raises(RuntimeError, match="running already"):
+    with pytest.raises(RuntimeError, match="already running"):
         server.start()
     with pytest.raises(OSError, match="in use"):
         ScriptedModelServer().start(port=get_port(server))
