@@ -1,4 +1,4 @@
-"""Hosts, networks and URLs in settings: which ones are valid, and what they consist of."""
+"""Hosts, networks and URLs in settings: which ones are valid, and their parts."""
 
 import re
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -43,7 +43,7 @@ def split_url(text: str) -> SplitResult | None:
 
 
 def get_host(parts: SplitResult) -> str:
-    """Return the host as it is written, without the port."""
+    """Return the host as written, without the port."""
     return parts.netloc if parts.port is None else parts.netloc.rpartition(":")[0]
 
 

@@ -52,7 +52,7 @@ def _keep_django_logging(**_: Any) -> None:
 
 @signals.worker_init.connect
 def _start_poller(**_: Any) -> None:
-    """Start the poller of releases and keys, and have this process sweep for batches that no message announces."""
+    """Start the poller of releases and keys, and make this process look for batches that no message announces."""
     from gateway.batches import sweep
 
     sweep.is_worker = True

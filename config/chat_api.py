@@ -97,11 +97,11 @@ def _check_origin(request: HttpRequest) -> None:
     except DisallowedHost:
         raise ApiError(400, "unknown_host", "The host name is not one of ALLOWED_HOSTS.") from None
     if settings.SECURE_SSL_REDIRECT and not request.is_secure():
-        raise ApiError(400, "https_required", "Use https://. Change this API key: it was sent in the clear.")
+        raise ApiError(400, "https_required", "Use https://. Change this API key: it was sent unencrypted.")
 
 
 async def _read_body(receive: Receive) -> bytes:
-    """Return the body. Raises _ClientGone, and ApiError before it holds more than a request may have."""
+    """Return the body. Raises _ClientGone, and ApiError before it exceeds the limit of a request."""
     body = bytearray()
     while True:
         message = await receive()

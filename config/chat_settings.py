@@ -32,7 +32,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-# Under ASGI each request has a thread of its own, whose connection would stay open until it is garbage.
+# Under ASGI each request has its own thread, whose connection would stay open until it is garbage-collected.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 
 ROOT_URLCONF = "config.chat_urls"

@@ -1,4 +1,4 @@
-"""Content Security Policy: pages may load from this host only, other responses may load nothing."""
+"""Content Security Policy: pages can load from this host only, other responses cannot load anything."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ CHAT = (
 )
 CHAT_PANEL = "/chat/panel/"
 
-# By path prefix, the first one that fits. The admin and the API's documentation page set inline styles.
+# By path prefix, the first one that fits. The console and the API's documentation page set inline styles.
 POLICIES = {
     "/api/v1/files/": f"{DENY_ALL}; sandbox",
     "/admin/": f"{SAME_HOST}; form-action 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'",

@@ -78,7 +78,7 @@ _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?")
 
 
 class InvalidSetting(ImproperlyConfigured):
-    """A variable is missing or has a value that nothing can work with."""
+    """A variable is missing or has an invalid value."""
 
     def __init__(self, name: str, problem: str, remedy: str) -> None:
         super().__init__(f"{name} {problem}; set it to {remedy}.")
@@ -94,7 +94,7 @@ def exit_on_invalid_setting() -> Iterator[None]:
 
 
 def load_settings() -> None:
-    """Load Django's settings now, which it does itself only when a setting is needed."""
+    """Load Django's settings now. Django itself loads them only when a setting is needed."""
     settings.INSTALLED_APPS  # noqa: B018 - the first access loads all settings
 
 
@@ -159,7 +159,7 @@ def read_amount(name: str, *, default: str) -> Decimal:
 
 
 def read_choice(name: str, *, choices: Sequence[str], default: str) -> str:
-    """Return one of the choices, which may be written in any case."""
+    """Return one of the choices, in any case."""
     value = _read_text(name) or default
     for choice in choices:
         if choice.lower() == value.lower():
@@ -186,7 +186,7 @@ def read_label(name: str, *, default: str) -> str:
 
 
 def read_environment(name: str) -> str:
-    """Return local or production. An empty variable is no choice: it would start a production server in local mode."""
+    """Return local or production. An empty variable is an error: it would start a production server in local mode."""
     if name in os.environ and not _read_text(name):
         raise InvalidSetting(name, "is empty", "local or production")
     return read_choice(name, choices=["local", "production"], default="local")
@@ -232,7 +232,7 @@ def read_commands(name: str) -> dict[str, list[str]]:
     except (ValueError, AttributeError, TypeError):
         commands = {"": []}
     if not all(key and command for key, command in commands.items()):
-        raise InvalidSetting(name, "is no JSON object of command lines", COMMANDS)
+        raise InvalidSetting(name, "is not a JSON object of command lines", COMMANDS)
     return commands
 
 
@@ -257,7 +257,7 @@ def read_ports(name: str, *, default: str) -> list[int]:
 def read_url(name: str, *, example: str, required_for: str = "", is_secure: bool = False) -> str:
     """Return an HTTP URL, or nothing. The sentence does not show it, because it may contain a key.
 
-    `required_for` says what cannot be used without it. With `is_secure`, only https is taken.
+    `required_for` says what cannot be used without it. With `is_secure`, only https is accepted.
     """
     url = _read_text(name)
     if required_for and not url:
@@ -327,11 +327,11 @@ def make_folder(name: str, *, default: Path | None = None) -> None:
     os.environ[name] = value
     try:
         Path(value).mkdir(mode=0o700, parents=True, exist_ok=True)
-        problem = "" if os.access(value, os.W_OK | os.X_OK) else "to which this process may not write"
+        problem = "" if os.access(value, os.W_OK | os.X_OK) else "to which this process cannot write"
     except OSError as error:
         problem = f"which cannot be made ({error.strerror})"
     if problem:
-        remedy = "a folder to which this process may write, such as /tmp/metrics"
+        remedy = "a folder to which this process can write, such as /tmp/metrics"
         raise InvalidSetting(name, f"is {_quote_value(value)}, {problem}", remedy)
 
 

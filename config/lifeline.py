@@ -1,4 +1,4 @@
-"""A pipe that ends a server of `manage.py start` with the gateway's, whatever ended that."""
+"""A pipe that ends a server of `manage.py start` when the gateway's server ends for any reason."""
 
 import os
 import signal

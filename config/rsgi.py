@@ -7,7 +7,7 @@ from core.server.application import Application, Route
 from core.server.environ import Environ, read_limited_address
 from core.server.thread_pool import ThreadPool
 
-MOST_PER_ADDRESS = 64  # requests without a key that one address may have waiting or running in a worker
+MOST_PER_ADDRESS = 64  # limit of waiting and running requests without a key per address in a worker
 MOST_FORM_BYTES = 20_000_000  # files that an admin uploads
 
 

@@ -57,7 +57,7 @@ def run_server(list_arguments: Callable[[], list[str]], *, modules: Sequence[str
 
 
 def build_arguments(application: str, *, workers: int, interface: str = "rsgi") -> list[str]:
-    """Return the arguments with which granian serves this project. Those that follow them count instead."""
+    """Return the arguments with which granian serves this project. Later arguments override them."""
     return [
         *("--interface", interface, "--http", "1", "--no-ws", "--log-level", "warning"),
         *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
@@ -66,9 +66,9 @@ def build_arguments(application: str, *, workers: int, interface: str = "rsgi") 
 
 
 def _preload_application(modules: Sequence[str]) -> None:
-    """Import the application. Workers are forks of this process: they start at once and share the memory.
+    """Import the application. Workers are forks of this process: they start immediately and share the memory.
 
-    Nothing here may start a thread or connect to anything, which a fork would not have or share by mistake.
+    Nothing here may start a thread or connect to anything: a fork would lack the thread and share the connection.
     """
     with pause_gc():  # imports make a million objects and no garbage: looking for it takes a fifth of the time
         django.setup()
@@ -82,7 +82,7 @@ def _preload_application(modules: Sequence[str]) -> None:
 
 
 class _PersistentServer(MPServer):
-    """A server that goes on when a worker dies twice in five seconds, at which granian 2.8 would end all of them."""
+    """A server that goes on if a worker dies twice in five seconds. granian 2.8 would end all workers."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -91,7 +91,7 @@ class _PersistentServer(MPServer):
     def _init_shared_socket(self) -> None:
         """Listen once, for all workers.
 
-        On Linux granian gives each worker a socket of its own. Then connections that wait for a dead worker are lost,
+        On Linux granian gives each worker its own socket. Then connections that wait for a dead worker are lost,
         and the port is closed when all of them are dead.
         """
         super()._init_shared_socket()  # type: ignore[no-untyped-call]
@@ -102,7 +102,7 @@ class _PersistentServer(MPServer):
             self._sso = socket.socket(fileno=listener.get_fd())
 
     def signal_handler_interrupt(self, *arguments: Any) -> None:
-        """Stop when the running requests have ended; stop at once at a second Ctrl-C or SIGTERM."""
+        """Stop when the running requests have ended, or immediately at a second Ctrl-C or SIGTERM."""
         if self.interrupt_signal:
             for worker in self.wrks:
                 worker.kill()  # type: ignore[no-untyped-call]
@@ -115,7 +115,7 @@ class _PersistentServer(MPServer):
             self.main_loop_interrupt.wait(PAUSE_SECONDS)  # until a signal
         self._deaths.append(now)
         super()._respawn_workers(workers, *arguments, **options)
-        self.respawned_wrks.clear()  # by which granian tells that a worker died again
+        self.respawned_wrks.clear()  # with which granian reports that a worker died again
 
 
 def _stop_on_sigterm_only() -> None:
@@ -123,7 +123,8 @@ def _stop_on_sigterm_only() -> None:
 
     A worker inherits the server's handler, which only records the signal for the server's loop. A worker that gets
     SIGTERM before it has loaded the application and set its own handler would run on until it is killed. Ctrl-C reaches
-    the workers as well as the server, which then sends SIGTERM; a granian 2.8 worker may hang if it gets both at once.
+    the workers as well as the server, which then sends SIGTERM; a granian 2.8 worker may hang if it gets both at the
+    same time.
     """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -40,7 +40,7 @@ INSTALLED_APPS = [
     "analytics",
     "notifications",
     "audit",
-    "unfold.apps.BasicAppConfig",  # the admin's theme; before django.contrib.admin, so that its templates win
+    "unfold.apps.BasicAppConfig",  # the console's theme; before django.contrib.admin, so that its templates win
     "core.admin.site.SiteConfig",  # django.contrib.admin
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -60,7 +60,8 @@ INSTALLED_APPS = [
     "config.apps.WiringConfig",  # connects the packages above, so it comes last
 ]
 
-# Single sign-on (core/sign_in/single_sign_on.py). Its apps take 5 MB of each process, so only who uses it loads them.
+# Single sign-on (core/sign_in/single_sign_on.py). Its apps take 5 MB of each process, so they are loaded only if it is
+# used.
 GATEWAY_SSO_ISSUER = env.read_url("GATEWAY_SSO_ISSUER", example="https://login.acme.com", is_secure=PRODUCTION).rstrip(
     "/"
 )
@@ -331,7 +332,7 @@ OAUTH2_PROVIDER_APPLICATION_MODEL = "oauth2_provider.Application"  # the default
 OAUTH2_PROVIDER = {
     "OAUTH2_SERVER_CLASS": "oauthlib.oauth2.WebApplicationServer",  # no other grants
     "OAUTH2_VALIDATOR_CLASS": "gateway.oauth.validator.PublicClientValidator",
-    "ACCESS_TOKEN_GENERATOR": "gateway.oauth.validator.generate_token",  # refresh tokens, too
+    "ACCESS_TOKEN_GENERATOR": "gateway.oauth.validator.generate_token",  # refresh tokens as well
     "SCOPES": {"mcp": "Use the tools"},
     "DEFAULT_SCOPES": ["mcp"],
     "OIDC_ISS_ENDPOINT": GATEWAY_URL,
@@ -385,10 +386,10 @@ CELERY_IMPORTS = ["gateway.batches.tasks", "notifications.tasks"]
 
 API_DESCRIPTION = """Three tools instead of dozens: a model lists, reads help and runs ops by path.
 
-**How to get a key.** An Admin adds one in the admin under [API keys](/admin/gateway/apikey/add/); it is shown once. On
-the server, `manage.py create_api_key` does the same. `make run` writes one to `var/dev.env`, bound to the demo's user.
-Send it as `Authorization: Bearer <key>`; here, paste it under *Authorize*. A key that is not bound to an end user sends
-`Gateway-Subject`, too.
+**How to get a key.** An Admin adds one in the console under [API keys](/admin/gateway/apikey/add/); it is shown once.
+On the server, `manage.py create_api_key` does the same. `make run` writes one to `var/dev.env`, bound to the demo's
+user. Send it as `Authorization: Bearer <key>`; here, paste it under *Authorize*. A key that is not bound to an end
+user sends `Gateway-Subject`, too.
 
 **Where to start.** `POST /api/v1/help` with `{}` lists what there is, `POST /api/v1/exec` runs an op.
 """
@@ -454,9 +455,9 @@ GATEWAY_BODY_MAX_BYTES = env.read_number("GATEWAY_BODY_MAX_BYTES", default=1_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_500_000, GATEWAY_BODY_MAX_BYTES)  # Django's limit, which applies to admin forms
 GATEWAY_IDEMPOTENCY_HOURS = env.read_number("GATEWAY_IDEMPOTENCY_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
-# The API client whose keys the applications get that users let in (GATEWAY_OAUTH). Made when it is first needed.
+# The API client of the keys for applications that users connect (GATEWAY_OAUTH). It is created when first needed.
 GATEWAY_OAUTH_CLIENT = env.read_name("GATEWAY_OAUTH_CLIENT", default="mcp")
-# Hours that files are stored which ops return or take.
+# Hours that files are stored, which ops return or take.
 GATEWAY_FILE_HOURS = env.read_number("GATEWAY_FILE_HOURS", default=24, least=1, most=env.MAX_HOURS)
 
 # Batches: seconds until a batch responds; seconds after which a background batch starts no more entries; hours that its
@@ -468,7 +469,7 @@ GATEWAY_BATCH_HOURS = env.read_number("GATEWAY_BATCH_HOURS", default=24, least=1
 # Non-public networks that outgoing HTTP may call, and the allowed ports of public hosts (core/http/ssrf.py).
 GATEWAY_OUTGOING_ALLOW = env.read_networks("GATEWAY_OUTGOING_ALLOW")
 GATEWAY_OUTGOING_PORTS = env.read_ports("GATEWAY_OUTGOING_PORTS", default="80,443")
-# More of them for the services of connections only. Local mode allows this machine, where such services are tried out.
+# Further networks for the services of connections only. Local mode allows this machine, where such services are tested.
 GATEWAY_UPSTREAM_ALLOW = env.read_networks(
     "GATEWAY_UPSTREAM_ALLOW", default="" if PRODUCTION else "127.0.0.0/8,::1/128"
 )

@@ -1,6 +1,6 @@
 """Print a text when servers listen: python -m config.welcome PORT..., with the text in GATEWAY_WELCOME.
 
-`manage.py start` starts it just before it becomes the server, which cannot tell by itself when its workers listen.
+`manage.py start` starts it just before it becomes the server, which does not know when its workers listen.
 """
 
 import os

@@ -50,17 +50,17 @@ FAILED = frozenset({"FAILURE", "WARNING"})  # the suite counts both
 
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
-    """How one scenario ended: ids of checks, by what became of them."""
+    """How one scenario ended: ids of checks, by result."""
 
     run: str
     name: str
     passed: list[str]
     failed: list[str]
-    expected: list[str]  # failed, as an entry of expected_failures.yaml says
+    expected: list[str]  # failed, as expected by expected_failures.yaml
 
     @property
     def outcome(self) -> str:
-        """What the table says about it."""
+        """The text for the table."""
         if self.failed:
             return "FAILED: " + ", ".join(self.failed)
         if self.expected:
@@ -91,12 +91,12 @@ def main() -> int:
     problems += find_unneeded_entries(results, expected)
     if missing := RUNS.keys() - {result.run for result in scored}:
         problems.append(f"Nothing ran for {', '.join(sorted(missing))}.")
-    print("\n".join(["", *problems]) if problems else "\nAll that applies passed.")
+    print("\n".join(["", *problems]) if problems else "\nAll applicable checks passed.")
     return 1 if problems or any(result.failed for result in scored) else 0
 
 
 def install_suite() -> Path:
-    """Install the suite and the Node.js that it needs, unless that was done. Return the program."""
+    """Install the suite and the Node.js that it needs, unless they are installed. Return the program."""
     lock = SUITE / "package-lock.json"
     node = INSTALLED / "node_modules" / ".bin" / "node"
     stamp = INSTALLED / "installed.json"
@@ -153,7 +153,7 @@ def run_gateway(folder: Path) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def forward_with_key(gateway: str, key: str) -> Iterator[str]:
-    """Serve what passes requests on to a gateway with a key, and yield its URL. Host and Origin stay as they are."""
+    """Serve a proxy that adds a key to requests for a gateway, and yield its URL. Host and Origin stay as they are."""
     http = httpx2.AsyncClient(trust_env=False, timeout=60)
 
     async def forward(request: Request) -> Response:

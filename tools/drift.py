@@ -36,7 +36,7 @@ PACKAGES = (
 )
 PRODUCT = frozenset(PACKAGES) - {"benchmarks"}
 FRAMEWORK_NAMES = frozenset(("Command", "Migration"))  # what Django looks for
-TABLE_NAMES = frozenset(("Profile",))  # of two models, each of which its app names
+TABLE_NAMES = frozenset(("Profile",))  # of two models, each with the name that its app chose
 
 # Each machine decides where it installs packages from. The pattern splits the names so that it does not match itself.
 REGISTRY_HOST = re.compile(r"\b(?:pypi|pythonhosted|npmjs|yarnpkg|crates|rubygems)\.(?:org|com|io)\b", re.IGNORECASE)

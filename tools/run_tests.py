@@ -1,6 +1,6 @@
 """Run the suite: python -m tools.run_tests [arguments for pytest].
 
-With --all it takes its time, as before a release: see `_run_all`.
+With --all, it runs everything, as before a release: see `_run_all`.
 """
 
 import ast
@@ -28,7 +28,7 @@ BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could av
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
 SLOWEST = 10  # tests and modules that are listed at the end
-FEW = 3  # failed tests that are run once more, alone: more of them are no accident
+FEW = 3  # failed tests that are run once more, alone: more failures are not an accident
 
 # What pytest's exit codes mean where the counts do not show it.
 CODES = {2: ", interrupted", 3: ", error inside pytest", 4: ", pytest refused its arguments", 5: ", no test ran"}
@@ -50,7 +50,7 @@ class Run:
 
     @property
     def is_good(self) -> bool:
-        """Whether all went well; pytest's code also tells of a suite without tests, and CI may leave nothing out."""
+        """Whether all went well. pytest's code also reports a suite without tests, and CI must not leave tests out."""
         return self.code == 0 and not (CI and any(not reason.startswith(BY_DESIGN) for reason in self.left_out))
 
 
@@ -62,7 +62,7 @@ def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_data
     if ALL in arguments:
         return _run_all([argument for argument in arguments if argument != ALL])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # unwinds: servers are stopped
-    Env.read_env(ROOT / ".env")  # as settings do: DATABASE_URL may stand there
+    Env.read_env(ROOT / ".env")  # as settings do: it may have DATABASE_URL
     # Without bytecode each process that a test starts compiles the project again, for a second or two.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with _alone():
@@ -80,7 +80,7 @@ def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_data
 
 
 def _run_all(arguments: list[str]) -> int:
-    """Run everything at length: all tests on both databases, then the programs that are no tests.
+    """Run everything at length: all tests on both databases, then the programs that are not tests.
 
     The property tests and Schemathesis look at ten times as many examples.
     """
@@ -99,13 +99,13 @@ def _run_all(arguments: list[str]) -> int:
         if subprocess.run([sys.executable, "-m", *command], cwd=ROOT, check=False).returncode != 0:
             failed.append(name)
     minutes = (time.monotonic() - began) / 60
-    print(f"\nFailed: {', '.join(failed)}." if failed else "\nAll of it passed.", f"It took {minutes:.0f} minutes.")
+    print(f"\nFailed: {', '.join(failed)}." if failed else "\nEverything passed.", f"It took {minutes:.0f} minutes.")
     return 1 if failed else 0
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Wait until no other run is under way in this checkout: both would use the same test databases."""
+    """Wait until no other run is in progress in this checkout: both would use the same test databases."""
     VAR.mkdir(mode=0o700, exist_ok=True)
     with (VAR / "test.lock").open("w") as lock:
         try:
@@ -117,11 +117,12 @@ def _alone() -> Iterator[None]:
 
 
 def _run(database: Database, seed: int, arguments: list[str]) -> Run:
-    """Run pytest on a database, its output going straight through, and count from its JUnit file."""
+    """Run pytest on a database, pass its output through, and count from its JUnit file."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     workers = cores + 1  # tests that start processes wait for them, and leave a core idle
     print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
-    # The seed is chosen here because pytest -q does not tell the one it chooses. "auto" yields to --pdb, a number not.
+    # The seed is chosen here because pytest -q does not print the one that it chooses. "auto" yields to --pdb, a number
+    # not.
     environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
     started = time.monotonic()
     run = Run(name=database.label)
@@ -147,7 +148,7 @@ def _run_pytest(run: Run, arguments: list[str], environment: dict[str, str]) -> 
 def _run_failed_again(run: Run, arguments: list[str], environment: dict[str, str]) -> None:
     """Run the failed tests once more, one at a time.
 
-    A machine that stands still for seconds can fail a test that waits for something. Such a test has a bug in how it
+    A machine that stalls for seconds can fail a test that waits for something. Such a test has a bug in how it
     waits, so it is listed; but it says nothing about the change under test.
     """
     print(f"\n== {run.name}: the failed tests again, alone", flush=True)
@@ -161,7 +162,7 @@ def _run_failed_again(run: Run, arguments: list[str], environment: dict[str, str
 
 @contextmanager
 def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess.Popen[bytes]"]:
-    """Give pytest the time to drop its databases when we are stopped. Ctrl-C reaches it without us."""
+    """Give pytest time to drop its databases when we are stopped. It gets Ctrl-C by itself."""
     try:
         yield process
     except KeyboardInterrupt:
@@ -188,7 +189,7 @@ def _count(run: Run, report: Path) -> None:
 
 
 def _reason(skipped: ElementTree.Element) -> str:
-    """Return why a test was skipped; of a whole module the text holds (path, line, "Skipped: reason")."""
+    """Return why a test was skipped. For a whole module, the text holds (path, line, "Skipped: reason")."""
     message = skipped.get("message", "")
     if message == "collection skipped":
         message = str(ast.literal_eval(skipped.text or "''")[-1])
@@ -204,7 +205,7 @@ def _print_outcome(runs: list[Run]) -> None:
         print(f"{run.name:{width}}  {run.passed:6}  {run.failed:6}  {skipped:7}  {run.seconds:7.1f}{ended}")
 
     if unstable := sum(run.unstable for run in runs):
-        print(f"\nUnstable: {unstable} failed, then passed alone. The failures stand above: fix how these tests wait.")
+        print(f"\nUnstable: {unstable} failed, then passed alone. Their failures are above: fix how these tests wait.")
     left_out = sum((run.left_out for run in runs), Counter[str]())
     print("\nLeft out:" if left_out else "\nNothing was left out.")
     for reason, count in left_out.most_common():
@@ -212,7 +213,7 @@ def _print_outcome(runs: list[Run]) -> None:
     for run in runs:
         _print_slowest(run)
     if CI and any(not reason.startswith(BY_DESIGN) for reason in left_out):
-        print(f'With CI set this fails: there only what is left out "{BY_DESIGN}" may be.')
+        print(f'With CI set, this fails: only tests left out "{BY_DESIGN}" are allowed there.')
 
 
 def _print_slowest(run: Run) -> None:

@@ -1,1 +1,1 @@
-"""What writes pages of docs/ from the code, for manage.py docs."""
+"""Writes pages of docs/ from the code, for manage.py docs."""

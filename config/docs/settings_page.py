@@ -36,7 +36,8 @@ TYPES = {
     env.read_webhook_secret.__name__: "secret",
 }
 
-# Variables that belong in no .env, because commands and workers would read it, too: (name, type, default, meaning).
+# Variables that do not belong in .env, because commands and workers would read them as well: (name, type, default,
+# meaning).
 PROCESS_VARIABLES = (
     (
         "PROMETHEUS_MULTIPROC_DIR",

@@ -242,7 +242,7 @@ def test_start_refuses_an_invalid_port(monkeypatch: pytest.MonkeyPatch, port: st
     with pytest.raises(CommandError) as refused:
         call_command("start")  # which looks at the port before it does anything
 
-    assert str(refused.value) == f"PORT is {port!r}; set it to a number from 1 to 65533. The next two are used, too."
+    assert str(refused.value) == f"PORT is {port!r}; set it to a number from 1 to 65533. The next two are also used."
 
 
 def test_start_exits_cleanly_when_interrupted_in_a_new_checkout(checkout: Checkout) -> None:

@@ -17,7 +17,7 @@ from core import llm
 
 
 class Command(BaseCommand):
-    """Runs the evaluation in a process of its own, with settings of its own: the user's database is never opened."""
+    """Runs the evaluation in a separate process with its own settings: the user's database is never opened."""
 
     help = "Run the same tasks through the chat on each surface, check the rows afterwards and print a table."
 
@@ -31,12 +31,12 @@ class Command(BaseCommand):
         parser.add_argument(
             "--surfaces",
             default=",".join(plan.SURFACES),
-            help="Separated by commas. The first is what the others are compared with. Default: all of %(default)s.",
+            help="Separated by commas. The others are compared with the first. Default: all of %(default)s.",
         )
         parser.add_argument("--tasks", default="", help="Names separated by commas. Default: all 26.")
         parser.add_argument("--repeats", type=int, default=plan.DEFAULT_REPEATS, help="Default: %(default)s.")
         parser.add_argument("--parallel", type=int, default=1, help="Sessions at once. Default: %(default)s.")
-        parser.add_argument("--max-dollars", type=float, help="Begin no more sessions once so much was spent.")
+        parser.add_argument("--max-dollars", type=float, help="Start no more sessions once this much was spent.")
         parser.add_argument("--output", default="", metavar="FILE", help="Also write everything as JSON.")
 
     def handle(self, **options: Any) -> None:
@@ -70,7 +70,7 @@ def _run_process(evaluation_plan: EvaluationPlan, folder: Path, stdout: OutputWr
                 tables, _ = process.communicate()
                 break
             except KeyboardInterrupt:
-                continue  # the process got the signal, too, and prints its report
+                continue  # the process also got the signal, and prints its report
     finally:
         process.terminate()
         process.wait()
@@ -79,7 +79,7 @@ def _run_process(evaluation_plan: EvaluationPlan, folder: Path, stdout: OutputWr
 
 
 def _require_prices(evaluation_plan: EvaluationPlan) -> None:
-    """Refuse a limit of dollars that would never be reached."""
+    """Refuse a limit in dollars that could never be reached."""
     if evaluation_plan.max_dollars is None or evaluation_plan.model == "scripted":
         return
     model = llm.get_endpoint(llm.Tier(evaluation_plan.model)).model

@@ -33,7 +33,8 @@ class Command(BaseCommand):
         if settings.PRODUCTION:
             raise CommandError("start is for local use only. In production run migrate, load_catalog and granian.")
         port = _read_port()
-        # Ctrl-C must end the process at once. Python's handler raises, and a library's bare except may swallow that.
+        # Ctrl-C must end the process immediately. Python's handler raises, and a library's bare except may swallow
+        # that.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         settings.VAR_DIR.mkdir(mode=0o700, exist_ok=True)
         _acquire_lock(port)
@@ -77,7 +78,7 @@ def _write_welcome(values: dict[str, str]) -> str:
     if apps.is_installed("chat"):
         addresses.append(f"  chat     {values['CHAT_URL']}   the same user")
     if apps.is_installed("demo"):
-        addresses.append("  shop     an example of a service of yours: its ops begin with shop.")
+        addresses.append("  shop     an example service: its ops begin with shop.")
     lines = "\n".join(addresses)
     return f"""
 Tool Gateway is on {url}
@@ -95,7 +96,7 @@ Press Ctrl-C to finish running requests and stop. Press it again to stop immedia
 def _read_port() -> int:
     text = os.environ.get("PORT", "8000")
     if not text.isdecimal() or not 0 < int(text) < 65534:
-        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65533. The next two are used, too.")
+        raise CommandError(f"PORT is {text!r}; set it to a number from 1 to 65533. The next two are also used.")
     return int(text)
 
 
@@ -170,14 +171,14 @@ def _create_key() -> dict[str, str]:
 
 
 def _create_chat_key() -> dict[str, str]:
-    """Create the key with which the chat speaks for its users. The gateway makes it ask them before it deletes."""
+    """Create the key with which the chat speaks for its users. The gateway makes it ask them before a delete."""
     client, _ = Client.objects.get_or_create(name="chat", defaults={"confirms": True})
     _, plaintext = api_keys.issue(client=client, by="start", name="local", rate=LOCAL_KEY_RATE)
     return {"CHAT_GATEWAY_KEY": plaintext}
 
 
 def _create_mcp_key() -> dict[str, str]:
-    """Create a key for MCP clients. The gateway has them ask their user before a delete."""
+    """Create a key for MCP clients. The gateway makes them ask their user before a delete."""
     client, _ = Client.objects.get_or_create(name="mcp", defaults={"confirms": True})
     _, plaintext = api_keys.issue(
         client=client, by="start", name="local", subject=demo_data.get_demo_subject(), rate=LOCAL_KEY_RATE

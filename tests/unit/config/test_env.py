@@ -151,7 +151,7 @@ def test_make_folder_refuses_a_folder_that_is_not_writable(tmp_path: Path) -> No
     with (
         mock.patch.dict(os.environ, {NAME: str(tmp_path)}),
         mock.patch.object(os, "access", return_value=False),  # root may write to any folder
-        pytest.raises(InvalidSetting, match="', to which this process may not write; set it to a folder"),
+        pytest.raises(InvalidSetting, match="', to which this process cannot write; set it to a folder"),
     ):
         env.make_folder(NAME)
 

@@ -31,7 +31,7 @@ DATABASE = f"is not a valid URL of PostgreSQL or SQLite; set it to {URLS}"
 BROKER = "is not a valid URL of Redis or RabbitMQ; set it to redis://host:6379/0 or amqp://user:password@host:5672/."
 NETWORKS = "set it to networks separated by commas, such as 10.1.0.0/16,fd00:1::/64"
 COMMANDS = (
-    "is no JSON object of command lines; set it to a JSON object with a command line for each name, such as "
+    "is not a JSON object of command lines; set it to a JSON object with a command line for each name, such as "
     '{"files": "mcp-server-filesystem /srv/files"}.'
 )
 PORTS = "set it to ports separated by commas, such as 80,443."
@@ -205,7 +205,7 @@ INVALID = [
         "PROMETHEUS_MULTIPROC_DIR",
         "/dev/null/metrics",
         "is '/dev/null/metrics', which cannot be made (Not a directory); "
-        "set it to a folder to which this process may write, such as /tmp/metrics.",
+        "set it to a folder to which this process can write, such as /tmp/metrics.",
     ),
 ]
 
