@@ -45,12 +45,12 @@ _DEAL_COLUMNS = ("stage", "value_eur", "closes_on")
 
 
 def list_contacts(request: OpRequest) -> OpOutcome:
-    """Return contacts by words, status or neither, in order of name."""
+    """Return contacts, optionally filtered by words or status, in order of name."""
     return _list_rows(request, _LIST_CONTACTS, ("query", "status"), name="contacts")
 
 
 def list_deals(request: OpRequest) -> OpOutcome:
-    """Return deals by contact, stage or neither, those that close first at the top."""
+    """Return deals, optionally filtered by contact or stage. Those that close first come first."""
     return _list_rows(request, _LIST_DEALS, ("contact_id", "stage"), name="deals")
 
 
@@ -68,7 +68,7 @@ def create_contact(database: sqlite3.Connection, request: OpRequest) -> OpOutcom
     """Add a contact. Raises StateConflict if another one has the email address, or if there are too many."""
     if database.execute("SELECT COUNT(*) FROM contacts").fetchone()[0] >= MAX_CONTACTS:
         raise StateConflict(
-            f"The example CRM has {MAX_CONTACTS:,} contacts, which is the most. Update one instead.", reason="crm_full"
+            f"The example CRM has {MAX_CONTACTS:,} contacts, which is the limit. Update one instead.", reason="crm_full"
         )
     id = str(uuid4())
     values = {name: request.args.get(name) for name in _CONTACT_COLUMNS}
@@ -124,7 +124,7 @@ def _list_rows(request: OpRequest, query: str, filters: tuple[str, ...], *, name
     has_more, shown = len(rows) > limit, rows[:limit]
     message = f"{_format_count(shown, name)}{', and there are more' if has_more else ''}."
     if not shown:
-        message = f"No {name} match. Leave the filters out to list all."
+        message = f"No {name} match. Leave out the filters to list all."
     return OpOutcome({name: shown, "has_more": has_more, "message": message})
 
 

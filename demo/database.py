@@ -12,7 +12,7 @@ from demo import example_database, query_process
 from demo.refusals import build_invalid_arg_error
 
 MAX_SECONDS = 2.0
-START_SECONDS = 1.0  # for the process to start and to end by itself
+START_SECONDS = 1.0  # for the process to start and to end on its own
 MAX_MEMORY = 256 * 1024 * 1024  # bytes
 MAX_FILE = 64 * 1024 * 1024  # bytes, of each temporary file
 TOO_LARGE = "It needs too much memory. Select fewer rows or shorter values."
@@ -20,7 +20,7 @@ _TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE
 # What is wrong, by a part of SQLite's message. That message is not shown, because it repeats parts of the query.
 _PROBLEMS = {
     "not authorized": "Only a SELECT on the tables of database.table.list may run. Change rows with the ops of crm.",
-    "prohibited": "It reads what is not in the tables of database.table.list.",
+    "prohibited": "It reads something outside the tables of database.table.list.",
     "one statement": "Send one statement only, without what comes after its semicolon.",
     "no such table": "It names a table that does not exist; database.table.list lists the tables.",
     "no such column": "It names a column that does not exist; database.table.describe lists the columns of a table.",
@@ -57,10 +57,10 @@ def describe_table(request: OpRequest) -> OpOutcome:
 
 
 def run_query(request: OpRequest) -> OpOutcome:
-    """Run one SELECT in a process of its own. Raises InvalidArgs for anything else."""
+    """Run one SELECT in a separate process. Raises InvalidArgs for anything else."""
     page = _run_process(request.args["query"], request.args["max_rows"], request.deadline)
     if not page["columns"]:
-        raise _build_query_error("There is no statement in it.")
+        raise _build_query_error("It contains no statement.")
     count = f"{len(page['rows'])} row{'' if len(page['rows']) == 1 else 's'}"
     message = f"{count}, and there are more." if page["has_more"] else f"{count}."
     warnings = (f"Values are cut at {query_process.MAX_CELL_CHARS} characters.",) if page["is_cut"] else ()

@@ -17,7 +17,7 @@ MAX_LINE_CHARS = 200  # shown of each such line
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """The text that a file gets, and what the answer says about it."""
+    """The new text of a file, and what the answer says about it."""
 
     path: Path
     text: str
@@ -26,7 +26,7 @@ class FileChange:
 
 
 def read_file(request: OpRequest) -> OpOutcome:
-    """Return lines of a file, as many as fit."""
+    """Return as many lines of a file as fit."""
     path = sandbox.locate(request.args["file_path"])
     lines = sandbox.read_text(path).splitlines(keepends=True)
     first, limit = request.args["offset"], request.args["limit"]
@@ -47,7 +47,7 @@ def read_file(request: OpRequest) -> OpOutcome:
         result["next_offset"] = next_offset
     is_cut = len(content) > MAX_READ_CHARS
     result["message"] = f"{_count_lines(len(shown))} from line {first}." if shown else "The file is empty."
-    warnings = (f"A line is longer than {MAX_READ_CHARS:,} characters; the rest of it is left out.",) if is_cut else ()
+    warnings = (f"A line is longer than {MAX_READ_CHARS:,} characters; the rest is left out.",) if is_cut else ()
     return OpOutcome(result, warnings, entity_name=result["file_path"])
 
 
@@ -86,7 +86,7 @@ def search_files(request: OpRequest) -> OpOutcome:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a path or its last name matches. `**/` matches no folder, too."""
+    """Whether a path or its last name matches. `**/` also matches no folder."""
     pattern = pattern.removeprefix("./")
     return any(fnmatch.fnmatchcase(each, pattern) for each in (name, f"/{name}", name.rpartition("/")[2]))
 
@@ -131,7 +131,7 @@ def plan_edit(request: OpRequest) -> FileChange:
         message = "The file does not contain this text. Read the file and copy the text exactly, with its spaces."
         raise build_invalid_arg_error("/old_text", "text_not_found", message)
     if count > 1 and not replace_all:
-        message = f"The text stands {count} times. Send more of the text around it, or replace_all true."
+        message = f"The text occurs {count} times. Send more of the text around it, or replace_all true."
         raise build_invalid_arg_error("/old_text", "text_not_unique", message)
     text = before.replace(old, new)
     sandbox.check_writable(path, text, text_pointer="/new_text")

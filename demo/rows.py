@@ -1,4 +1,4 @@
-"""What the example domains start with: files by path, contacts and deals in the order of their columns."""
+"""The rows that the example domains start with: files by path, contacts and deals in the order of their columns."""
 
 MARA_ID = "b2f6c1d0-5a3e-4c7b-9d10-6e8f2a4b7c01"
 _JONAS_ID = "b2f6c1d0-5a3e-4c7b-9d10-6e8f2a4b7c02"

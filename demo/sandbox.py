@@ -110,7 +110,7 @@ def iterate_files() -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def hold_write_lock() -> Iterator[None]:
-    """Let one call at a time write, in all processes of this machine."""
+    """Let only one call write at a time, in all processes of this machine."""
     descriptor = os.open(get_data_folder() / "write.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -135,7 +135,7 @@ def replace_file(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path, text: str, *, text_pointer: str) -> None:
-    """Raise InvalidArgs if a file with this text may not be written here."""
+    """Raise InvalidArgs if a file with this text cannot be written here."""
     if len(text.encode()) > MAX_FILE_BYTES:
         message = f"The file would be larger than {MAX_FILE_BYTES:,} bytes. Write the rest to another file."
         raise build_invalid_arg_error(text_pointer, "file_too_large", message)
@@ -146,7 +146,7 @@ def check_writable(path: Path, text: str, *, text_pointer: str) -> None:
         message = "Send the path of a file, in a folder: one of these names is a folder or a file already."
         raise build_invalid_arg_error("/file_path", "is_a_folder", message)
     if not path.exists() and sum(1 for _ in iterate_files()) >= MAX_FILES:
-        message = f"The folder has {MAX_FILES} files, which is the most. Write to a file that files.search lists."
+        message = f"The folder has {MAX_FILES} files, which is the limit. Write to a file that files.search lists."
         raise build_invalid_arg_error("/file_path", "too_many_files", message)
 
 

@@ -61,7 +61,7 @@ def run_command(request: OpRequest) -> OpOutcome:
 
 
 def run_commands(request: OpRequest) -> OpOutcome:
-    """Run commands one after the other. If one of them is refused, none runs."""
+    """Run commands one after the other. If one is refused, none runs."""
     calls = [_parse_call(each, pointer=f"/commands/{index}") for index, each in enumerate(request.args["commands"])]
     results = [_run(call, request) for call in calls]
     return OpOutcome({"results": results, "message": f"{len(results)} commands were run."})

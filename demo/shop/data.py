@@ -41,7 +41,7 @@ def _build_customers() -> dict[str, Row]:
 
 @dataclass
 class Shop:
-    """All rows of the shop. Its methods may be called by several threads."""
+    """All rows of the shop. Several threads can call its methods."""
 
     products: dict[str, Row] = field(default_factory=_build_products)
     customers: dict[str, Row] = field(default_factory=_build_customers)
@@ -50,7 +50,7 @@ class Shop:
     _lock: Lock = field(default_factory=Lock)
 
     def create_order(self, body: Row, *, key: str) -> Row:
-        """Create an order and take its products from stock. The same key again answers the same order."""
+        """Create an order and take its products from stock. A repeated key returns the same order."""
         with self._lock:
             if key and key in self.answers_by_key:
                 return self.answers_by_key[key]

@@ -155,5 +155,5 @@ def _parse(body: bytes) -> Row:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise ShopRefusal(400, "The body is no JSON object.")
+        raise ShopRefusal(400, "The body is not a JSON object.")
     return value

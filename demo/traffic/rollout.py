@@ -58,6 +58,6 @@ def create_comparison_cohorts(at: datetime) -> list[str]:
 
 
 def _was_created(name: str) -> bool:
-    """Return whether a cohort exists or existed before it was deleted or renamed."""
+    """Return whether a cohort exists, or existed before it was deleted or renamed."""
     created_entries = AuditEntry.objects.filter(kind="cohort", name=name, by=BY)
     return Cohort.objects.filter(name=name).exists() or created_entries.exists()

@@ -76,7 +76,7 @@ class Command(BaseCommand):
         if not event_count:
             self.stdout.write("The demo activity exists; nothing was changed.")
             return
-        self.stdout.write(f"Added {event_count:,} events over {activity.DAYS} days. See Reports in the admin.")
+        self.stdout.write(f"Added {event_count:,} events over {activity.DAYS} days. See Reports in the console.")
 
     def _load_domains(self) -> None:
         had_edits, at = publishing.has_unpublished_edits(), timezone.now()

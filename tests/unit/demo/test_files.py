@@ -193,7 +193,7 @@ def test_write_is_refused_below_a_file_and_beyond_the_limits(folder: Path, monke
         check("write_file", file_path="large.txt", content="x", mode="append")
     assert find_field_error(error.value) == ("/content", "file_too_large")
     monkeypatch.setattr(sandbox, "MAX_FILES", len(FILES) + 1)
-    with pytest.raises(InvalidArgs, match="which is the most"):
+    with pytest.raises(InvalidArgs, match="which is the limit"):
         check("write_file", file_path="another", content="x")
     check("write_file", file_path="README.md", content="x")
 
