@@ -216,12 +216,12 @@ def _find_path_problems(mapping: RequestMapping) -> list[str]:
         f"The path has no {{{name}}}. Add it, or remove the parameter." for name in sorted(in_path - placeholders)
     ]
     if has_dot_segment(mapping.path):
-        problems.append("The path has a segment of one or two dots. Write the path that it means.")
+        problems.append("The path has a segment of one or two dots. Write the path without them.")
     return problems
 
 
 def has_dot_segment(path: str) -> bool:
-    """Return whether a server may read a segment as one or two dots, encoded or behind a backslash, too."""
+    """Return whether a server may read a segment as one or two dots, also if it is encoded or behind a backslash."""
     while (decoded := unquote(path)) != path:
         path = decoded
     return any(segment in (".", "..") for segment in path.replace("\\", "/").split("/"))
@@ -236,8 +236,8 @@ def _find_parameter_problems(mapping: RequestMapping) -> list[str]:
                 f"{parameter.name} cannot have the style {parameter.style}. In a {parameter.location}: {styles}."
             )
         if parameter.location == "header" and not is_header_allowed(parameter.name):
-            problems.append(f"{parameter.name} is no header that an argument may set.")
-    problems += [f"{name} is no header that an op may set." for name in mapping.headers if not is_header_allowed(name)]
+            problems.append(f"An argument cannot set the header {parameter.name}.")
+    problems += [f"An op cannot set the header {name}." for name in mapping.headers if not is_header_allowed(name)]
     if mapping.body and mapping.method == "HEAD":
         problems.append("A HEAD request has no body. Use another method, or remove the body.")
     return problems
@@ -245,13 +245,13 @@ def _find_parameter_problems(mapping: RequestMapping) -> list[str]:
 
 def _find_argument_problems(mapping: RequestMapping, arguments: Collection[str]) -> list[str]:
     sent, known = dict.fromkeys(list_arguments(mapping)), frozenset(arguments)
-    problems = [f"{name} is no argument of the op." for name in sent if name not in known]
+    problems = [f"{name} is not an argument of the op." for name in sent if name not in known]
     unsent = [name for name in arguments if name not in sent]
     return problems + [f"The argument {name} is sent nowhere." for name in unsent]
 
 
 def is_header_allowed(name: str) -> bool:
-    """Return whether an op may set a header: not one that frames, routes or authenticates the request."""
+    """Return whether an op can set a header: not one that frames, routes or authenticates the request."""
     return bool(_HEADER_NAME.fullmatch(name)) and name.lower() not in RESERVED_HEADERS
 
 

@@ -134,7 +134,7 @@ def preload_release(version: str) -> None:
 
 
 def is_loaded(version: str) -> bool:
-    """Return whether a release is in memory and so may be served. Withdrawn ones are dropped within half a second."""
+    """Return whether a release is in memory and so can be served. Withdrawn ones are dropped within half a second."""
     with _lock:
         return version in _loaded
 
@@ -146,7 +146,7 @@ def list_loaded() -> list[Catalog]:
 
 
 def is_servable(version: str) -> bool:
-    """Return whether a release may be served. Takes one query if it is neither in memory nor known to be withdrawn."""
+    """Return whether a release can be served. Takes one query if it is neither in memory nor known to be withdrawn."""
     if is_loaded(version):
         return True
     if version in _withdrawn:

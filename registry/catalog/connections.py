@@ -46,7 +46,7 @@ class ConnectionConfig:
 
     @property
     def names_subject(self) -> bool:
-        """Whether calls go out in the name of an end user, without whom there is none."""
+        """Whether calls are made for an end user, and so need one."""
         return self.subject_as != Connection.SubjectAs.NONE or self.auth == Connection.Auth.USER_OAUTH
 
     @property

@@ -1,4 +1,4 @@
-"""A catalog: one immutable release as a value in memory, and what a caller may see of it."""
+"""A catalog: one immutable release as a value in memory, and the parts that a caller can see."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class CatalogOp:
     keywords: tuple[str, ...] = ()
     argument_aliases: dict[str, str] = field(default_factory=dict)
     request: dict[str, Any] = field(default_factory=dict)  # see registry.request_mapping
-    result_fields: tuple[str, ...] = ()  # what a model sees of the answer; empty: all of it
+    result_fields: tuple[str, ...] = ()  # the part of the answer that a model sees; empty: all of it
     display_only: frozenset[str] = frozenset()
     needs_subject: bool = True
     confirm: bool = False
@@ -63,14 +63,14 @@ class CatalogOp:
 
     @property
     def is_of_service(self) -> bool:
-        """Whether a connected service runs it. Where a name or a request fits several ops alike, those come last."""
+        """Whether a connected service runs it. If a name or a request fits several ops equally, these come last."""
         return self.connection != "" and self.connection not in BUILT_IN_CONNECTIONS
 
     @property
     def is_renamed(self) -> bool:
         """Whether its tool name is not its upstream's: an import gave it a prefix, because that name means another op.
 
-        The name of an HTTP operation is its method and path, which nothing else is called.
+        The name of an HTTP operation is its method and path, a name that nothing else has.
         """
         return bool(self.upstream_name) and not self.request and self.tool_name != clean_tool_name(self.upstream_name)
 
@@ -142,7 +142,7 @@ class CatalogAgent:
     edge_cases: tuple[str, ...] = ()
 
     def allows(self, op: CatalogOp) -> bool:
-        """Return whether the agent may run the op: none that needs a scope of its own, so no other agent."""
+        """Return whether the agent can run the op. It cannot run ops with their own scope, such as other agents."""
         if op.required_scope or (self.is_read_only and op.is_write):
             return False
         return _matches_any(op.op, self.ops)
@@ -159,7 +159,7 @@ class CatalogDomain:
 
 @dataclass(frozen=True, slots=True)
 class CatalogPin:
-    """The ops that a surface shows as tools of their own (see registry.models.surface_copy)."""
+    """The ops that a surface shows as separate tools (see registry.models.surface_copy)."""
 
     surface: str
     context: str
@@ -170,12 +170,12 @@ class CatalogPin:
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """The ops that a caller may run and therefore see: by path pattern and kind, minus what is off or cannot run."""
+    """The ops that a caller can run and therefore see: by path pattern and kind, minus what is off or cannot run."""
 
     patterns: tuple[str, ...] = ("*",)
     kinds: frozenset[str] = frozenset(Op.Kind.values)
-    scopes: frozenset[str] | None = None  # None: all; for ops that need one besides exec, and the prompts of agents
-    agent: CatalogAgent | None = None  # as which the caller runs
+    scopes: frozenset[str] | None = None  # None: all; for ops that need more than exec, and for prompts of agents
+    agent: CatalogAgent | None = None  # the agent as which the caller runs
     switches: Switches = ALL_ON
     connections: Connections | None = None  # None: also ops that cannot run
 

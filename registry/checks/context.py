@@ -162,7 +162,7 @@ class CheckContext:
 
     @cached_property
     def _argument_names(self) -> dict[str, frozenset[str]]:
-        return {}  # path of an op -> its names, as far as they were asked for
+        return {}  # path of an op -> its names, for those that were requested
 
     @cached_property
     def _ops_by_group(self) -> dict[str, list[str]]:

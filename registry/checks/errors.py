@@ -58,7 +58,7 @@ WITHOUT_ID_WRONG = _make_blocking_rule(
 )
 FIELD_INVALID = _make_blocking_rule(
     "field_invalid",
-    "A field of an op that holds something else than it should, such as a number in place of a list of texts.",
+    "A field of an op with a value of the wrong type, such as a number in place of a list of texts.",
     "Enter the value again on the op's page.",
 )
 FILE_INVALID = _make_blocking_rule(
@@ -86,8 +86,8 @@ def find_errors(
     """Return the blocking findings of a snapshot (see registry.snapshot.snapshot), in the order of its ops.
 
     `canonical_text` is its canonical JSON, if known: its content is sendable. `valid_paths` has the paths of ops
-    without findings of their own: they are only checked against other ops. `changes` are those since the live release:
-    of two entries that cannot go together, the finding is about the newer one.
+    without findings: they are only checked against other ops. `changes` are those since the live release:
+    if two entries contradict each other, the finding is about the newer one.
     """
     ages = EntryAges.from_changes(changes)
     findings = [*_find_all_name_errors(content, ages)]
@@ -100,7 +100,7 @@ def find_errors(
 
 
 def _find_other_errors(content: dict[str, Any], ages: EntryAges) -> Iterator[Finding]:
-    """Yield the findings of everything but ops, which need sendable text to be looked at further."""
+    """Yield the findings of everything but ops, which need sendable text for further checks."""
     unsendable = [
         finding
         for kind, copy_kind in COPY_KINDS.items()
@@ -116,7 +116,7 @@ def find_op_errors(op: dict[str, Any], *, is_sendable: bool = False) -> list[Fin
     """Return the blocking findings of one op, without looking at other ops. Pass `is_sendable` if that is known."""
     path, schema = op["op"], op["parameters_schema"]
     if invalid := [field for field, is_valid in _FIELD_SHAPES.items() if not is_valid(op.get(field))]:
-        return [FIELD_INVALID.make_finding(path, field, f"{field} holds something else.") for field in invalid]
+        return [FIELD_INVALID.make_finding(path, field, f"{field} has a value of the wrong type.") for field in invalid]
     try:
         validator = schema_check.build_validator(schema)
     except schema_check.UnusableSchema as error:

@@ -130,7 +130,7 @@ def join_pointer(*parts: str | int) -> str:
 
 @dataclass(frozen=True)
 class EntryAges:
-    """How new entries are: 0 for one as in the live release, 1 for a changed one, 2 for one that it does not have."""
+    """How new entries are: 0 for one that is unchanged since the live release, 1 for a changed one, 2 for a new one."""
 
     changed: dict[tuple[Kind, str], int] = field(default_factory=dict)
 
@@ -148,4 +148,4 @@ class EntryAges:
         return self.get_rank(kind, name) > self.get_rank(other_kind, other_name)
 
 
-NO_AGES = EntryAges()  # nothing is live: what comes later is to blame
+NO_AGES = EntryAges()  # nothing is live: the later entry is to blame

@@ -1,4 +1,4 @@
-"""Find what would break serving in copy that is no op: prompt sections, agents, pins and discovery names."""
+"""Find what would break serving in copy other than ops: prompt sections, agents, pins and discovery names."""
 
 import re
 from collections import Counter
@@ -18,7 +18,7 @@ SURFACE_PROMPT_SUFFIX = "_surface"  # suffix of a surface's prompt name: gateway
 DISCOVER_AGENTS = "discover_agents"  # the discovery tool that lists the agents
 # A test compares these with gateway.contracts.tool_definitions.
 GATEWAY_TOOLS = frozenset(("tool_help", "tool_exec", "tool_batch"))
-PRODUCT_TOOLS = GATEWAY_TOOLS | {"search_tools", DISCOVER_AGENTS}  # the names of no op, however they are spelled
+PRODUCT_TOOLS = GATEWAY_TOOLS | {"search_tools", DISCOVER_AGENTS}  # ops cannot have these names in any spelling
 _WORD = re.compile(r"[\w.-]+")
 
 SECTION_REPEATED = CheckRule(
@@ -51,13 +51,13 @@ RESERVED_PATH = CheckRule(
 )
 OPS_UNKNOWN = CheckRule(
     "ops_unknown",
-    "An agent or pin that names no op.",
+    "An agent or pin whose path matches no op.",
     "Write the path of an op; for an agent, * stands for any characters.",
     Severity.BLOCKS,
 )
 DISCOVERY_NAME_TAKEN = CheckRule(
     "discovery_name_taken",
-    "A discovery name that another group, an op or the discovery of agents has already.",
+    "A discovery name that another group, an op or the discovery of agents already has.",
     "Choose another discovery name.",
     Severity.BLOCKS,
 )
@@ -73,9 +73,9 @@ RULES = (
 
 
 def find_errors(content: dict[str, Any], *, names: Mapping[str, str], ages: EntryAges = NO_AGES) -> Iterator[Finding]:
-    """Yield the blocking findings of a snapshot's entries that are no ops. `names` are those of ops: {name: path}.
+    """Yield the blocking findings of a snapshot's entries other than ops. `names` are those of ops: {name: path}.
 
-    Of an op and another entry that cannot go together, the finding is about the newer one.
+    If an op and another entry contradict each other, the finding is about the newer one.
     """
     paths = frozenset(op["op"] for op in content["ops"])
     yield from _find_repeated_entries(content)
@@ -90,7 +90,7 @@ def find_errors(content: dict[str, Any], *, names: Mapping[str, str], ages: Entr
 
 
 def find_warnings(content: dict[str, Any]) -> Iterator[Finding]:
-    """Yield the warnings of a snapshot's entries that are no ops."""
+    """Yield the warnings of a snapshot's entries other than ops."""
     pins = content.get("pins", [])
     if not pins:
         return
@@ -126,7 +126,7 @@ def find_off_surface_names(
         for name in sorted(find_names_in_text(section[field], hidden_names)):
             path = names.get(name)
             if path is not None and ages.is_newer(Kind.OP, path, Kind.SECTION, section_name):
-                message = f"The prompt section {section_name} has {name} in its text, and its surface does not show it."
+                message = f"The prompt section {section_name} mentions {name}, which its surface does not show."
                 own_field = "op" if name == path else "tool_name"
                 yield OFF_SURFACE.make_finding(path, own_field, message, "Choose another name, or change the section.")
                 continue

@@ -18,7 +18,7 @@ _LIST_KEYWORDS = ("anyOf", "oneOf", "allOf", "prefixItems")
 _SINGLE_KEYWORDS = ("items", "additionalProperties", "not", "if", "then", "else", "contains")
 HIDDEN = CheckRule(
     "hidden_characters",
-    "Control, direction or other invisible characters: a reviewer does not see what the model reads.",
+    "Control, direction or other invisible characters: a reviewer cannot see what the model reads.",
     "Delete them.",
 )
 INSTRUCTION = CheckRule(

@@ -158,7 +158,7 @@ def _has_bounds(form: dict[str, Any]) -> bool:
 
 
 def _guess_date_format(argument: CheckedArgument) -> str:
-    """Return the format that an argument's name suggests; "" if it is no date or time."""
+    """Return the format that an argument's name suggests; "" if it is not a date or time."""
     name = tool_name_words.split_name(argument.name)
     if not name or "zone" in name or "format" in name:
         return ""

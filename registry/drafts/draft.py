@@ -22,7 +22,7 @@ _SHARED_FIELDS = {"op", "tool_name", "upstream_name", "aliases", "kind", "succes
 
 
 class NothingToChange(Exception):
-    """The draft has this content already; nothing was changed."""
+    """The draft already has this content; nothing was changed."""
 
 
 class DraftRefused(Exception):
@@ -62,7 +62,7 @@ def write_snapshot(
             raise DraftChanged("The draft has changed since you reviewed it. Review the changes again.")
         changes = _filter_changes(diff.diff_snapshots(before, content), whole=whole)
         if not changes:
-            raise NothingToChange("The draft has this content already.")
+            raise NothingToChange("The draft already has this content.")
         _refuse_new_problems(checks.find_errors(before), checks.find_errors(_apply_changes(before, content, changes)))
         _write_changes(content, changes)
         history.record_changes(changes, by=by, at=at, note=note)
@@ -78,7 +78,7 @@ def write_entry(kind: Kind, name: str, entry: dict[str, Any] | None, *, by: str,
         current_row = get_row(kind, name)
         change = diff.diff_entries(kind, snapshot.row_to_entry(current_row) if current_row else None, entry)
         if change is None:
-            raise NothingToChange("The draft has this content already.")
+            raise NothingToChange("The draft already has this content.")
         if entry is not None and _affects_only_itself(change):
             current_entry = snapshot.row_to_entry(current_row)
             _refuse_new_problems(checks.find_op_errors(current_entry), checks.find_op_errors(entry))
@@ -139,7 +139,7 @@ def _affects_only_itself(change: CopyChange) -> bool:
 
 
 def _refuse_new_problems(before: Sequence[Any], after: Sequence[Any]) -> None:
-    """Raise DraftRefused for problems that are new. Old ones may stay, so that an unfinished draft can be edited."""
+    """Raise DraftRefused for problems that are new. Old ones can stay, so that an unfinished draft can be edited."""
     known = {str(problem) for problem in before}
     if problems := [problem for problem in after if str(problem) not in known]:
         raise DraftRefused(problems)
@@ -195,5 +195,5 @@ def _save_rows(
             bulk_writes.save_rows(model, added, changed, [*fields, *(["connection"] if kind == Kind.OP else [])])
             bulk_writes.replace_children(children)
     except IntegrityError:
-        message = "Two entries swap names, or someone else changed the draft just now. Try again, one entry at a time."
+        message = "Two entries swap names, or someone else has just changed the draft. Try again, one entry at a time."
         raise DraftChanged(message) from None

@@ -21,7 +21,7 @@ class NotRevertible(Exception):
 
 
 class PlannedRevert(NamedTuple):
-    """What a revert would do: an entry of the draft as it is and as it would be. None: there is no such entry."""
+    """The effect of a revert: an entry of the draft before and after. None: there is no such entry."""
 
     kind: Kind
     current: dict[str, Any] | None
@@ -122,7 +122,7 @@ def apply_edit(entry: dict[str, Any], edit: OpEdit, text: str, *, argument: str 
         if argument not in entry["parameters_schema"].get("properties", {}):
             raise InvalidOpEdit(f"{entry['op']} has no argument {argument or 'without a name'}.")
         if text in aliases:
-            raise InvalidOpEdit(f"{text} is an alias of {aliases[text]} already.")
+            raise InvalidOpEdit(f"{text} is already an alias of {aliases[text]}.")
         return {**entry, "argument_aliases": {**aliases, text: argument}}
     if edit in (OpEdit.KEYWORD, OpEdit.ALIAS):
         field = "keywords" if edit == OpEdit.KEYWORD else "aliases"
@@ -136,7 +136,7 @@ def apply_edit(entry: dict[str, Any], edit: OpEdit, text: str, *, argument: str 
 
 def _add_new(values: list[str], text: str) -> list[str]:
     if text in values:
-        raise InvalidOpEdit(f"The op has this already: {text}")
+        raise InvalidOpEdit(f"The op already has this: {text}")
     return [*values, text]
 
 

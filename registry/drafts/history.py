@@ -64,7 +64,8 @@ def list_editors(*, since: datetime | None) -> dict[tuple[str, str], list[str]]:
 def list_edited_by(*, name: str, user_id: int | None, since: datetime | None) -> set[tuple[str, str]]:
     """Return the entries that one person changed after `since`: {(kind, name)}.
 
-    People are compared by the id of their account. A change without one, as by a command, is compared by its name.
+    People are compared by the id of their account. Changes without one, such as those by commands, are compared by
+    name.
     """
     is_theirs = Q(by_id__isnull=True, by=name) | (Q(by_id=user_id) if user_id is not None else Q())
     entries = AuditEntry.objects.filter(is_theirs, **{"time__gt": since} if since else {})
@@ -97,7 +98,7 @@ class ChangeTracker:
         self._new.setdefault(type(row), set()).add(row.pk)
 
     def record_changes(self, *, by: str, at: datetime, note: str = "") -> list[CopyChange]:
-        """Record what has changed since in the history, and start over. Return the changes."""
+        """Record the changes since then in the history, and start over. Return the changes."""
         recorded_changes = []
         for model in self._before.keys() | self._new.keys():
             before = self._before.get(model, {})

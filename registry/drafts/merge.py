@@ -2,7 +2,7 @@
 
 Each row stores its entry as last received in `shipped`. A field that still equals it takes the incoming value; a
 field that an admin changed stays. Each row has one source and is merged only with that source: shipped copy never
-touches imported copy, nor one import another. Merging twice changes nothing. Takes a few queries per 500 rows.
+touches imported copy, and no import touches another. Merging twice changes nothing. Takes a few queries per 500 rows.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ class MergeReport:
     def __str__(self) -> str:
         lines = [f"{len(self.added)} added, {len(self.updated)} updated, {self.unchanged} unchanged."]
         lines += [f"Kept your edit: {place}." for place in self.kept_edits]
-        lines += [f"Skipped, because a row of another source has the name: {path}." for path in self.skipped]
+        lines += [f"Skipped, because a row from another source has this name: {path}." for path in self.skipped]
         lines += [f"No longer shipped, left unchanged: {path}." for path in self.no_longer_shipped]
         return "\n".join(lines)
 

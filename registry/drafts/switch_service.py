@@ -1,4 +1,4 @@
-"""Switch ops, groups and connections off and on at once, without a release. All processes follow within 2 seconds."""
+"""Switch ops, groups and connections off and on without a release. All processes follow within two seconds."""
 
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from registry.snapshot.diff import Action, CopyChange
 
 
 class AlreadySwitched(Exception):
-    """The target has this state (and reason) already; nothing was changed."""
+    """The target already has this state (and reason); nothing was changed."""
 
 
 def build_history_name(kind: str, name: str) -> str:
@@ -24,7 +24,7 @@ def build_history_name(kind: str, name: str) -> str:
 
 @transaction.atomic
 def set_switch(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: datetime) -> Switch:
-    """Switch an op, group or connection off or on; this process follows at once, all others within two seconds.
+    """Switch an op, group or connection off or on; this process follows immediately, all others within two seconds.
 
     Raises ValidationError if the name is unknown or the reason is missing, AlreadySwitched if nothing would change.
     """
@@ -35,7 +35,7 @@ def set_switch(*, kind: str, name: str, is_off: bool, reason: str, by: str, at: 
     if switch.is_off == is_off and (not is_off or switch.reason == reason):
         raise AlreadySwitched(str(switch))
     switch.is_off, switch.reason, switch.changed_by, switch.changed_at = is_off, reason, by, at
-    # Uniqueness is left to the database: if two admins switch at once, its constraint refuses one.
+    # Uniqueness is left to the database: if two admins switch at the same time, its constraint refuses one.
     switch.full_clean(validate_unique=False, validate_constraints=False)
     switch.save()
     fields: dict[str, tuple[Any, Any]] = {"is_off": (before[0], is_off), "reason": (before[1], reason)}

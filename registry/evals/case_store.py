@@ -111,7 +111,7 @@ class CasesRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ImportedCases:
-    """How many cases an import added, changed and left as they were."""
+    """How many cases an import added, changed and left unchanged."""
 
     added: int
     changed: int

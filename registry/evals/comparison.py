@@ -42,7 +42,7 @@ def run_cases(catalog: Catalog, cases: Collection[EvalCase]) -> EvalRun:
     """Run each case with the same search that answers `tool_help`.
 
     The embeddings endpoint is left out: the ops of a draft have no vectors there, and a run must need no network.
-    Switches are, too: they are part of no release.
+    So are switches: they do not belong to a release.
     """
     view = catalog.view_for(FULL_VISIBILITY)
 
@@ -90,7 +90,7 @@ class SetResult:
 
     @property
     def largest_loss(self) -> float:
-        """The percentage points by which the hit rate fell that fell most; 0 if none did."""
+        """The largest drop in hit rate, in percentage points; 0 if no rate fell."""
         return max((-(rate.added_points or 0) for rate in self.rates), default=0.0)
 
 
@@ -114,7 +114,7 @@ class ComparedCase:
 
     @property
     def is_newly_taken(self) -> bool:
-        """Whether a right op was first before and is not any more."""
+        """Whether a right op was first before and no longer is."""
         return self.before is not None and self.before.rank == 1 and self.after.rank != 1
 
 
@@ -156,7 +156,7 @@ class EvalComparison:
 
     @property
     def taken(self) -> list[TakenCases]:
-        """Which op is shown first instead of which, those with newly lost cases first, then the most frequent."""
+        """Which ops are confused with each other, those with newly lost cases first, then the most frequent."""
         pairs: dict[tuple[str, str], list[ComparedCase]] = defaultdict(list)
         for each in self.cases:
             if each.found_instead:

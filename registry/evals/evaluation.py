@@ -37,7 +37,7 @@ def compare_with_live(
 
 
 def compare_op_edit(entry: dict[str, Any]) -> EvalComparison | None:
-    """Compare the draft with one op's entry replaced, by path, with the draft as it is; None without active cases.
+    """Compare the draft after replacing one op's entry, by path, with the current draft; None without active cases.
 
     Entries that no release could serve are left out.
     """
@@ -68,7 +68,7 @@ def run_on_content(
 
 
 def run_on_draft(cases: Sequence[EvalCase]) -> EvalRun:
-    """Run cases on the draft as it is, without the ops that no release could serve."""
+    """Run cases on the current draft, without the ops that no release could serve."""
     return _run_on_unchecked(snapshot.snapshot_draft(), cases)
 
 

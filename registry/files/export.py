@@ -39,7 +39,7 @@ class FolderNotEmpty(Exception):
 def write_to_folder(content: dict[str, Any], folder: Path) -> list[Path]:
     """Write a snapshot into a folder as YAML files. Returns their paths.
 
-    Raises FolderNotEmpty if the folder has other YAML files, because those would be read together with these.
+    Raises FolderNotEmpty if the folder has other YAML files, because they would be read together with these.
     """
     files = {folder / name: text for name, text in to_files(content).items()}
     if other_files := sorted(path.name for path in folder.glob("*.yaml") if path not in files):

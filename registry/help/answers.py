@@ -11,7 +11,7 @@ from registry.catalog.model import Catalog, CatalogAgent, Visibility
 from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 MAX_CACHED_ANSWERS = 20_000  # cached per catalog, about 1 kB each: enough for a few clients of 10,000 ops
-PROMPT_SCOPE = "toolset"  # of callers that may read the prompts of agents: those that run models
+PROMPT_SCOPE = "toolset"  # of callers that can read the prompts of agents: those that run models
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class HelpAnswer:
 
 
 class UnknownPath(Exception):
-    """There is no such node, or this caller may not see it."""
+    """There is no such node, or this caller cannot see it."""
 
     def __init__(self, message: str, *, help_path: str, did_you_mean: list[str]) -> None:
         super().__init__(message)
@@ -109,7 +109,7 @@ def describe_agent(
 ) -> dict[str, Any]:
     """Return the body about one agent. Full adds examples, edge cases and, with the scope for it, the system prompt.
 
-    `names_are_tools`: its ops are told by tool name, as the discovery surface does.
+    `names_are_tools`: its ops are listed by tool name, as on the discovery surface.
     """
     paths = _list_visible_ops(catalog, agent, visibility)
     tools = [catalog.ops[path].tool_name if names_are_tools and path in catalog.ops else path for path in paths]
@@ -129,7 +129,7 @@ def describe_agent(
 
 
 def _list_visible_ops(catalog: Catalog, agent: CatalogAgent, visibility: Visibility) -> list[str]:
-    """Return the paths and patterns of an agent's ops that name an op which this caller sees."""
+    """Return the paths and patterns of an agent's ops that match an op which this caller sees."""
     visible = catalog.view_for(visibility).ops
     return [
         pattern

@@ -1,6 +1,6 @@
 """Render discovery: what a model reads on the discovery surface about the tools of one domain, or about agents.
 
-Three levels, as a command line has them: a list, one tool, one of its parameters or all of its help.
+Three levels, as in a command line: a list, one tool, one of its parameters or all of its help.
 """
 
 import re
@@ -25,7 +25,7 @@ from registry.snapshot.copy_kinds import AGENT_PREFIX, AGENTS_PATH
 
 DISCOVER_AGENTS = "discover_agents"
 MAX_PARAMETER_TOKENS = 60  # of level 3; examples that do not fit are left out
-MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; instead of a longer one stands the summary
+MAX_DESCRIPTION_WORDS = 12  # of the first sentence in level 2; a longer one is replaced by the summary
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)")
 
 
@@ -49,7 +49,7 @@ def answer_query(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility
 
 
 def list_domains(catalog: Catalog, visibility: Visibility) -> list[CatalogDomain]:
-    """Return the domains that have at least one op that this caller may run, by the name of their tool."""
+    """Return the domains with at least one op that this caller can run, by the name of their tool."""
     domains_by_op = _map_ops_to_domains(catalog, visibility)
     names = {domain.name for domain in domains_by_op.values()}
     return [catalog.domains[name] for name in sorted(names)]
@@ -58,7 +58,7 @@ def list_domains(catalog: Catalog, visibility: Visibility) -> list[CatalogDomain
 def _render_answer(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     for field in ("parameter", "level"):
         if query.tool is None and getattr(query, field) is not None:
-            raise BadHelpQuery("tool", f"Send tool with {field}: {field} says what to tell about one tool.")
+            raise BadHelpQuery("tool", f"Send tool with {field}: {field} only applies to one tool.")
     if query.name == DISCOVER_AGENTS:
         return _answer_about_agents(catalog, query, visibility)
     domains_by_op = _map_ops_to_domains(catalog, visibility)
@@ -107,7 +107,7 @@ def _answer_about_parameter(op: CatalogOp, name: str) -> HelpAnswer:
 
 
 def _choose_examples(shown: dict[str, Any], examples: list[Any]) -> list[Any]:
-    """Return the examples that fit. Of a list or an object there is always one, because its type says too little."""
+    """Return the examples that fit. A list or an object always has one, because its type says too little."""
     useful = [example for example in examples if example not in ([], {})]
     for count in range(len(useful), 0, -1):
         if token_budget.count_json({**shown, "examples": useful[:count]}) <= MAX_PARAMETER_TOKENS:
@@ -118,7 +118,7 @@ def _choose_examples(shown: dict[str, Any], examples: list[Any]) -> list[Any]:
 
 def _answer_about_agents(catalog: Catalog, query: DiscoveryQuery, visibility: Visibility) -> HelpAnswer:
     if query.parameter is not None:
-        raise BadHelpQuery("parameter", 'An agent has no parameters. Send level "full" for all about it.')
+        raise BadHelpQuery("parameter", 'An agent has no parameters. Send level "full" for its full help.')
     agents = answers.list_visible_agents(catalog, visibility)
     if not agents:
         raise UnknownPath("There are no agents here.", help_path=ROOT, did_you_mean=[])

@@ -27,7 +27,7 @@ MAX_LIMIT = 200
 GROUP_LIMIT = 50
 NOTHING_FITS = "Nothing clearly fits; these are only the nearest."
 MAX_SUGGESTIONS = 3
-MIN_GROUP_NAME = 3  # letters, before the beginning of a name is taken for the name of a group
+MIN_GROUP_NAME = 3  # letters from which the beginning of a name counts as the name of a group
 MAX_ECHO = 40  # characters of a query in its answer: the caller knows the rest
 SEARCH_TOKENS = 500  # of a search that sends no max_tokens: as many of the first ops show their args as fit
 
@@ -198,7 +198,7 @@ def _list_example_values(op: CatalogOp, name: str) -> list[Any]:
 def _answer_about_agents(catalog: Catalog, visibility: Visibility, query: HelpQuery) -> HelpAnswer:
     for field in ("arg", "cursor"):
         if getattr(query, field) is not None:
-            raise BadHelpQuery(field, f"Help on agents takes no {field}. Remove it.")
+            raise BadHelpQuery(field, f"Help on agents does not take {field}. Remove it.")
     if query.path == AGENTS_PATH:
         agents = answers.list_visible_agents(catalog, visibility)
         if not agents:
@@ -235,7 +235,7 @@ def _build_group_item(catalog: Catalog, path: str) -> dict[str, Any]:
 def _answer_search(catalog: Catalog, view: CatalogView, query: HelpQuery, text: str) -> HelpAnswer:
     for field in ("arg", "cursor"):
         if getattr(query, field) is not None:
-            raise BadHelpQuery(field, f"A search takes no {field}. Remove it, or send a path instead of a query.")
+            raise BadHelpQuery(field, f"A search does not take {field}. Remove it, or send a path instead of a query.")
     result = search.search_ops(catalog, view, text, limit=query.limit)
     paths = result.paths
     if paths:

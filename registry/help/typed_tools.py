@@ -1,4 +1,4 @@
-"""Render ops as tools of their own, as model providers take them: name, description and a JSON Schema of arguments."""
+"""Render ops as separate tools, as model providers accept them: name, description and a JSON Schema of arguments."""
 
 import re
 from collections.abc import Iterable
@@ -16,7 +16,8 @@ _OP_PATH = re.compile(r"(?<![a-z0-9_])[a-z][a-z0-9_]*(?:\.[a-z0-9_]+)+")
 _TOP_LEVEL_KEYWORDS = frozenset(
     ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else", "dependentSchemas", "$schema")
 )
-# What strict mode of every provider understands. Other keywords only limit values, which the op does itself.
+# Keywords that the strict mode of every provider understands. Other keywords only limit values, which the op does
+# itself.
 _STRICT_KEYWORDS = frozenset(("type", "description", "enum", "const", "properties", "required", "items", "anyOf"))
 _STRICT_FORMATS = frozenset(("uuid", "date", "time", "date-time", "email"))
 # These say what a value is, so that a schema without them would mean something else.

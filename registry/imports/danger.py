@@ -1,7 +1,7 @@
 """How dangerous an imported op is, by its names and the first word of its text, whatever document it comes from.
 
-An op that destroys or ends something asks the end user first, and its events say `delete`. So does a write whose verb
-nobody knows, until an admin has looked at it: who clears *Confirm* on the op has done so, and later imports keep that.
+An op that destroys or ends something asks the end user first, and its events say `delete`. So does a write with an
+unknown verb, until an admin has reviewed it and cleared *Confirm* on the op. Later imports keep that.
 """
 
 import re
@@ -17,7 +17,7 @@ from registry.text.tool_name_words import READ_VERBS, VERBS, WRITE_VERBS
 DELETE = "delete"  # the action of a harmful op
 _DELETING_ACTIONS = frozenset((DELETE, "delete_all"))
 UNKNOWN_VERB = (
-    "Its name and text begin with no verb that is known, so it asks the end user first. "
+    "Its name and text do not begin with a known verb, so it asks the end user first. "
     "If it harms nothing, clear Confirm on the op."
 )
 # Verbs that say that something is done, but not what.
@@ -34,7 +34,7 @@ _PLACEHOLDER = re.compile(r"\{[^{}]*\}")
 _FINDING_SEGMENTS = frozenset(
     ("search", "query", "list", "find", "lookup", "count", "validate", "calculate", "estimate", "preview")
 )
-# Verbs in a path that are no reads, whatever the method, and harm nothing.
+# Verbs in a path that are not reads, whatever the method, and harm nothing.
 _ACTING_SEGMENTS = frozenset(
     (*("logout", "create", "send", "disable", "enable", "restart", "start", "stop"), *("trigger", "submit", "approve"))
 )
@@ -76,7 +76,7 @@ def judge_function(name: str, parsed: ParsedToolName, summary: str) -> Danger:
 def judge_operation(method: str, path: str, operation_id: str, text: str) -> tuple[bool, Danger]:
     """Return whether an operation of an HTTP service writes, and its danger. `text` is its description.
 
-    A read that is taken for a write needs one confirmation more; a write that is taken for a read does harm.
+    A read that is taken for a write needs one more confirmation; a write that is taken for a read does harm.
     """
     segments = [part for part in _PLACEHOLDER.sub("", path.partition("?")[0]).replace(":", "/").split("/") if part]
     last = segments[-1] if segments else ""
@@ -109,7 +109,7 @@ def _is_harmful_read(operation_id: str, last: str, text: str) -> bool:
 def _is_named_after_harm(words: Sequence[str], last: str, opening: str) -> bool:
     """Return whether a GET called a read does harm: getOrderCancel of .../cancel, or getCacheFlush, “Flush the cache”.
 
-    Where there is no text, a path of several words says it, unless it is one of a collection: /delete-requests.
+    Without a text, a path of several words decides, unless it is that of a collection: /delete-requests.
     """
     segment = tool_name_words.split_name(last)
     if opening in _HARMFUL_WORDS and opening in (*words[-1:], *segment[:1], *segment[-1:]):
@@ -139,8 +139,8 @@ def _only_searches(method: str, last: str, text: str) -> bool:
 def judge_names(names: Sequence[str], summary: str, *, is_write: bool, is_known: bool = False) -> Danger:
     """Return the danger of an op with these names.
 
-    `is_write` says what is known apart from the list of harmful verbs, and `is_known` that something else than the
-    names tells what the op does, such as the HTTP method.
+    `is_write` says what is known apart from the list of harmful verbs. `is_known` says that something other than the
+    names, such as the HTTP method, shows what the op does.
     """
     if any(harmful_verbs.find_harmful_verb(name, other_verbs=_TELLING_VERBS) for name in names):
         return Danger.HARMFUL

@@ -52,7 +52,7 @@ def record_seen(
 ) -> SeenChanges:
     """Compare the operations of an upstream with the approved ones, and store what differs and what is new.
 
-    `unread` are operations, or paths of some, of which nothing is known: they stay as they were.
+    `unread` are operations, or paths of some, that could not be read: they stay as they were.
     """
     known = {
         row.upstream_name: row
@@ -86,7 +86,7 @@ def record_seen(
 
 
 def clear_seen(connection: Connection) -> None:
-    """Forget the changes that were seen: the document is again what was imported."""
+    """Forget the changes that were seen: the document is the same as at the import again."""
     connection.definitions.filter(approved_digest="").delete()
     waiting = connection.definitions.exclude(seen_digest=F("approved_digest"))
     waiting.update(seen_digest=F("approved_digest"), seen=None, seen_definition=None)
@@ -98,7 +98,7 @@ def list_changed(connection: Connection) -> list[UpstreamDefinition]:
 
 
 def list_new(connection: Connection) -> list[UpstreamDefinition]:
-    """Return the definitions of operations that came after the import. They are imported only if an admin does it."""
+    """Return the definitions of operations that were added after the import. Only an admin can import them."""
     return list(connection.definitions.filter(approved_digest=""))
 
 
@@ -117,7 +117,7 @@ def approve_changes(connection: Connection, names: Collection[str], *, at: datet
     columns = ("approved_digest", "approved_definition", "seen", "seen_definition", "seen_at")
     _upsert([each for each in waiting.values() if each.seen_digest], columns)
     UpstreamDefinition.objects.filter(pk__in=gone).delete()
-    # What is approved is no longer the document that was imported, so the next check compares.
+    # The approved definitions differ from the imported document now, so the next check compares.
     Connection.objects.filter(pk=connection.pk).update(document_digest="")
     return report
 

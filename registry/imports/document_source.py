@@ -30,11 +30,11 @@ class UnreadableDocument(Exception):
 
 
 class HostNotAllowed(UnreadableDocument):
-    """A document leads to a host that nobody has allowed. It was not asked."""
+    """A document refers to a host that nobody has allowed. It was not called."""
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"It needs a file of another host, {host[:100]}, which was not asked. Import again and allow this host."
+            f"It needs a file of another host, {host[:100]}, which was not called. Import again and allow this host."
         )
         self.host = host
 
@@ -44,15 +44,15 @@ class DocumentFiles:
     """The files of one document by address, and which of them is the document itself.
 
     More files are fetched when the document refers to them, except if it was uploaded: an address in an uploaded
-    document is not called. Other hosts than the document's are asked only if they are in `hosts`, because what stands
-    in a document must not choose whom the gateway calls.
+    document is not called. Hosts other than the document's are called only if they are in `hosts`, because a document
+    must not choose which hosts the gateway calls.
     """
 
     url: str
     files: dict[str, bytes] = field(default_factory=dict)
     may_fetch: bool = False
     hosts: frozenset[str] = frozenset()
-    unasked: dict[str, str] = field(default_factory=dict)  # addresses that need a host that was not asked
+    unasked: dict[str, str] = field(default_factory=dict)  # addresses that need a host that was not called
     deadline: Deadline = field(default_factory=lambda: Deadline.after(milliseconds=MAX_SECONDS * 1000))
 
     @property
@@ -91,7 +91,7 @@ class DocumentFiles:
         return self.hosts | ({get_host(self.url)} - {""})
 
     def _check_host(self, address: str) -> None:
-        """Raise HostNotAllowed if an address is at a host that may not be asked. An uploaded document asks none."""
+        """Raise HostNotAllowed if an address is at a host that must not be called. An uploaded document calls none."""
         host = self.unasked.get(address) or get_host(address)
         if address in self.unasked or (host not in self._hosts and (self.may_fetch or self._hosts)):
             self._note_unasked(address, host)
@@ -121,7 +121,7 @@ class DocumentFiles:
 def read_archive(
     content: bytes, hosts: Collection[str] = (), unasked: Mapping[str, str] = MappingProxyType({})
 ) -> DocumentFiles:
-    """Return the files of an archive that `to_archive` made, with which hosts were allowed and not asked for them."""
+    """Return the files of an archive that `to_archive` made, with the allowed hosts and those that were not called."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         names = archive.namelist()
         return DocumentFiles(
@@ -130,10 +130,11 @@ def read_archive(
 
 
 def fetch_document(url: str, hosts: Collection[str] = ()) -> DocumentFiles:
-    """Return the document at an address. `hosts` may be asked beside its own. Raises UnreadableDocument."""
+    """Return the document at an address. `hosts` may be called besides its own. Raises UnreadableDocument."""
     files = DocumentFiles(url, may_fetch=True, hosts=frozenset(hosts))
     own = {get_host(url), *hosts}
-    # Where redirects lead is its address from now on: the daily check asks there, and follows none to another host.
+    # The target of redirects is its address from now on: the daily check calls it, and follows no redirect to another
+    # host.
     files.url, content = fetch(url, own, deadline=files.deadline, max_bytes=MAX_BYTES)
     files.files[files.url] = content
     return files
@@ -156,7 +157,7 @@ def get_host(url: str) -> str:
 
 
 def fetch(url: str, hosts: Collection[str], *, deadline: Deadline, max_bytes: int) -> tuple[str, bytes]:
-    """Return the final address and what it answers. Only these hosts are asked. Raises UnreadableDocument."""
+    """Return the final address and its answer. Only these hosts are called. Raises UnreadableDocument."""
     for _ in range(MAX_REDIRECTS + 1):
         if get_host(url) not in hosts:
             raise HostNotAllowed(get_host(url))
@@ -192,7 +193,7 @@ def _join(url: str, location: str) -> str:
     try:
         return urljoin(url, location)
     except ValueError:
-        raise UnreadableDocument(f"{_shorten(url)} leads to no address. Send its final address.") from None
+        raise UnreadableDocument(f"{_shorten(url)} redirects to an invalid address. Send its final address.") from None
 
 
 class _LocalFiles(DocumentFiles):

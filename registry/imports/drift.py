@@ -1,7 +1,7 @@
 """Check whether the definitions of an upstream have changed since they were imported.
 
-Documents are fetched again, and MCP servers are asked again. Other hosts that a document refers to are not: what needs
-their files is not compared.
+Documents are fetched again, and MCP servers are asked again. Other hosts that a document refers to are not called: what
+needs their files is not compared.
 """
 
 import logging
@@ -26,7 +26,7 @@ def check_when_due(at: datetime) -> bool:
     if not due:
         return False
     first = due[0]
-    # Whoever moves `checked_at` forward does the check.
+    # The process that moves `checked_at` forward does the check.
     claimed = Connection.objects.filter(pk=first.pk, checked_at=first.checked_at).update(checked_at=at)
     if claimed:
         run_in_background("drift", partial(check_connection, first.pk))
@@ -56,7 +56,7 @@ def _read_upstream(connection: Connection) -> ImportableDocument:
 
 
 def _compare(connection: Connection, document: ImportableDocument, at: datetime) -> None:
-    """Compare all that was ever imported, also what the last import did not pick."""
+    """Compare everything that was ever imported, also what the last import did not pick."""
     known = connection.definitions.exclude(approved_digest="").values_list("upstream_name", flat=True)
     source = document.pick(read_selection(connection.import_selection), connection.import_group, keep=known)
     unread = frozenset(each.name for each in source.refusals if each.is_unread)

@@ -23,8 +23,8 @@ from registry.imports.run_import import ImportResult
 from registry.models import Connection
 
 log = logging.getLogger(__name__)
-MAX_BYTES_HERE = 1_000_000  # larger files are parsed in a process of their own
-MAX_VALUES_HERE = 200_000  # likewise: a small file of YAML can grow
+MAX_BYTES_HERE = 1_000_000  # larger files are parsed in a separate process
+MAX_VALUES_HERE = 200_000  # the same limit for values: a small YAML file can expand
 MAX_MEMORY = 2_000_000_000  # bytes of address space
 _PROGRAM = "registry.imports.openapi.parsing"
 _AUTH_BY_SCHEME = {
@@ -111,7 +111,7 @@ class ImportableDocument(Protocol):
     def version(self) -> str: ...
     @property
     def document_url(self) -> str:
-        """Where it can be fetched again; empty if it has no address of its own."""
+        """Where it can be fetched again; empty if it has no address."""
 
     def pick(self, selection: Selection, group: str, *, keep: Iterable[str] = ()) -> ImportSource:
         """Return what is picked as ops of a group, and what is in `keep`, by its name upstream."""
@@ -143,7 +143,7 @@ class ReadDocument:
         return self.files.url if self.files.url.startswith(("http://", "https://")) else ""
 
     def pick(self, selection: Selection, group: str = "", *, keep: Iterable[str] = ()) -> ImportSource:
-        """Return the picked operations as ops, and those in `keep`. What they are does not depend on the group."""
+        """Return the picked operations as ops, and those in `keep`. Their content does not depend on the group."""
         picked = self.content.select(**asdict(selection), keep=keep)
         return document_source.build_source(picked, whole=self.content)
 

@@ -56,7 +56,7 @@ def join_segment(parts: Iterable[str]) -> str:
 class SourceOp:
     """One op of a document. `fields` are those of its entry, except its path and its tool name.
 
-    `confirm`: a new op asks the end user first. It is a default for admins, and no part of the definition.
+    `confirm`: a new op asks the end user first. It is a default for admins, not a part of the definition.
     `definition` is what the upstream says about it, if the fields do not have all of that, and `digest` its hash.
     """
 
@@ -78,7 +78,7 @@ class SourceOp:
 class Refusal:
     """Something in a document that cannot become an op: its name or position, and the reason.
 
-    `is_unread`: a part of it is at a host that was not asked, so nothing is known about it.
+    `is_unread`: a part of it is at a host that was not called, so nothing is known about it.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Refusal:
 class ImportSource:
     """The ops of a document. `unit` is what the document calls them, and `origin` what they are listed in.
 
-    `other_names` are in the document, too, but were not picked. Their ops stay as they are.
+    `other_names` are also in the document, but were not picked. Their ops stay as they are.
     """
 
     ops: Sequence[SourceOp]

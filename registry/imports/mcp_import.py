@@ -52,7 +52,7 @@ def list_server(connection: Connection) -> McpListing:
 
 
 def digest_tool(tool: dict[str, Any]) -> str:
-    """Return the SHA-256 of a tool's definition: all that a model or a client is told about it."""
+    """Return the SHA-256 of a tool's definition: everything that a model or a client reads about it."""
     definition = {name: tool[name] for name in _NAMED_DEFINITION if tool.get(name) is not None}
     return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
 
@@ -159,9 +159,10 @@ def _build_op(
 
 
 def _is_write(tool: dict[str, Any], parsed: ParsedToolName, risk: Danger) -> tuple[bool, list[str]]:
-    """Return whether a tool writes, as its server says or else its name, and remarks on what does not fit.
+    """Return whether a tool writes, by its server or else by its name, and remarks on contradictions.
 
-    The server's word is not enough for a tool that deletes by its name: reads are sent again, and tried for real.
+    The server's word is not enough if the name says that the tool deletes: reads are retried, and tests send them for
+    real.
     """
     hint = _get_annotations(tool).get("readOnlyHint")
     if hint is not True:
@@ -203,7 +204,7 @@ def _write_tools(tools: Iterable[FunctionDefinition]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReadServer:
-    """A server that was read: its tools, and whether its connection tells it the end user."""
+    """A server that was read: its tools, and whether its connection sends it the end user."""
 
     listing: McpListing = field(repr=False)
     needs_subject: bool = False
@@ -247,7 +248,7 @@ def read_server(connection: Connection) -> ReadServer:
     """Ask the server of a connection, which need not be saved. Raises UnreadableDocument."""
     if connection.auth == Connection.Auth.USER_OAUTH and not connection.is_program:
         raise UnreadableDocument(
-            "Each end user signs in to this server, so it cannot be asked for its tools without one. Choose a bearer "
+            "Each end user signs in to this server, so its tools cannot be listed without one. Choose a bearer "
             "token while you import."
         )
     return ReadServer(list_server(connection), connection.names_subject)
@@ -256,7 +257,7 @@ def read_server(connection: Connection) -> ReadServer:
 def build_connection(address: str) -> Connection:
     """Return a new connection to the server at an http(s) address, or `program:` and a name. Raises UnreadableDocument.
 
-    An address whose path ends with /sse is that of a server from before streamable HTTP.
+    An address whose path ends with /sse belongs to a server from before streamable HTTP.
     """
     if address.startswith(PROGRAM_PREFIX):
         command = address.removeprefix(PROGRAM_PREFIX)
@@ -286,10 +287,10 @@ def describe_sessions(connection: Connection) -> str:
     """Return a sentence on who shares a session with the server of a connection, and why."""
     what, who = ("program", "program") if connection.is_program else ("session", "server")
     if connection.names_subject:
-        return f"Each end user has a {what} of their own, because the {who} is told the end user."
+        return f"Each end user has a separate {what}, because the {who} receives the end user."
     if connection.shares_sessions:
-        return f"All callers share one {what}, because the connection says that the {who} keeps nothing of its callers."
+        return f"All callers share one {what}, because the connection says that the {who} stores nothing about them."
     return (
-        f"Each end user of a client has a {what} of their own, because the {who} may keep something of its callers. If "
+        f"Each end user of a client has a separate {what}, because the {who} may store something about its callers. If "
         "it does not, switch on Shared session on the page of the connection."
     )

@@ -34,7 +34,7 @@ class PathTree:
     def claim_group(self, path: str) -> str:
         """Return a path that is or can become a group: this one, or with a number appended.
 
-        The groups above it become groups, too, so none of them may be an op.
+        The paths above it also become groups, so none of them can be an op.
         """
         parent, _, name = path.rpartition(".")
         if parent and parent not in self.groups:

@@ -29,15 +29,15 @@ _VERB_ORDER = {name: place for place, name in enumerate(("list", "search", "get"
 MAX_GROUP = 60
 RENAMED = "Its name is invalid for a tool. The op has another name; search finds both."
 PREFIXED = (
-    "Its name is that of another op or of the gateway's own tools, or is read as one. It got a prefix, so that calls "
-    "that are meant for the other go there."
+    "Its name is, or can be read as, that of another op or of one of the gateway's tools. It got a prefix, so that "
+    "calls of the other one do not reach it."
 )
 HELD_BACK = (
-    "Its summary says nearly the same as that of an op that is here already, so it is held back: retired, until you "
-    "give it a summary of its own and set its status to active."
+    "Its summary is almost the same as that of an existing op, so it is held back: it stays retired until you write a "
+    "different summary and set its status to active."
 )
-SIMILAR = "Its summary says nearly the same as that of an op of another service. Say what is different."
-MIN_COPIED_WORDS = 3  # of a summary that is held back: two words, such as List users, are nobody's
+SIMILAR = "Its summary is almost the same as that of an op of another service. Say how it differs."
+MIN_COPIED_WORDS = 3  # of a summary that is held back: two words, such as List users, are common to many ops
 
 # Returns the path of the op of a catalog that a name is read as, or "". Only the gateway knows how it repairs names.
 NameResolver = Callable[[Catalog, str], str]
@@ -45,16 +45,16 @@ _resolve_name: NameResolver = lambda catalog, name: ""  # noqa: E731, ARG005 - u
 
 
 def build_op_entry(op: SourceOp, *, path: str, tool_name: str, connection: str = "") -> dict[str, Any]:
-    """Return the entry of an op. If its tool name differs from the upstream's, the upstream's is kept, too.
+    """Return the entry of an op. If its tool name differs from the upstream's, that one is kept as well.
 
-    It is a keyword only if it was not free for a tool: what another op is called must not find this one first.
+    It is a keyword only if it was not free for a tool: the name of another op must not find this one first.
     """
     entry = {"op": path, "tool_name": tool_name} | op.fields
     if connection:
         entry["connection"] = connection
     if op.name != tool_name:
         entry["upstream_name"] = op.name
-    if op.tool_name != tool_name and clean_tool_name(op.tool_name) == tool_name:  # no prefix: nobody else has that name
+    if op.tool_name != tool_name and clean_tool_name(op.tool_name) == tool_name:  # no prefix: the name is free
         entry["keywords"] = [*entry.get("keywords", []), op.tool_name]
     return entry
 
@@ -160,8 +160,8 @@ class _DraftState:
 def import_ops(source: ImportSource, *, group: str, connection: str = "") -> ImportResult:
     """Merge the ops of a document into the draft, inside a group. Ops that are no longer in the document are retired.
 
-    An op that would break serving is refused; if it was imported before, it stays unchanged. Everything is worked out
-    before the transaction, which so locks the draft for a moment only. Raises InvalidImportGroup.
+    An op that would break serving is refused; if it was imported before, it stays unchanged. Everything is prepared
+    before the transaction, so the draft is locked only for a moment. Raises InvalidImportGroup.
     """
     check_group(group)
     result = ImportResult(refusals=list(source.refusals))

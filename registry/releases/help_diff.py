@@ -98,7 +98,7 @@ def diff_help_bodies(before: Mapping[str, Any], after: Mapping[str, Any]) -> tup
 
 
 def diff_fields(fields: Mapping[str, Sequence[Any]]) -> tuple[ChangedPassage, ...]:
-    """Return the differences of some fields, given as {name: (before, after)}: of texts word by word, else by line."""
+    """Return the differences of some fields, given as {name: (before, after)}: texts word by word, others by line."""
     return tuple(_diff_field(name, before, after) for name, (before, after) in fields.items())
 
 

@@ -18,7 +18,7 @@ from registry.snapshot.diff import Action, CopyChange
 
 
 class AlreadyLive(Exception):
-    """The release is live already; nothing was changed."""
+    """The release is already live; nothing was changed."""
 
 
 class AlreadyWithdrawn(Exception):
@@ -38,9 +38,9 @@ def activate_release(
     eval_figures: dict[str, Any] | None = None,
     lost_because: str = "",
 ) -> Activation:
-    """Make a release live. This process serves it at once, all others within two seconds.
+    """Make a release live. This process serves it immediately, all others within two seconds.
 
-    It asks for no reason if eval cases are lost: a rollback must not wait.
+    No reason is needed if eval cases are lost: a rollback must not wait.
 
     Raises UnknownRelease, AlreadyWithdrawn, AlreadyLive.
     """
@@ -55,7 +55,7 @@ def activate_release(
                 raise AlreadyLive(version)
         was_live = Activation.objects.filter(is_live=True).values_list("release_id", flat=True).first()
         action = AuditEntry.Action.MADE_LIVE if release.activations.exists() else AuditEntry.Action.PUBLISHED
-        # If two users publish at once, the constraint of one live row makes one of them fail.
+        # If two users publish at the same time, the constraint of one live row makes one of them fail.
         Activation.objects.filter(is_live=True).update(is_live=False)
         activation = Activation.objects.create(
             release_id=version,
@@ -100,7 +100,7 @@ def withdraw_release(*, version: str, reason: str, by: str, at: datetime) -> Rel
 
 
 def name_release(release: Release, *, name: str, labels: Sequence[str], by: str, at: datetime) -> None:
-    """Give a release a name and labels. They are no part of its content."""
+    """Give a release a name and labels. They are not part of its content."""
     before = {"name": release.name, "labels": release.labels}
     release.name, release.labels = name.strip(), list(labels)
     release.save(update_fields=["name", "labels"])

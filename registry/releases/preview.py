@@ -90,7 +90,7 @@ def preview_op(
 
 @dataclass(frozen=True, slots=True)
 class TextPreview:
-    """An entry of copy that is no op, with what a model reads of it."""
+    """An entry of copy other than an op, with the text that a model reads."""
 
     entry: dict[str, Any]
     answer: AnswerPreview
@@ -99,7 +99,7 @@ class TextPreview:
 
 
 def preview_text(kind: Kind, entry: dict[str, Any], *, live: Catalog | None, was: str = "") -> TextPreview:
-    """Return the preview of an entry that is no op's. `was` is its name in the draft."""
+    """Return the preview of an entry other than an op. `was` is its name in the draft."""
     copy_kind = COPY_KINDS[kind]
     draft_text = _render_text(kind, entry)
     live_text = _render_live_text(kind, was or copy_kind.get_name(entry), live)
@@ -140,7 +140,7 @@ def _render_live_text(kind: Kind, name: str, live: Catalog | None) -> bytes | No
 
 
 def _iter_live_entries(kind: Kind, live: Catalog) -> Iterator[dict[str, Any]]:
-    """Yield what is live of the entries of one kind, which is not the one of ops."""
+    """Yield the live entries of one kind other than ops."""
     if kind == Kind.GROUP:
         domains = {domain.path: domain for domain in live.domains.values()}
         for path, summary in live.groups.items():

@@ -83,8 +83,8 @@ class LossReasonMissing(Exception):
     def __init__(self, compared: EvalComparison) -> None:
         lost = [each.case.request for each in compared.lost]
         super().__init__(
-            f"The draft loses more than {settings.GATEWAY_EVAL_MARGIN} points of a hit rate of its eval cases. Improve "
-            f"what was lost, or say why it is right to publish. Lost: {len(lost)}, such as: {'; '.join(lost[:3])}"
+            f"The draft loses more than {settings.GATEWAY_EVAL_MARGIN} points of a hit rate of its eval cases. Fix the "
+            f"lost cases, or give a reason to publish anyway. Lost: {len(lost)}, such as: {'; '.join(lost[:3])}"
         )
         self.compared = compared
 
@@ -151,7 +151,7 @@ def _read_publishable_draft(*, seen: str) -> _PublishableDraft:
     problems = draft_problems.find_problems(content, canonical_text=text)
     if not stored_releases.is_live(
         version
-    ):  # what is live already changes nothing for models, and starting must not fail for it
+    ):  # what is already live changes nothing for models, and must not stop a start
         problems += checks.find_unrunnable_ops(content["ops"])
     if problems:
         raise NotPublishable(problems)
@@ -190,7 +190,7 @@ def count_tokens(content: dict[str, Any]) -> dict[str, list[int]]:
 
 
 def has_unpublished_edits() -> bool:
-    """Return whether the draft differs from the live release. Not so before the first release."""
+    """Return whether the draft differs from the live release. False before the first release."""
     live = stored_releases.get_live_release()
     return live is not None and compute_draft_version() != live.version
 

@@ -1,6 +1,6 @@
 """Calls that worked under the live release, tried on the draft before it is published.
 
-Calls and how their args are read belong to the gateway, which sets the function that replays them.
+The gateway owns calls and knows how to read their args. It sets the function that replays them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ CONTRACT_FIELDS = frozenset({"parameters_schema", "argument_aliases", "display_o
 
 @dataclass(frozen=True, slots=True)
 class ReplayedOp:
-    """An op whose contract the draft changes: its entry in the live release, and in the draft if it is still there."""
+    """An op whose contract the draft changes: its entry in the live release, and in the draft if it still exists."""
 
     live: dict[str, Any]
     draft: dict[str, Any] | None

@@ -12,7 +12,7 @@ from registry.snapshot import diff, snapshot
 from registry.snapshot.copy_kinds import COPY_KINDS, Kind
 from registry.snapshot.diff import CopyChange, index_entries
 
-NOTE = "Discarded: as in the live release again"
+NOTE = "Discarded: reset to the live release"
 
 
 class OpNotInRelease(Exception):
@@ -67,7 +67,7 @@ class UnpublishedChanges:
 
     live: Release
     changes: list[CopyChange]
-    from_release: list[CopyChange]  # the draft has them as that release does
+    from_release: list[CopyChange]  # those that match that release
     seen: str  # the version of the draft, and that of the live release
     draft_content: dict[str, Any]
     live_content: dict[str, Any]
@@ -106,7 +106,7 @@ def find_unpublished_changes(taken_back: Release | None = None) -> UnpublishedCh
 
 
 def discard_all_changes(*, taken_back: Release | None, seen: str, by: str, at: datetime) -> list[CopyChange]:
-    """Set the draft to the live release and return what changed; with `taken_back`, only where it is as that release.
+    """Set the draft to the live release and return what changed; with `taken_back`, only where it matches that release.
 
     `seen` is the stamp of the changes that the user saw. Raises draft.DraftChanged, draft.NothingToChange and
     draft.DraftRefused.

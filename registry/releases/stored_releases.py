@@ -78,7 +78,7 @@ def load_content(release: Release) -> dict[str, Any]:
 def map_short_names(versions: Iterable[str]) -> dict[str, str]:
     """Return the short name of each version, such as "r12 Clearer summaries".
 
-    Of a version that is no release any more, these are the first characters.
+    If the release no longer exists, these are the first characters of the version.
     """
     names = {version: version[:SHORT_VERSION] for version in versions}
     rows = Release.objects.filter(pk__in=list(names)).only("number", "name")

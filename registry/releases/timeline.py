@@ -1,4 +1,4 @@
-"""What was live when: for everyone, and for the cohorts that are on a release of their own."""
+"""What was live when: for everyone, and for the cohorts that are on their own release."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ EVERYONE = "Everyone"
 
 
 class LivePeriod(NamedTuple):
-    """A time during which users were served one release. `version` may be that of no release any more."""
+    """A time during which users were served one release. The release of `version` may no longer exist."""
 
     version: str
     start: datetime
@@ -58,7 +58,7 @@ def query_activations() -> QuerySet[Any]:
 
 
 def build_lanes(*, at: datetime, days: int = DAYS) -> list[Lane]:
-    """Return the lanes of the last days: everyone first, then the cohorts that were on a release of their own."""
+    """Return the lanes of the last days: everyone first, then the cohorts that were on their own release."""
     since = at - timedelta(days=days)
     lanes: list[tuple[str, Cohort | None, list[LivePeriod]]] = [(EVERYONE, None, _list_live_periods(since, at))]
     for cohort in Cohort.objects.filter(flag_id=FlagKey.RELEASE).order_by("position")[:MAX_COHORTS]:
@@ -81,7 +81,7 @@ def _list_live_periods(since: datetime, at: datetime) -> list[LivePeriod]:
 
 
 def _iterate_cohort_periods(cohort: Cohort, since: datetime, at: datetime) -> Iterator[LivePeriod]:
-    """Yield when a cohort was on a release, newest first, from what it is now and the changes in the audit log."""
+    """Yield when a cohort was on a release, newest first, from its current state and the changes in the audit log."""
     variant, is_on, end = cohort.variant, cohort.is_on, at
     entries = AuditEntry.objects.filter(kind="cohort", name=cohort.name, time__gt=since, time__lte=at)
     for entry in entries.order_by("-id")[:MAX_SEGMENTS]:

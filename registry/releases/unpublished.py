@@ -33,7 +33,7 @@ UpdateTimes = dict[Kind, dict[str, datetime]]  # name -> last change
 ROWS_PER_BATCH = 100  # rows
 CLOCK_SLACK = timedelta(minutes=5)  # for edits made while the release was frozen, and for clock differences
 _cached: tuple[tuple[Any, ...], NamesByKind] | None = None
-# First requests come together: each would compare, and all would take as long as their sum.
+# First requests come at the same time: each would compare, and all would take as long as their sum.
 _comparing = threading.Lock()
 log = logging.getLogger(__name__)
 BATCH_SIZE = 200  # ops, about 0.1 s

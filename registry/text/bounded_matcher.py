@@ -1,7 +1,7 @@
 """Match two sequences for a diff in about linear time.
 
-difflib takes cubic time for texts that repeat a word or a line: half a minute for a thousand equal words. So what would
-cost too much is first matched by the items that both sides have once (as in patience diff), and difflib gets the gaps.
+difflib takes cubic time for texts that repeat a word or a line: half a minute for a thousand equal words. So expensive
+inputs are first matched by the items that occur once on both sides (as in patience diff), and difflib gets the gaps.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ class BoundedMatcher(SequenceMatcher[str]):
         self._blocks: list[Match] | None = None
 
     def get_matching_blocks(self) -> list[Match]:
-        """Return the stretches that are the same in both, in order; the last one is empty, at both ends."""
+        """Return the matching stretches in order; the last one is empty, at both ends."""
         if self._blocks is None:
             size, other_size = len(self._before), len(self._after)
             found = self._match((0, size, 0, other_size), is_whole=True)

@@ -127,7 +127,7 @@ def strip_hidden_characters(text: str) -> str:
 
 
 def clean_tool_name(name: str) -> str:
-    """Return a name with the characters that a tool name may have."""
+    """Return a name with only the characters that a tool name can have."""
     return _NOT_IN_TOOL_NAMES.sub("_", name).strip("_")[:MAX_TOOL_NAME] or "tool"
 
 
@@ -143,7 +143,7 @@ def _is_visible(letter: str) -> bool:
 def list_names(names: Iterable[str], *, most: int = 12) -> str:
     """Return names from outside for a message of ours: identifiers of at most 40 characters; others are counted.
 
-    A longer name could be a sentence, which a model would read as ours.
+    A longer name could be a sentence, which a model would take for ours.
     """
     unique = list(dict.fromkeys(names))
     shown = list(islice(filter(is_identifier, unique), most))

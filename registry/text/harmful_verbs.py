@@ -22,7 +22,7 @@ HARMFUL_VERBS = _split_to_set(
     remove revoke shred terminate truncate uninstall unregister unsubscribe wipe
     """
 )
-# Also nouns and adjectives: they count where the verb of a name stands.
+# Also nouns and adjectives: they count only in the place of the verb in a name.
 HARMFUL_NOUN_LIKE_VERBS = _split_to_set(
     "abort cancel clear del discard dispose drop empty flush forget kill prune reset rm scrap trash void"
 )
@@ -54,7 +54,7 @@ _HARMFUL_IN_UNSPACED_SCRIPTS = """
     删除 刪除 清空 清除 移除 销毁 銷毀 撤销 撤銷 取消 终止 終止 卸载 卸載 注销 註銷 抹除 擦除 清理
     削除 消去 破棄 解約 抹消 삭제 제거 취소 해지 폐기 초기화 지우 ลบ ยกเลิก
 """
-# Common verbs that harm nothing, so that a name in these languages is no unknown one.
+# Common verbs that harm nothing, so that names in these languages do not count as unknown.
 _HARMLESS_IN_OTHER_LANGUAGES = """
     crear crea añadir agregar actualizar guardar enviar buscar listar obtener mostrar consultar leer
     criar adicionar atualizar salvar obter mostrar ler

@@ -81,8 +81,8 @@ def diff_lines(before: str, after: str, *, context: int = CONTEXT_LINES) -> tupl
 def _absorb_chance_match(stretches: list[_Stretch]) -> None:
     """Join the last two changes if what is the same between them is shorter than either.
 
-    Two sentences that were rewritten still share a "the" or a comma. Shown as kept, these would cut both into scraps
-    that nobody can read. The rule is that of diff-match-patch (its "semantic cleanup").
+    Rewritten sentences still share a "the" or a comma. If these were shown as kept, they would cut both into unreadable
+    pieces. The rule is that of diff-match-patch (its "semantic cleanup").
     """
     while len(stretches) >= 3 and not stretches[-1].is_same and not stretches[-3].is_same:
         change, match, next_change = stretches[-3:]

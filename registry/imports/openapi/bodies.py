@@ -71,7 +71,7 @@ def _is_object_type(media_type: str) -> bool:
 
 
 def _choose_media_type(media_types: list[str]) -> str:
-    """Return the type that a model can best fill in: JSON, then forms, then text."""
+    """Return the type that a model can fill in best: JSON, then forms, then text."""
 
     def rank(media_type: str) -> tuple[int, int]:
         name = media_type.partition(";")[0].strip().lower()
@@ -144,7 +144,7 @@ def _build_property(
 
 
 def _tell_default(schema: dict[str, Any]) -> None:
-    """Tell the default of a body's property in words. Sent in an update, it would overwrite what is stored."""
+    """Describe the default of a body's property in words. If sent in an update, it would overwrite the stored value."""
     if "default" in schema:
         default = schema.pop("default")
         if isinstance(default, str | int | float) and default != "":

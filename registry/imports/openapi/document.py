@@ -82,7 +82,7 @@ class OpenApiDocument:
         """Return the document with only the operations that have one of the tags and methods, and all of the words.
 
         No tags, methods or words let everything pass. The tag "" stands for operations without a tag. Operations whose
-        names are in `keep` stay, too.
+        names are in `keep` also stay.
         """
         wanted_tags, wanted_methods = set(tags), {method.upper() for method in methods}
         words, always = search.casefold().split(), frozenset(keep)
@@ -119,7 +119,7 @@ def parse_document(
 ) -> OpenApiDocument:
     """Return what a document holds: OpenAPI 3.0, 3.1 or Swagger 2.0, in JSON or YAML. Raises InvalidDocument.
 
-    `url` is its address, `load` returns the other files that it refers to. All of them may have `most_values` together;
+    `url` is its address, `load` returns the other files that it refers to. All of them together can have `most_values`;
     with more, DocumentTooLarge is raised.
     """
     budget = ValueBudget(most_values)
@@ -158,7 +158,7 @@ def parse_document(
 
 def _check_version(document: Any) -> None:
     if not isinstance(document, dict):
-        raise InvalidDocument("The document is no OpenAPI document: it is not an object.")
+        raise InvalidDocument("The document is not an OpenAPI document: it is not an object.")
     version = document.get("openapi", document.get("swagger"))
     if not str(version).startswith(("3.", "2.0", "2")) or version is None:
         said = f"It says {str(version)[:20]}." if version is not None else "It has neither openapi nor swagger."
@@ -196,21 +196,19 @@ def _find_problem(found: _FoundOperation) -> str:
     if found.method in ("TRACE", "QUERY"):
         return f"The gateway does not send {found.method} requests."
     if "\ufffd" in found.path:
-        return "Its path has a character that is no text."
+        return "Its path has a character that is not text."
     return "Its name is longer than 500 characters." if len(found.name) > 500 else ""
 
 
 def _find_other_server(document: Mapping[str, Any], found: _FoundOperation, item: Mapping[str, Any], url: str) -> str:
-    """Return that an operation is at another server than the document's first; "" if it is not."""
+    """Return a refusal if an operation is at another server than the document's first; "" if it is not."""
     servers = found.located.value.get("servers") or item.get("servers")
     if not servers:
         return ""
     address = find_base_url({"servers": servers}, url)
     if address == find_base_url(document, url):
         return ""
-    return (
-        f"It is at another server, {address[:100] or 'without an address'}. Add it by hand to a connection of its own."
-    )
+    return f"It is at another server, {address[:100] or 'without an address'}. Add it by hand to a separate connection."
 
 
 def _name_operations(mapped: Mapping[str, tuple[_FoundOperation, MappedOperation]]) -> Iterator[Operation]:

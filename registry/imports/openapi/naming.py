@@ -196,13 +196,13 @@ def _qualify(path: str, counts: Mapping[tuple[str, ...], int]) -> tuple[str, ...
 
 
 def _list_parts(path: str) -> list[tuple[str, ...]]:
-    """Return the words of each segment of a path, in the singular: users and user tell nothing apart."""
+    """Return the words of each segment of a path, in the singular: users and user do not differ."""
     parts = (tuple(split_name(part)) for part in _PLACEHOLDER.sub(" ", path).split("/"))
     return [_to_singular(words) for words in parts if words]
 
 
 def _number(parsed: dict[str, ParsedToolName]) -> dict[str, ParsedToolName]:
-    """Append numbers where nothing else tells names apart."""
+    """Append numbers where names differ in nothing else."""
     counts: Counter[tuple[object, ...]] = Counter()
     for name, each in parsed.items():
         key = (each.namespaces, each.resource, each.verb, each.qualifier)

@@ -91,7 +91,7 @@ class OperationMapper:
             schema=schema,
             request=request,
             examples=_build_examples(listed, plan, schema),
-            remarks=("What its args refer to is large: the far parts accept any value.",) if is_cut else (),
+            remarks=("Its args refer to large schemas, whose deepest parts accept any value.",) if is_cut else (),
         )
 
     def _select_parameters(self, all_parameters: list[Located]) -> list[Located]:
@@ -116,7 +116,7 @@ class OperationMapper:
     def _build_schema(self, arguments: list[Argument], uses: set[str]) -> tuple[Schema, bool]:
         schema, is_cut = self._converter.bundle(build_schema(arguments), uses)
         problems = schema_check.find_problems(schema)
-        if problems:  # what passes for each schema alone may be too much together: keep the names only
+        if problems:  # each schema passes alone, but together they may be too large: keep the names only
             loose = [_loosen(each) for each in arguments]
             schema, is_cut = build_schema(loose), True
             if problems := schema_check.find_problems(schema):
@@ -164,7 +164,7 @@ def _name_entry(argument: Argument) -> dict[str, Any]:
 
 
 def _build_examples(arguments: list[Argument], plan: BodyPlan | None, schema: Schema) -> tuple[Schema, ...]:
-    """Return up to two calls made of the document's examples, as far as they are valid."""
+    """Return up to two calls made of the document's valid examples."""
     base = {each.name: each.example for each in arguments if each.has_example and _fits(each, plan)}
     candidates: list[Schema] = []
     for whole in plan.examples if plan else ():
@@ -186,7 +186,7 @@ def _build_examples(arguments: list[Argument], plan: BodyPlan | None, schema: Sc
 
 
 def _fits(argument: Argument, plan: BodyPlan | None) -> bool:
-    """Return whether an argument's own example belongs into a call: none of a body that has a whole example."""
+    """Return whether an argument's own example belongs into a call: not if the body has a whole example."""
     return not (plan and plan.examples and argument.location in ("property", "body"))
 
 

@@ -16,7 +16,7 @@ _NAME = re.compile(r"[A-Za-z0-9_.-]+")
 _OTHER = re.compile(r"[^A-Za-z0-9_.-]+")
 Schema = dict[str, Any]
 
-# What the specification or the gateway sets. A model has nothing to say about them.
+# Headers that the specification or the gateway sets. A model cannot choose them.
 _IGNORED_HEADERS = frozenset(("accept", "content-type", "authorization"))
 IDEMPOTENCY_HEADERS = frozenset(("idempotency-key", "x-idempotency-key"))
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
@@ -70,7 +70,7 @@ def _clean_name(wire_name: str) -> str:
 
 
 def list_parameters(levels: list[Located], references: References) -> list[Located]:
-    """Return the parameters of a path and of its operation, each followed. Those of the operation come in place."""
+    """Return the parameters of a path and of its operation, each followed. Those of the operation win."""
     found: dict[tuple[str, str], Located] = {}
     for level in levels:
         for each in level.value if isinstance(level.value, list) else ():
@@ -149,7 +149,7 @@ def set_example(argument: Argument, holder: dict[str, Any], schema: Any) -> None
 
 
 def _iter_style(value: dict[str, Any], location: str) -> Iterator[tuple[str, Any]]:
-    """Yield the style of a parameter, as far as it is not the default of its place."""
+    """Yield the style of a parameter, unless it is the default of its place."""
     default, style = STYLES[location][0], value.get("style")
     if style in STYLES[location] and style != default:
         yield "style", style

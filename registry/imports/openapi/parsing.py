@@ -1,4 +1,4 @@
-"""Parse the files of one document. As a program: a large one, in a process of its own.
+"""Parse the files of one document. As a program: a large one, in a separate process.
 
 `registry.imports.import_document` starts it. The process can open no files or sockets, and needs no settings.
 """
@@ -26,7 +26,7 @@ class ParsingTask:
     unread: set[str] = field(default_factory=set)
 
     def parse(self, most_values: int = MAX_VALUES) -> OpenApiDocument:
-        """Return the document, as far as its files are there. Raises InvalidDocument."""
+        """Return the document, from the files that are there. Raises InvalidDocument."""
         self.unread.clear()
         return parse_document(self.files[self.url], load=self._load, url=self.url, most_values=most_values)
 

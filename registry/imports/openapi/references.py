@@ -13,7 +13,8 @@ import yaml
 
 from registry.imports.openapi.yaml_values import MAX_DEPTH, TooManyValues, UnsafeYaml, parse_yaml
 
-# Of all files of a document together, with every alias of YAML expanded. A reference that is followed is one, too.
+# Of all files of a document together, with every alias of YAML expanded. A reference that is followed also counts as
+# one.
 MAX_VALUES = 5_000_000
 TOO_MANY = f"The document has more than {MAX_VALUES:,} values with its other files. Send a part of it."
 
@@ -26,11 +27,11 @@ Loader = Callable[[str], bytes]  # the content of the file at an address; may ra
 
 
 class InvalidDocument(Exception):
-    """A file is no OpenAPI document. The message says what to send."""
+    """A file is not an OpenAPI document. The message says what to send."""
 
 
 class DocumentTooLarge(InvalidDocument):
-    """The files of a document have more values together than may be read."""
+    """The files of a document have more values together than the limit."""
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class ValueBudget:
     left: int = MAX_VALUES
 
     def take(self) -> None:
-        """Count one value more. Raises DocumentTooLarge."""
+        """Count one more value. Raises DocumentTooLarge."""
         self.left -= 1
         if self.left < 0:
             raise DocumentTooLarge(TOO_MANY)
@@ -48,7 +49,7 @@ class ValueBudget:
     def read_file(self, raw: bytes) -> Any:
         """Return the value of a JSON or YAML file, with text as the keys of all objects. Raises InvalidDocument.
 
-        A character that is no text is replaced, as in the UTF-8 of browsers.
+        Characters that are not text are replaced, as in the UTF-8 of browsers.
         """
         try:
             text = raw.removeprefix(codecs.BOM_UTF8).decode()
@@ -80,7 +81,7 @@ def _parse_json(text: str) -> Any:
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float)
     except json.JSONDecodeError:
         raise
-    except ValueError:  # an integer with more digits than Python reads: it is no number that anything can check
+    except ValueError:  # an integer with more digits than Python reads: nothing can check such a number
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float, parse_int=_read_integer)
 
 
@@ -144,9 +145,9 @@ class DanglingReference(Exception):
 
 
 class OtherHost(Exception):
-    """A reference leads to a host that may not be asked. The message names it. What needs the file is refused.
+    """A reference leads to a host that must not be called. The message names it. What needs the file is refused.
 
-    A loader raises it. Nothing takes the place of such a file: what it says is known, once somebody allows the host.
+    A loader raises it. Nothing replaces such a file: its content is known once somebody allows the host.
     """
 
 
@@ -172,14 +173,14 @@ class References:
         try:
             return ref if url == "" else urljoin(url, ref)
         except ValueError:  # such as a bracket in the host
-            raise DanglingReference(f"Its reference {ref[:100]} is no address.") from None
+            raise DanglingReference(f"Its reference {ref[:100]} is not an address.") from None
 
     def resolve(self, ref: str, url: str) -> Located:
         """Return the target of a reference. Raises DanglingReference or OtherHost."""
         try:
             address, pointer = urldefrag(self.locate(ref, url))
         except ValueError:
-            raise DanglingReference(f"Its reference {ref[:100]} is no address.") from None
+            raise DanglingReference(f"Its reference {ref[:100]} is not an address.") from None
         value = self._get_file(address)
         for part in pointer.split("/")[1:]:
             key = unquote(part).replace("~1", "/").replace("~0", "~")

@@ -30,7 +30,7 @@ _MAP_KEYWORDS = ("properties", "patternProperties", "dependentSchemas")
 
 
 def clean_keyword(keyword: str, value: Any, schema: Schema) -> Schema:
-    """Return a keyword that holds no schemas, as 2020-12 has it; empty if that has none or cannot apply it."""
+    """Return a keyword without schemas in the form of 2020-12; empty if 2020-12 lacks it or cannot apply it."""
     if keyword == "type":
         return _clean_type(value, schema)
     if keyword in _TEXTS:
@@ -199,7 +199,8 @@ class SchemaConverter:
     def _fold_null(self, schema: Schema, uses: set[str]) -> Schema:
         """Return a schema that allows null beside one other, as a type list.
 
-        Of alternatives, an error can only say that none fits. So it can say what is wrong inside of the other one.
+        An error about alternatives can only say that none fits. With a list, it can say what is wrong inside of the
+        other one.
         """
         branches = schema.get("anyOf", ())
         others = [each for each in branches if each != {"type": "null"}]

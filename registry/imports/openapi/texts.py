@@ -1,4 +1,4 @@
-"""What a document says of an operation, in the words that help shows."""
+"""What a document says about an operation, in the words that help shows."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -30,7 +30,7 @@ _SIZES = _split_to_set(
 
 
 def write_description(operation: dict[str, Any]) -> str:
-    """Return the description of an operation: its summary where it has none."""
+    """Return the description of an operation: its summary if it has none."""
     texts = (operation.get(key) for key in ("description", "summary"))
     return next((shown for text in texts if isinstance(text, str) and (shown := cleanup.clean_description(text))), "")
 

@@ -30,7 +30,7 @@ class UnsafeYaml(Exception):
 
 
 class TooManyValues(Exception):
-    """There are more values than may be read, counted with every alias expanded."""
+    """There are more values than the limit, counted with every alias expanded."""
 
 
 @dataclass(slots=True)

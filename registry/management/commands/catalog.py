@@ -35,7 +35,7 @@ class Command(BaseCommand):
         part = parts.add_parser("diff", help="show what importing a folder would change")
         part.add_argument("folder", type=Path)
 
-        part = parts.add_parser("import", help="import a folder into the draft; entries that it lacks stay")
+        part = parts.add_parser("import", help="import a folder into the draft; entries missing from it stay")
         part.add_argument("folder", type=Path)
         part.add_argument("--yes", action="store_true", help="do not ask for confirmation")
         _add_actor_option(part)
@@ -97,7 +97,7 @@ class Command(BaseCommand):
             raise CommandError("\n".join(str(problem) for problem in error.problems)) from None
         seen_version, content_changes = publishing.compute_draft_version(), draft.preview_write(content)
         self.stdout.write(
-            export.format_changes(content_changes) if content_changes else "The draft has this content already."
+            export.format_changes(content_changes) if content_changes else "The draft already has this content."
         )
         return content, content_changes, seen_version
 

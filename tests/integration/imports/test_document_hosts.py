@@ -30,7 +30,7 @@ def run_command(two_hosts: TwoHosts, path: str = "/openapi.json", **options: Any
 
 
 @pytest.mark.parametrize(
-    ("path", "shown"), [("/openapi.json", "3 cannot be imported"), ("/moved", "which was not asked")]
+    ("path", "shown"), [("/openapi.json", "3 cannot be imported"), ("/moved", "which was not called")]
 )
 def test_import_page_asks_for_other_hosts_and_reads_on_with_those_that_are_ticked(
     admin_client: HttpClient, two_hosts: TwoHosts, path: str, shown: str
@@ -92,6 +92,6 @@ def test_daily_check_asks_no_other_host_and_leaves_what_needs_it(two_hosts: TwoH
     assert UpstreamDefinition.objects.count() == 4
 
     two_hosts.is_moved = True
-    assert f"another host, {two_hosts.other_host}, which was not asked" in drift.check_connection(connection.pk)
+    assert f"another host, {two_hosts.other_host}, which was not called" in drift.check_connection(connection.pk)
     assert [row.upstream_name for row in definitions.list_changed(connection)] == changed
     assert two_hosts.other.requests == []

@@ -140,7 +140,7 @@ def test_edits_stay_and_what_was_not_picked_stays_too(admin_client: HttpClient) 
         ({}, "Send exactly one: an address, files or text."),
         ({"text": "{}", "url": "https://a.example/x"}, "Send exactly one: an address, files or text."),
         ({"url": "ftp://a.example"}, "ftp://a.example cannot be fetched. The URL cannot be called."),
-        ({"text": "[]"}, "The document is no OpenAPI document: it is not an object."),
+        ({"text": "[]"}, "The document is not an OpenAPI document: it is not an object."),
     ],
 )
 def test_what_is_no_document_is_said(admin_client: HttpClient, sent: dict[str, str], problem: str) -> None:

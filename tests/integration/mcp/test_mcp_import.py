@@ -67,7 +67,7 @@ def test_command_imports_the_tools_of_a_server(fake_listing: FakeListing, capsys
 
     assert output.startswith("3 tools: 3 ops added, 0 updated, 0 unchanged; 0 retired, 0 left out.\nTokens: ")
     assert "They are in the draft. Review and publish them on /admin/registry/release/review/.\n" in output
-    assert "Each end user of a client has a session of their own, because the server may keep something" in output
+    assert "Each end user of a client has a separate session, because the server may store something" in output
     rows = Op.objects.order_by("op").values_list("op", "kind", "confirm", "needs_subject", "connection__name")
     assert list(rows) == [
         (CREATE, "write", False, False, "notes"),
@@ -213,7 +213,7 @@ def test_server_becomes_ops_of_a_new_connection(admin_client: HttpClient, fake_l
     text = read(page)
 
     assert "<strong>Notes</strong> 1.2: 4 tools; 1 cannot be imported. Sent with every request, they would cost" in text
-    assert "Each end user of a client has a session of their own, because the server may keep something" in text
+    assert "Each end user of a client has a separate session, because the server may store something" in text
     assert "<code>create_note</code> (write) Create a note</li>" in text
     assert "<code>bad</code> Its parameters are not an object." in text
     assert "It reads like instructions to the model. <code>list_notes</code></li>" in text
@@ -500,7 +500,7 @@ def test_server_to_which_each_user_signs_in_says_how_to_import(admin_client: Htt
 
     page = read(admin_client.post(url_of("test"), follow=True))
 
-    assert "Each end user signs in to this server, so it cannot be asked for its tools without one." in page
+    assert "Each end user signs in to this server, so its tools cannot be listed without one." in page
     assert len(notes.connections) == 1
 
 

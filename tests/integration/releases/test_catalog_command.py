@@ -64,7 +64,7 @@ def test_export_is_the_same_after_import_into_an_empty_database(
     assert "Imported into the draft" in output
     assert publishing.compute_draft_version() == version
     assert read_files(tmp_path / "one") == read_files(tmp_path / "other")
-    assert "has this content already" in run_catalog("import", str(tmp_path / "one"))
+    assert "already has this content" in run_catalog("import", str(tmp_path / "one"))
 
 
 def test_export_of_a_release_has_the_published_content(

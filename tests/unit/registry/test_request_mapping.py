@@ -53,7 +53,7 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
             {"parameters": [{**PET_ID, "style": "form"}]},
             "petId cannot have the style form.",
         ),
-        ({"headers": {"Authorization": "x"}}, "Authorization is no header that an op may set."),
+        ({"headers": {"Authorization": "x"}}, "An op cannot set the header Authorization."),
         (
             {"parameters": [PET_ID, {"name": "Host", "in": "header"}]},
             "Host is no header",
@@ -62,7 +62,7 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
             {"method": "HEAD", "body": {"content_type": "text/plain", "argument": "pet_id"}},
             "A HEAD request has no body.",
         ),
-        ({"body": {"content_type": "text/plain", "argument": "text"}}, "text is no argument of the op."),
+        ({"body": {"content_type": "text/plain", "argument": "text"}}, "text is not an argument of the op."),
         (
             {"parameters": [{"name": "petId", "in": "path", "argument": "other"}]},
             "The argument pet_id is sent nowhere.",

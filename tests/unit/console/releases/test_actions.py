@@ -121,7 +121,7 @@ def test_restore_writes_a_whole_release_into_the_draft(
     assert publishing.compute_draft_version() == published.version
     assert stored_releases.get_live_release() == newer
     assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
-    assert "The draft has this content already." in read_page_text(submit_action(admin_client, "restore", published))
+    assert "The draft already has this content." in read_page_text(submit_action(admin_client, "restore", published))
 
 
 def test_restore_writes_one_op_of_a_release_into_the_draft(

@@ -372,7 +372,7 @@ def test_change_of_one_entry_is_discarded(admin_client: Client, published: Relea
     assert f"Discarded the change of {op.op}." in page
     assert [change.name for change in open_review(admin_client).context["review"].changes] == ["onto"]
     entry = AuditEntry.objects.filter(kind="op").order_by("-pk")[0]
-    assert (entry.by, entry.note) == ("admin", "Discarded: as in the live release again")
+    assert (entry.by, entry.note) == ("admin", "Discarded: reset to the live release")
     assert f"{op.op} already matches the live release." in discard(admin_client, "op", op.op)
 
 

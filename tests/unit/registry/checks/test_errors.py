@@ -137,7 +137,7 @@ def find_messages(snapshot: dict[str, Any]) -> list[str]:
             (
                 [build_op_entry("a.b", **{field: value})],
                 None,
-                f"a.b, {field}: {field} holds something else. Enter the value again on the op's page.",
+                f"a.b, {field}: {field} has a value of the wrong type. Enter the value again on the op's page.",
             )
             for field, value in (("keywords", 5), ("contexts", [5]), ("argument_aliases", {"a": 5}), ("request", [5]))
         ),

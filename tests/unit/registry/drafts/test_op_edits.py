@@ -48,7 +48,7 @@ def test_edit_begins_lists_that_are_empty() -> None:
 @pytest.mark.parametrize(
     ("edit", "text", "argument", "problem"),
     [
-        (OpEdit.KEYWORD, "JOT", "", "has this already"),
+        (OpEdit.KEYWORD, "JOT", "", "already has this"),
         (OpEdit.ALIAS, "put off", "", "A name has letters"),
         (OpEdit.ARGUMENT_ALIAS, "label", "colour", "has no argument colour"),
         (OpEdit.ARGUMENT_ALIAS, "name", "title", "an alias of title already"),

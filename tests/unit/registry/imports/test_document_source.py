@@ -25,7 +25,7 @@ def test_another_host_is_not_asked_and_what_needs_it_is_refused(two_hosts: TwoHo
     assert [each.name for each in document.content.refusals] == ["GET /pets", "POST /pets", "POST /toys"]
     for refusal in document.content.refusals:
         assert refusal.is_unread
-        assert f"another host, {two_hosts.other_host}, which was not asked" in refusal.reason
+        assert f"another host, {two_hosts.other_host}, which was not called" in refusal.reason
     assert document.files.unasked_hosts == [two_hosts.other_host]
     assert two_hosts.other.requests == []
 

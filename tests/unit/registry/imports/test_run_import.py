@@ -224,7 +224,7 @@ def test_shipped_op_with_an_imported_name_is_omitted_and_reported() -> None:
     )
 
     assert report.skipped == ["onto.contact.get", "crm.contact.get"]
-    assert "a row of another source has the name: crm.contact.get" in str(report)
+    assert "a row from another source has this name: crm.contact.get" in str(report)
     assert list(Op.objects.values_list("op", "source")) == [("crm.contact.get", "crm")]
 
 

@@ -36,7 +36,7 @@ def lose_the_case() -> None:
 def test_a_loss_without_a_reason_is_refused_and_leaves_nothing_behind() -> None:
     lose_the_case()
 
-    with pytest.raises(publishing.LossReasonMissing, match=r"say why it is right to publish.*telephone the plumber"):
+    with pytest.raises(publishing.LossReasonMissing, match=r"give a reason to publish anyway.*telephone the plumber"):
         publish(accepted_loss="  ")
 
     assert Activation.objects.count() == 1

@@ -92,7 +92,7 @@ def test_far_parts_of_a_large_schema_accept_anything_and_the_report_says_so() ->
     operation = map_operation(query("a", {"$ref": "#/components/schemas/A"}), components={"schemas": schemas})
 
     assert operation.mapped.schema["$defs"]["B"] == {"type": "object"}
-    assert operation.mapped.remarks == ("What its args refer to is large: the far parts accept any value.",)
+    assert operation.mapped.remarks == ("Its args refer to large schemas, whose deepest parts accept any value.",)
 
 
 def test_a_discriminator_tells_the_alternatives_apart() -> None:
