@@ -36,7 +36,7 @@ def issue(
 ) -> tuple[ApiKey, str]:
     """Issue a key of 256 random bits. Returns its row and the plaintext key, which cannot be shown again.
 
-    Raises SubjectNotAllowed for a subject that the client may not speak for, or that a header cannot carry.
+    Raises SubjectNotAllowed for a subject that the client cannot speak for, or that a header cannot carry.
     """
     if subject and (refusal := client.explain_subject_refusal(subject)):
         raise SubjectNotAllowed(refusal)
@@ -87,7 +87,7 @@ def rotate(key: ApiKey, *, by: str, at: datetime, overlap: timedelta) -> tuple[A
 
 
 def revoke(key: ApiKey, *, by: str, at: datetime) -> None:
-    """Revoke a key for good. This process refuses it at once, all others within two seconds."""
+    """Revoke a key for good. This process refuses it immediately, all others within two seconds."""
     if key.revoked_at is None:
         key.revoked_at = at
         key.save(update_fields=["revoked_at", "updated_at"])
@@ -99,7 +99,7 @@ def revoke(key: ApiKey, *, by: str, at: datetime) -> None:
 
 
 def get_audit_name(key: ApiKey) -> str:
-    """Return the name of a key in the audit log: what its holder can see of it, and whose it is."""
+    """Return the name of a key in the audit log: the part that its holder can see, and the owner."""
     return f"{key.prefix} of {key.client}"
 
 

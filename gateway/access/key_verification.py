@@ -26,7 +26,7 @@ from registry.models import Op
 PREFIX = "gw_"
 PREFIX_LENGTH = len(PREFIX) + 8
 MAX_LENGTH = 100  # characters of a key
-MISS_CACHED_SECONDS = 1.0  # seconds; how long a key of ours that is not valid is refused without a query
+MISS_CACHED_SECONDS = 1.0  # seconds; how long an invalid key of ours is refused without a query
 CHECK_LENGTH = 8  # characters of a key that only we can compute
 LAST_USED_INTERVAL = timedelta(minutes=1)  # between two writes of when a key was last used
 _buckets = RateLimitBuckets()
@@ -34,7 +34,7 @@ _buckets = RateLimitBuckets()
 
 @dataclass(frozen=True, slots=True)
 class VerifiedKey:
-    """A key that may be used, with everything needed to decide about its calls."""
+    """A key that can be used, with everything needed to decide about its calls."""
 
     id: int
     prefix: str
@@ -87,7 +87,7 @@ def get_by_id(id: int) -> VerifiedKey | None:
 
 
 def record_use(key: VerifiedKey) -> None:
-    """Note that a key was used now, for a request that did not send it. `refresh_verified_keys` saves it."""
+    """Record that a key was used now, for a request that did not send it. `refresh_verified_keys` saves it."""
     _cache.last_used[key.id] = time.time()
 
 
@@ -124,7 +124,7 @@ def _build_stamp_query(prefixes: frozenset[str]) -> PolledQuery:
 
 
 def forget_key(prefix: str) -> None:
-    """Make this process verify a key anew, because its row has changed."""
+    """Make this process verify a key again, because its row has changed."""
     _cache.drop(prefix)
 
 
@@ -210,7 +210,7 @@ def _build_verified_key(row: ApiKey) -> VerifiedKey:
         scopes=frozenset(row.scopes),
         bound_subject=row.subject,
         subject_pattern=row.client.subject_pattern,
-        # A key without an exec scope sees the help of all kinds; a key that may only run reads does not see writes.
+        # A key without an exec scope sees the help of all kinds; a key that can only run reads does not see writes.
         visibility=Visibility(
             tuple(row.client.op_patterns), frozenset(kinds or Op.Kind.values), scopes=frozenset(row.scopes)
         ),
@@ -246,10 +246,10 @@ class KeyThrottle(BaseThrottle):
 
 
 def take_call(key: VerifiedKey) -> RateLimitDecision:
-    """Take one call from what a key may send now."""
+    """Take one call from the current budget of a key."""
     return _buckets.take(key.prefix, key.rate)
 
 
 def charge_calls(key: VerifiedKey, count: int) -> None:
-    """Charge a key for further calls of the same request; its next request waits until they are regained."""
+    """Charge a key for further calls of the same request; its next request waits until the budget has refilled."""
     _buckets.charge(key.prefix, key.rate, count)

@@ -1,4 +1,4 @@
-"""Access policies: pure decisions, each with the reason that is shown, stored and tested."""
+"""Access policies: pure decisions, each with a reason that is shown, stored and tested."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ ALLOWED = AccessDecision(allowed=True)
 
 
 def has_scope(caller: Caller, scope: str) -> AccessDecision:
-    """Decide whether the key has a scope, where no view checks it: for an entry of a batch, a tool of MCP or an op."""
+    """Decide whether the key has a scope if no view checks it: for an entry of a batch, an MCP tool or an op."""
     if scope in caller.key.scopes:
         return ALLOWED
     return AccessDecision(False, "scope_missing", f"This API key lacks the scope {scope}. Use a key that has it.")
@@ -36,10 +36,10 @@ def may_run(caller: Caller, op: CatalogOp) -> AccessDecision:
     if caller.agent is not None and not caller.agent.allows(op):
         kind = "reads of its own" if caller.agent.is_read_only else "its own"
         return AccessDecision(
-            False, "agent_may_not", f"The agent {caller.agent.name} may not run {op.op}. It runs only {kind} ops."
+            False, "agent_may_not", f"The agent {caller.agent.name} cannot run {op.op}. It runs only {kind} ops."
         )
     if not caller.key.visibility.allows(op):
-        return AccessDecision(False, "op_not_allowed", f"This client may not run {op.op}.")
+        return AccessDecision(False, "op_not_allowed", f"This client cannot run {op.op}.")
     if op.needs_subject and not caller.subject:
         return AccessDecision(
             False, "subject_required", f"{op.op} runs for one end user. Send their id in Gateway-Subject."

@@ -69,7 +69,7 @@ class ToolsetToken:
 def issue_toolset(served: Routing, *, key: VerifiedKey, subject: str, legacy: LegacyTools | None = None) -> str:
     """Return a token for a client and a subject. `served` must name a release.
 
-    A selection that makes it too long is left out: the turn goes on, as if it had all tools of its context.
+    A selection that makes it too long is left out: the turn goes on as if it had all tools of its context.
     """
     payload: list[Any] = [secrets.token_hex(8), served.surface, served.release, served.cohort, key.client_id, subject]
     payload += [served.native_format] if served.native_format or legacy else []
@@ -85,8 +85,8 @@ def issue_toolset(served: Routing, *, key: VerifiedKey, subject: str, legacy: Le
 def verify_toolset(token: str, *, key: VerifiedKey, subject: str) -> ToolsetToken:
     """Return the toolset of a token that a call sends. Queries only for a release that is not in memory.
 
-    Raises InvalidRequestError if it is no token, has expired or its release was withdrawn; PermissionDeniedError if it
-    belongs to another client or subject.
+    Raises InvalidRequestError if it is not a token, has expired or its release was withdrawn; PermissionDeniedError if
+    it belongs to another client or subject.
     """
     toolset = _decode_token(token, key, max_age=CALL_MAX_AGE)
     if toolset.subject != subject:

@@ -1,4 +1,4 @@
-"""Who a call is for and where it comes from, read from the request headers.
+"""The user and the place of a call, read from the request headers.
 
 The headers are trusted because the client's API key authenticates the request.
 """
@@ -32,8 +32,8 @@ MAX_TRAITS = 50
 MAX_TRAIT_LENGTH = 100  # characters
 
 _AGENT = "HTTP_GATEWAY_AGENT"
-# Headers of ours and of MCP, of which a request has one each. Two values could mean two things, and neither is to be
-# guessed.
+# Headers of ours and of MCP, which a request must not repeat. Two values could mean two things, and the gateway does
+# not guess.
 _OUR_HEADERS = ("HTTP_GATEWAY_", "HTTP_AUTHORIZATION", "HTTP_IDEMPOTENCY_KEY", "HTTP_MCP_")
 
 
@@ -62,7 +62,7 @@ class Caller:
     model: str = ""
     traits: Mapping[str, Trait] = field(default_factory=dict)
     routing: Routing = assignment.DEFAULT_ROUTING
-    agent: CatalogAgent | None = None  # as which the calls run, which limits their ops
+    agent: CatalogAgent | None = None  # the agent as which the calls run, which limits their ops
 
     @property
     def evaluation_context(self) -> EvaluationContext:
@@ -79,7 +79,7 @@ class Caller:
 
     @property
     def visibility(self) -> Visibility:
-        """The ops this caller may see now: those that key and agent allow, minus those that are off or cannot run."""
+        """The ops that this caller can see now: allowed by key and agent, minus those that are off or cannot run."""
         allowed = self.key.visibility if self.agent is None else replace(self.key.visibility, agent=self.agent)
         return allowed.limit_to_available(switches.get_switches(), connections.get_connections())
 
@@ -96,7 +96,7 @@ def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
 def identify_caller(key: VerifiedKey, meta: Mapping[str, Any]) -> Caller:
     """Return the caller for a key and a request's headers (WSGI names).
 
-    Raises PermissionDeniedError for a subject that the key may not speak for, InvalidRequestError for a malformed or
+    Raises PermissionDeniedError for a subject that the key cannot speak for, InvalidRequestError for a malformed or
     repeated header.
     """
     return Caller(
@@ -119,9 +119,9 @@ def is_subject(text: str) -> bool:
 
 
 def check_subject(key: VerifiedKey, subject: str) -> None:
-    """Raise PermissionDeniedError if a key may not act for a subject, wherever the request names it."""
+    """Raise PermissionDeniedError if a key cannot act for a subject, wherever the request names it."""
     if not key.may_act_for(subject):
-        raise PermissionDeniedError("This API key may not act for this subject.", reason="subject_not_allowed")
+        raise PermissionDeniedError("This API key cannot act for this subject.", reason="subject_not_allowed")
 
 
 def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Caller:
@@ -142,7 +142,7 @@ def apply_routing(caller: Caller, meta: Mapping[str, Any], at: datetime) -> Call
 def refuse_agent(meta: Mapping[str, Any]) -> None:
     """Raise InvalidRequestError if a request to an endpoint that runs no ops names an agent.
 
-    It is refused and not ignored: otherwise a caller would believe that it takes effect.
+    It is refused, not ignored: otherwise a caller would believe that it has an effect.
     """
     if _AGENT in meta:
         raise InvalidRequestError(
@@ -185,7 +185,7 @@ def _read_subject(key: VerifiedKey, meta: Mapping[str, Any]) -> str:
 
 
 def _read_text(meta: Mapping[str, Any], name: str) -> str:
-    # Granian hands on a value beyond ASCII as an empty one: whom it named is not known, so that is not left out.
+    # Granian passes a value beyond ASCII on as an empty one. The user that it named is not known, so it is refused.
     value = str(meta[name]).strip() if name in meta else None
     if value is not None and not _VISIBLE.fullmatch(value):
         raise _build_bad_header_error(name, "Send 1 to 200 visible ASCII characters, or leave it out.")

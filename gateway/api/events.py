@@ -79,7 +79,7 @@ COMPONENTS: dict[str, Any] = {
     "EventProgress": build_object(
         {},
         {"done": NUMBER, "total": NUMBER},
-        description="How far an upstream told that it was with a call, in units of its own.",
+        description="Progress of a call that an upstream reported, in its own units.",
     ),
     "EventContent": build_object(
         {},

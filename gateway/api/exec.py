@@ -40,7 +40,7 @@ exec_by_post = describe_endpoint(
 def allow_any_args(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of an exec body whose args may have any members.
 
-    The schema itself does not say so, because models read it, too, and it would cost them tokens.
+    The schema itself does not say so, because models also read it, and it would cost them tokens.
     """
     properties = schema["properties"]
     return {**schema, "properties": {**properties, "args": properties["args"] | OBJECT}}

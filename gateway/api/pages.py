@@ -36,7 +36,7 @@ COMPONENTS: dict[str, Any] = {
     **events.COMPONENTS,
 }
 
-# The order of the page: first what every client calls.
+# The order of the page: first the endpoints that every client calls.
 PATH_ORDER = ("help", "exec", "batch", "batches", "toolset", "telemetry")
 METHOD_ORDER = ("post", "get", "delete")
 PRIVATE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
@@ -75,7 +75,7 @@ def add_components(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 
 def _get_place(path: str) -> tuple[int, str]:
-    """Return the place of a path in the document: what every client calls first, then the others by name."""
+    """Return the place of a path in the document: endpoints that every client calls first, then by name."""
     name = path.removeprefix("/api/v1/").partition("/")[0]
     return (PATH_ORDER.index(name) if name in PATH_ORDER else len(PATH_ORDER)), path
 
@@ -98,7 +98,7 @@ class DocsView(PublicView):
 
 @csrf_exempt  # it changes nothing, and clients that send something read the same error
 def front_page(request: HttpRequest) -> HttpResponse:
-    """Redirect a browser to the admin. Raises Http404 for other clients."""
+    """Redirect a browser to the console. Raises Http404 for other clients."""
     if request.method in ("GET", "HEAD") and is_browser(request):
         return redirect("admin:index")
     raise Http404
@@ -108,8 +108,8 @@ def front_page(request: HttpRequest) -> HttpResponse:
 def begin_page(request: HttpRequest, name: str) -> HttpResponse:
     """Ask whether to sign in for this user, then send the browser to the page on which the upstream asks the same.
 
-    Whoever signs in lends their account to the user of the link. So a link that somebody else sent must say for whom
-    it is, and cannot be followed in one step: the cookie of the question comes only from a click on the question.
+    The person who signs in lends their account to the user of the link. So a link that somebody else sent must name
+    that user, and cannot be followed in one step: the question's cookie is only set by a click on the question.
     """
     token = request.GET.get("token", "")
     try:
@@ -119,7 +119,7 @@ def begin_page(request: HttpRequest, name: str) -> HttpResponse:
     except SignInFailed as failure:
         return _render_failure(request, failure)
     response = HttpResponseRedirect(sign_in.url, headers=PRIVATE)
-    # Only the browser that began can finish: else somebody could have a victim finish a sign-in of their own.
+    # Only the browser that began can finish: otherwise an attacker could make a victim finish the attacker's sign-in.
     response.set_cookie(
         f"{COOKIE}{sign_in.id}",
         "1",
@@ -138,7 +138,7 @@ def callback_page(request: HttpRequest) -> HttpResponse:
     try:
         sign_in_id = user_sign_in.get_sign_in_id(request.GET.get("state", ""))
         if f"{COOKIE}{sign_in_id}" not in request.COOKIES:
-            raise SignInFailed("You began to sign in with another browser.")
+            raise SignInFailed("You started to sign in with another browser.")
         user_sign_in.finish(sign_in_id, request.GET.get("code", ""), at=timezone.now())
     except SignInFailed as failure:
         return _render_failure(request, failure)
@@ -150,7 +150,7 @@ def callback_page(request: HttpRequest) -> HttpResponse:
 def _ask(request: HttpRequest, name: str, token: str) -> HttpResponse:
     subject = user_sign_in.read_subject(name, token)
     message = (
-        f"The assistant may then use your account at {name} for the user {subject}. "
+        f"The assistant can then use your account at {name} for the user {subject}. "
         "Continue only if you asked for this in your own conversation."
     )
     link = f"{request.path}?{urlencode({'token': token, 'continue': '1'})}"

@@ -68,7 +68,7 @@ def read_json_object(request: HttpRequest) -> dict[str, Any]:
 def _check_complete(request: HttpRequest, raw: bytes) -> None:
     """Raise InvalidRequestError for an incomplete body.
 
-    WSGI gives no body without a Content-Length, and no error for a truncated one.
+    WSGI does not pass on a body without a Content-Length, and reports no error for a truncated one.
     """
     if not raw and "HTTP_TRANSFER_ENCODING" in request.META:
         raise InvalidRequestError(
@@ -126,7 +126,7 @@ class ListQuery:
 def parse_list_query(
     parameters: dict[str, list[str]], schema: dict[str, Any] = request_schemas.LIST_QUERY, *, numbered: bool = False
 ) -> ListQuery:
-    """Parse URL parameters by a schema; `numbered` tells that the keys of the rows are integers.
+    """Parse URL parameters by a schema; `numbered` says that the keys of the rows are integers.
 
     Raises InvalidRequestError with all field errors.
     """

@@ -17,7 +17,7 @@ from gateway.executors.in_process import GatewayOpRequest
 from gateway.executors.remote import errors
 
 MAX_SECONDS = 10.0  # limit for reading one page
-MAIN_PART_SHARE = 0.5  # of that, for finding the main part; what is left must be enough to read all text
+MAIN_PART_SHARE = 0.5  # part of that for finding the main part; the rest must be enough to read all text
 MEMORY_LIMIT = 768 * 1024 * 1024  # bytes of address space; a page of 2 MB needs at most a third of it
 FETCH_TIMEOUT_MS = 12_000
 MAX_BYTES = 2_000_000

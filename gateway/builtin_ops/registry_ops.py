@@ -19,7 +19,7 @@ from registry.help import answers, help_pages
 from registry.help.answers import BadHelpQuery, UnknownPath
 from registry.help.help_pages import HelpQuery
 
-_NOT_A_CHANGE = (OperationEvent.Source.ADMIN,)  # tried in the admin, and undone
+_NOT_A_CHANGE = (OperationEvent.Source.ADMIN,)  # tried in the console, and undone
 
 
 def answer_help(request: GatewayOpRequest) -> OpOutcome:
@@ -46,7 +46,7 @@ def _leave_out_name(error: UnknownPath | BadHelpQuery) -> UnknownPath | BadHelpQ
 def plan_agent_run(request: GatewayOpRequest) -> OpOutcome:
     """Return what the caller, who runs the model, needs to run an agent. Raises NotFoundError for an unknown agent.
 
-    The caller keeps within max_calls, and sends Gateway-Agent with each call: that limits the agent to its ops.
+    The caller must respect max_calls and send Gateway-Agent with each call: it limits the agent to its ops.
     """
     try:
         agent = answers.find_visible_agent(request.catalog, request.visibility, request.args["agent"])
@@ -57,7 +57,7 @@ def plan_agent_run(request: GatewayOpRequest) -> OpOutcome:
         "max_calls": request.args["max_calls"],
         "system_prompt": agent.system_prompt,
     }
-    message = f"Run {agent.name} with a toolset of its own and the header Gateway-Agent: {agent.name}."
+    message = f"Run {agent.name} with its own toolset and the header Gateway-Agent: {agent.name}."
     return OpOutcome({"run": run, "message": message})
 
 
@@ -116,7 +116,7 @@ def _list_events(kind: str, id: str, *, limit: int) -> list[dict[str, Any]]:
         entity=kind, kind="write", ok=True, dry_run=False, replayed=False, unchanged=False
     ).exclude(source__in=_NOT_A_CHANGE)
     writes_of_many = writes.filter(changed_ids__isnull=False).annotate(ids=Cast("changed_ids", TextField()))
-    # Two queries, because each has an index of its own. SQLite cannot search in JSON lists, so both search in the text.
+    # Two queries, because each has its own index. SQLite cannot search in JSON lists, so both search in the text.
     events: list[dict[str, Any]] = [
         dict(event)
         for queryset in (writes.filter(entity_id=id, changed_ids__isnull=True), writes_of_many.filter(ids__contains=id))

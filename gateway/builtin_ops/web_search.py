@@ -1,4 +1,4 @@
-"""util.web.search: search the web at WEB_SEARCH_URL, with few calls of a process at a time."""
+"""util.web.search: search the web at WEB_SEARCH_URL, with few calls at a time per process."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager

@@ -30,7 +30,7 @@ class ErrorCode(models.TextChoices):
 class FieldError:
     """What is wrong with one value of a body: where, which rule, and what to send instead.
 
-    It never holds the value itself, which may be a secret.
+    It never contains the value itself, which may be a secret.
     """
 
     path: str  # JSON pointer
@@ -40,10 +40,10 @@ class FieldError:
     got: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON form, without what is None and what the message says already."""
+        """Return the JSON form, without members that are None or already in the message."""
         fields = {name: value for name, value in asdict(self).items() if value is not None}
         is_said = isinstance(self.expected, str) and _get_words(self.expected) in _get_words(self.message)
-        if is_said and self.code != "unknown_argument":  # the argument to send instead is for programs, too
+        if is_said and self.code != "unknown_argument":  # programs also need the argument to send instead
             del fields["expected"]
         return fields
 
@@ -54,7 +54,7 @@ def _get_words(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ArgsCorrection:
-    """How an upstream corrects args: pairs whose values stand the wrong way round, names to leave out, args to set."""
+    """How an upstream corrects args: pairs whose values are swapped, names to leave out, args to set."""
 
     swaps: Sequence[tuple[str, str]] = ()
     left_out: Sequence[str] = ()
@@ -119,7 +119,7 @@ class GatewayError(Exception):
 
 
 def describe_invalid_args(*, is_corrected: bool) -> str:
-    """Return the message of an error whose field errors, or whose corrected call, say all."""
+    """Return the message of an error whose details are in its field errors or its corrected call."""
     return (
         "The args are invalid. If retry_with is what you meant, send it."
         if is_corrected
@@ -136,7 +136,7 @@ class InvalidRequestError(GatewayError):
 
 
 class PermissionDeniedError(GatewayError):
-    """The caller may not run the call."""
+    """The caller is not allowed to run the call."""
 
     code = ErrorCode.PERMISSION_DENIED
     status = 403
@@ -164,7 +164,7 @@ class InternalError(GatewayError):
 
 
 class UpstreamUnreachableError(InternalError):
-    """An upstream has not seen the call, or refused it for now. Nothing was applied, so it may be sent again."""
+    """An upstream has not seen the call, or refused it for now. Nothing was applied, so it can be sent again."""
 
     status = 503
     reason = "upstream_unreachable"
@@ -173,7 +173,7 @@ class UpstreamUnreachableError(InternalError):
 
 
 class UpstreamBusyError(UpstreamUnreachableError):
-    """An upstream takes no calls now, or the gateway sends none to it for a while."""
+    """An upstream accepts no calls now, or the gateway sends it none for a while."""
 
     reason = "upstream_busy"
 

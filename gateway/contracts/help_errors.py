@@ -5,7 +5,7 @@ from registry.help.answers import BadHelpQuery, UnknownArgument, UnknownPath
 
 
 def to_api_error(error: UnknownPath | BadHelpQuery, *, reason: str) -> GatewayError:
-    """Return the API error for a request of help that has no answer. `reason` is for a path that is unknown."""
+    """Return the API error for a help request without an answer. `reason` is used if the path is unknown."""
     if isinstance(error, UnknownPath):
         details = {"did_you_mean": error.did_you_mean} if error.did_you_mean else None
         reason = "unknown_argument" if isinstance(error, UnknownArgument) else reason

@@ -67,7 +67,7 @@ def build_pointer(parts: Iterable[str | int]) -> str:
 
 
 def is_title(value: Any) -> bool:
-    """Return whether a value where an id belongs could be a title: it is no id that was cut, invented or misspelt."""
+    """Return whether a value where an id belongs could be a title: it is not a cut, invented or misspelt id."""
     if not isinstance(value, str) or not _LETTERS.search(value):
         return False
     return not (_HEXADECIMAL.fullmatch(value) or _SHORTENED_ID.search(value) or _PLACEHOLDER_ID.search(value))

@@ -1,7 +1,7 @@
-"""Secrets of connections, sent only to their own origins, and settings they still lack.
+"""Secrets of connections, sent only to their own origins, and missing settings.
 
-A secret is stored with the origins that it was entered for. Somebody who may change the address of a connection, but
-does not know its secrets, could otherwise have them sent to a server of their own.
+A secret is stored with the origins that it was entered for. Otherwise, somebody who can change the address of a
+connection, but does not know its secrets, could have them sent to their own server.
 """
 
 import os
@@ -40,7 +40,7 @@ _NEEDED: dict[str, ConnectionSecret.Name] = {
 # Public clients have none.
 _OPTIONAL: dict[str, ConnectionSecret.Name] = {Connection.Auth.USER_OAUTH: ConnectionSecret.Name.CLIENT_SECRET}
 
-# Columns that belong to a kind of authentication: a document does not say what they are.
+# Columns that a kind of authentication needs: a document does not give their values.
 ENTERED_LATER = frozenset(("username", "client_id", "token_url", "authorize_url", "key_name"))
 
 
@@ -155,9 +155,7 @@ def read_optional_secret(config: ConnectionConfig, name: ConnectionSecret.Name) 
     if row is None:
         return ""
     if not is_bound(row, config):
-        raise build_not_configured_error(
-            config, f"its {name.label} was entered for another address and has to be entered again"
-        )
+        raise build_not_configured_error(config, f"its {name.label} was entered for another address; enter it again")
     if row.value.startswith(REFERENCE):
         return _read_variable(config, row.value.removeprefix(REFERENCE))
     try:
@@ -184,7 +182,7 @@ def describe_missing(connection: Connection, *, needs_credentials: bool) -> str:
     names = [*_iterate_missing_fields(connection), *_iterate_missing_secrets(connection)]
     if not names:
         return ""
-    return f"Calls are refused until you enter what the connection {connection} lacks on {page}: {', '.join(names)}."
+    return f"Calls are refused until you complete the connection {connection} on {page}: {', '.join(names)}."
 
 
 def _iterate_missing_fields(connection: Connection) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Encrypting what is stored again, after a new key was put first."""
+"""Encrypt stored values again after a new first key was set."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ CHUNK_SIZE = 500  # rows
 
 
 class RotationCounts(NamedTuple):
-    """How many values were encrypted again, and how many no key decrypts."""
+    """How many values were encrypted again, and how many no key can decrypt."""
 
     done: int
     failed: int
@@ -50,6 +50,6 @@ def _reencrypt_value(model: type[Model], column: str, pk: Any, value: str) -> bo
         renewed = encryption.reencrypt(value)
     except DecryptionFailed:
         return False
-    # Only if it is still the same: a call may have renewed the token meanwhile, with the first key.
+    # Only if it is still the same: a call may have renewed the token in the meantime, with the first key.
     model._default_manager.filter(pk=pk, **{column: value}).update(**{column: renewed})
     return True

@@ -113,9 +113,9 @@ def _parse_object(body: bytes) -> dict[str, Any]:
 def _parse_token(config: ConnectionConfig, payload: dict[str, Any]) -> TokenResponse:
     access_token, token_type = payload["access_token"], payload.get("token_type", "bearer")
     if not isinstance(access_token, str) or not _TOKEN.fullmatch(access_token):
-        raise build_not_configured_error(config, "its token endpoint issued a token that no header can hold")
+        raise build_not_configured_error(config, "its token endpoint issued a token that a header cannot carry")
     if not isinstance(token_type, str) or token_type.lower() != "bearer":
-        raise build_not_configured_error(config, "its token endpoint issued a token that is no bearer token")
+        raise build_not_configured_error(config, "its token endpoint issued a token that is not a bearer token")
     refresh_token, scope = payload.get("refresh_token"), payload.get("scope")
     return TokenResponse(
         access_token=access_token,
@@ -148,7 +148,7 @@ _tokens: dict[str, CachedToken] = {}  # by connection
 def get_token(config: ConnectionConfig, *, deadline: Deadline) -> str:
     """Return a token for a connection, from memory if it is valid for another minute.
 
-    The secret is read for each call, so that a changed or deleted one has an effect at once.
+    The secret is read for each call, so that a change or deletion takes effect immediately.
     """
     secret = connection_secrets.read_secret(config, ConnectionSecret.Name.CLIENT_SECRET)
     settings_hash = _hash_settings(config, secret)

@@ -30,11 +30,11 @@ _CLIENT_PROBLEMS = frozenset({"invalid_client", "unauthorized_client", "unsuppor
 def get_access_token(config: ConnectionConfig, *, subject: str, deadline: Deadline) -> str:
     """Return an access token of an end user, renewed if it has expired.
 
-    Raises PermissionDeniedError (sign_in_required, with a link) if the end user has to sign in first.
+    Raises PermissionDeniedError (sign_in_required, with a link) if the end user must sign in first.
     """
     if not subject:
         raise PermissionDeniedError(
-            f"The connection {config.name} is used as one end user. Send their id in Gateway-Subject.",
+            f"The connection {config.name} is used for one end user. Send their id in Gateway-Subject.",
             reason="subject_required",
         )
     grant = _find_grants(config, subject).first()
@@ -46,20 +46,20 @@ def get_access_token(config: ConnectionConfig, *, subject: str, deadline: Deadli
 
 
 def expire_token(config: ConnectionConfig, subject: str) -> None:
-    """Have the access token of an end user renewed before its next use: the upstream refused it."""
+    """Mark the access token of an end user for renewal before its next use: the upstream refused it."""
     UserGrant.objects.filter(connection__name=config.name, subject=subject).update(expires_at=timezone.now())
 
 
 def _find_grants(config: ConnectionConfig, subject: str) -> QuerySet[UserGrant]:
-    """Return the grant of an end user. One for other addresses does not count."""
+    """Return the grant of an end user. Grants for other addresses do not count."""
     return UserGrant.objects.filter(connection__name=config.name, subject=subject, origin=list_origins(config))
 
 
 def _renew_once(config: ConnectionConfig, subject: str, deadline: Deadline) -> UserGrant | None:
     """Renew a grant while its row is locked: many servers accept a refresh token only once.
 
-    Returns None if the end user has to sign in again. If another process has renewed the grant meanwhile, its token is
-    used.
+    Returns None if the end user has to sign in again. If another process has renewed the grant in the meantime, its
+    token is used.
     """
     try:
         with transaction.atomic():

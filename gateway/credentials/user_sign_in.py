@@ -1,6 +1,6 @@
 """Sign-in of an end user at an upstream: OAuth 2.0 authorization code with PKCE (RFC 7636, S256).
 
-An error hands a link to the chat, which shows it to the end user. The link leads to a page of ours, which sends the
+An error gives the chat a link, which it shows to the end user. The link leads to a page of ours, which sends the
 browser on to the upstream with a state that is valid once. The upstream sends the browser back with a code.
 """
 
@@ -69,7 +69,7 @@ class BegunSignIn(NamedTuple):
 def build_required_error(config: ConnectionConfig, subject: str) -> PermissionDeniedError:
     """Return the error for a call that needs the end user to sign in. Its details hold the link."""
     return PermissionDeniedError(
-        f"The end user has to sign in to {config.name} first; nothing was done. Give them the link in "
+        f"The end user must sign in to {config.name} first; nothing was done. Give them the link in "
         "requires_user_action, which works for 10 minutes, and send the call again when they have signed in.",
         reason="sign_in_required",
         details={"requires_user_action": {"type": "sign_in", "url": build_link(config, subject)}},
@@ -122,7 +122,7 @@ def finish(sign_in_id: str, code: str, *, at: datetime) -> None:
     """Exchange a code for tokens and store them as the end user's grant. Raises SignInFailed."""
     # Used up before the exchange: a state is valid once, also if the exchange fails.
     if not SignIn.objects.filter(pk=sign_in_id, used_at=None).update(used_at=at):
-        raise SignInFailed("This sign-in was used already.")
+        raise SignInFailed("This sign-in was already used.")
     sign_in = SignIn.objects.select_related("connection").get(pk=sign_in_id)
     if not code:
         log.info("user_sign_in.refused connection=%s", sign_in.connection.name)
@@ -167,7 +167,7 @@ def _build_authorize_url(config: ConnectionConfig, sign_in: SignIn, verifier: st
 def _get_config(name: str) -> ConnectionConfig:
     config = connections.get_connections().by_name.get(name)
     if config is None or config.kind not in REMOTE_KINDS or config.auth != Connection.Auth.USER_OAUTH:
-        raise SignInFailed("Nobody signs in to this service any more.")
+        raise SignInFailed("End users no longer sign in to this service.")
     return config
 
 

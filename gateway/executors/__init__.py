@@ -22,7 +22,7 @@ def explain_missing(config: ConnectionConfig, target: UpstreamTarget) -> str:
     """Return what a connection lacks to run an op (see Connections.explain_missing); empty if nothing."""
     executor = _find_executor(config)
     if executor is None:
-        return f'the connection "{config.name}" is of a kind that nothing runs: {config.kind}'
+        return f'the connection "{config.name}" is of an unsupported kind: {config.kind}'
     return executor.explain_missing(config, target)
 
 

@@ -10,7 +10,7 @@ from registry.catalog.model import Catalog, CatalogOp, Visibility
 
 
 class ClientSubject(NamedTuple):
-    """For whom a call is: an end user of a client, or the client itself where there is no end user."""
+    """The subject of a call: an end user of a client, or the client itself if there is no end user."""
 
     client_id: int
     subject: str
@@ -22,7 +22,7 @@ class UpstreamCall:
 
     op: CatalogOp
     catalog: Catalog
-    visibility: Visibility  # what the caller may run and read about
+    visibility: Visibility  # what the caller can run and read about
     args: dict[str, Any]
     subject: str
     at: datetime
@@ -33,7 +33,7 @@ class UpstreamCall:
 
     @property
     def client_subject(self) -> ClientSubject:
-        """For whom the call is. What one of them uses up is not taken from the others."""
+        """The subject of the call. Limits count for each of them separately."""
         return ClientSubject(self.client_id, self.subject)
 
 
@@ -41,9 +41,9 @@ class UpstreamCall:
 class UpstreamResponse:
     """The answer of an upstream. `entity` and `action` say what the call was about if the op itself does not.
 
-    `changed_ids` has the ids of the rows that a write changed: none if it changed nothing, None if only the one of
-    `entity_id`. `progress` is the last that the upstream told while it worked: {"done", "total"} in units of its own,
-    both optional.
+    `changed_ids` has the ids of the rows that a write changed: empty if it changed nothing, None if only the one of
+    `entity_id`. `progress` is the last progress that the upstream reported: {"done", "total"} in its own units, both
+    optional.
     """
 
     result: dict[str, Any]
@@ -64,7 +64,7 @@ class Executor(Protocol):
     If `transactional` is true, rolling back the surrounding transaction undoes `apply`, so that a write, its
     idempotency record and its event commit together or not at all. If it is false, `apply` raises
     UpstreamUnreachableError if the upstream has received or applied nothing, and OutcomeUnknownError if a write may
-    have taken effect. If `is_remote` is true, the upstream is somebody else's, who decides what and how much it
+    have taken effect. If `is_remote` is true, the upstream belongs to somebody else, who decides what and how much it
     answers.
     """
 
@@ -78,7 +78,7 @@ class Executor(Protocol):
         """Do what needs no transaction, such as network requests. The result is passed to `apply`."""
 
     def authorize(self, work: UpstreamCall, prepared: Any) -> Any:
-        """Add the credentials, which may take a request for a token. A dry run leaves this out."""
+        """Add the credentials, which may take a request for a token. A dry run skips this."""
 
     def apply(self, work: UpstreamCall, prepared: Any) -> UpstreamResponse:
         """Run the op. Raises GatewayError if the upstream refuses."""

@@ -54,14 +54,14 @@ ERROR_STATUSES: dict[type[OpRefusal], int] = {NotSetUp: 503, TookTooLong: 504}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayOpRequest(OpRequest):
-    """A request with what only the gateway's own ops need: the release, and what of it the caller may see."""
+    """A request with what only the gateway's own ops need: the release, and the part of it that the caller can see."""
 
     catalog: Catalog
     visibility: Visibility
 
 
 class InProcessExecutor:
-    """Runs an op with the handler of its tool name. One executor an upstream."""
+    """Runs an op with the handler of its tool name. There is one executor for each upstream."""
 
     is_remote = False
 
@@ -171,7 +171,7 @@ def _build_request(work: UpstreamCall, prepared: Any) -> GatewayOpRequest:
 
 
 def _raise_error(refusal: OpRefusal, work: UpstreamCall) -> NoReturn:
-    # The field errors of invalid args say all; the first of them would stand twice.
+    # The field errors of invalid args say everything; the first one would be repeated.
     is_said = isinstance(refusal, InvalidArgs) and refusal.field_errors
     # An app may raise a class of its own, or the base class.
     kind = next((each for each in type(refusal).__mro__ if each in ERROR_CLASSES), StateConflict)

@@ -33,7 +33,7 @@ def answer_discovery(*, name: str, body: dict[str, Any], caller: Caller, trace: 
     """Return the answer of a discovery tool and record the event.
 
     Raises InvalidRequestError for a malformed body, NotFoundError for a discovery tool, tool, agent or parameter that
-    does not exist, that this caller may not see, or that another discovery tool describes.
+    does not exist, that this caller cannot see, or that another discovery tool describes.
     """
     catalog = release_routing.get_catalog(caller.routing)
     trace.release = catalog.version
@@ -87,7 +87,7 @@ def _get_level(query: DiscoveryQuery) -> Format:
 def add_loaded_tools(answer: HelpAnswer, catalog: Catalog, format: str) -> HelpAnswer:
     """Return the answer to a search with `tools`: the ops that it found, as the result of a provider's tool search.
 
-    The items then tell no args: the tools have them. A search without a match finds groups, and loads no tools.
+    The items then have no args: the tools have them. A search without a match finds groups, and loads no tools.
     """
     body = json_text.load(answer.body)
     ops = [catalog.ops[item["path"]] for item in body["items"] if item["path"] in catalog.ops]
@@ -103,7 +103,7 @@ def answer_help(*, body: dict[str, Any], caller: Caller, trace: Trace, catalog: 
     """Return the answer to a help body and record the event. A batch entry passes the catalog of its release.
 
     Raises InvalidRequestError for a malformed body, NotFoundError for a path that does not exist or that the caller
-    may not see.
+    cannot see.
     """
     catalog = catalog or release_routing.get_catalog(caller.routing)
     trace.release = catalog.version

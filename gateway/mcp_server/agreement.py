@@ -1,4 +1,4 @@
-"""Ask the end user to agree to a call, through the client, where it can ask: the elicitation of MCP."""
+"""Ask the end user to agree to a call, through a client that can ask: the elicitation of MCP."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,7 +32,7 @@ class Agreement:
 
 
 def can_ask(capabilities: ClientCapabilities | None) -> bool:
-    """Return whether a client can show its user a form. One that names no kind of question can (2025-06-18)."""
+    """Return whether a client can show its user a form. A client that names no kind can do so (2025-06-18)."""
     elicitation = capabilities.elicitation if capabilities else None
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 

@@ -16,14 +16,14 @@ SOURCE = "mcp"  # of operation events
 
 @dataclass(frozen=True, slots=True)
 class McpCall:
-    """One message of a client: whose it is, and its trace. `in_cohorts`: the flags chose its surface and release."""
+    """One message of a client, with its caller and its trace. `in_cohorts`: the flags chose its surface and release."""
 
     caller: Caller
     trace: Trace
     in_cohorts: bool = True
 
     def load_catalog(self) -> Catalog:
-        """Return the release that serves the call, and note it. Raises GatewayError, cache.NoLiveRelease."""
+        """Return the release that serves the call, and record it. Raises GatewayError, cache.NoLiveRelease."""
         catalog = release_routing.get_catalog(self.caller.routing)
         self.trace.release = catalog.version
         return catalog
@@ -37,7 +37,7 @@ class CallerSource(Protocol):
         ...
 
     def open_unchecked(self) -> McpCall:
-        """Return the call of a message that was refused: who sent it, as far as that is known."""
+        """Return the call of a message that was refused: who sent it, if that is known."""
         ...
 
     def check_arguments(self, arguments: dict[str, Any]) -> None:

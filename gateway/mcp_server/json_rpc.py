@@ -21,7 +21,7 @@ def get_code(error: GatewayError) -> int:
 
 
 def build_error_body(error: GatewayError) -> dict[str, Any]:
-    """Return the body of an answer to a message without an id that is known."""
+    """Return the body of an answer to a message whose id is not known."""
     return {
         "jsonrpc": "2.0",
         "id": None,

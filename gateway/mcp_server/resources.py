@@ -1,4 +1,4 @@
-"""Groups as resources: their address is `gateway://help/<path>`, their text is the help on that path."""
+"""Groups as resources: their address is `gateway://help/<path>`, and their text is the help on that path."""
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -55,7 +55,7 @@ def list_templates(_: McpCall) -> ListResourceTemplatesResult:
 
 
 def read_resource(call: McpCall, uri: str) -> ReadResourceResult:
-    """Return the help on a path. Raises MCPError for one that does not exist or that the caller may not see."""
+    """Return the help on a path. Raises MCPError for one that does not exist or that the caller cannot see."""
     require_scope(call, Scope.HELP)
     if not uri.startswith(PREFIX):
         raise _build_unknown_resource_error(uri, [])

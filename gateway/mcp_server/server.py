@@ -68,7 +68,7 @@ def complete_path(call: McpCall, params: CompleteRequestParams) -> CompleteResul
 
 
 def list_prompts(call: McpCall) -> ListPromptsResult:
-    """Return the prompt of the surface and one for each agent whose prompt the caller may read."""
+    """Return the prompt of the surface and one for each agent whose prompt the caller can read."""
     prompts = [
         Prompt(name=SURFACE_PROMPT, title="How to use the tools", description="Rules for calling the tools well")
     ]
@@ -95,7 +95,7 @@ def get_prompt(call: McpCall, name: str, arguments: dict[str, str]) -> GetPrompt
 
 
 def _list_agents(call: McpCall) -> list[CatalogAgent]:
-    """Return the agents whose prompts the caller may read: those that run models."""
+    """Return the agents whose prompts the caller can read: callers that run models."""
     visibility = call.caller.visibility
     if not visibility.has_scope(answers.PROMPT_SCOPE):
         return []
@@ -125,7 +125,7 @@ def build_server(source: CallerSource, *, instructions: str = "") -> Server[Any]
         on_get_prompt=handlers.get_prompt,
         on_completion=handlers.complete,
     )
-    server.middleware.clear()  # it makes spans for an exporter of OpenTelemetry, which there is not
+    server.middleware.clear()  # it makes spans for an OpenTelemetry exporter, which is not installed
     return server
 
 

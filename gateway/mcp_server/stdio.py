@@ -1,4 +1,4 @@
-"""Serve MCP over standard input and output, for a client that starts the gateway as a process of its own."""
+"""Serve MCP over standard input and output, for a client that starts the gateway as its own process."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ T = TypeVar("T")
 def serve(plaintext: str, *, subject: str = "") -> None:
     """Serve one client until it closes the input. Raises GatewayError if the key is not valid for the subject.
 
-    `plaintext` is the API key as whose client the calls run. It is checked again for each message.
+    `plaintext` is the API key of the client. It is checked again for each message.
     """
     source = _StdioSource(plaintext, {"HTTP_GATEWAY_SUBJECT": subject} if subject else {})
     server = build_server(source, instructions=build_instructions(source.open_call()))

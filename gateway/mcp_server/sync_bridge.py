@@ -1,6 +1,6 @@
 """Run a coroutine of the MCP SDK and the synchronous code that it waits for, both in the thread of the request.
 
-The SDK is asynchronous; the gateway and Django's ORM are not. Each request has an event loop of its own (40 µs). When a
+The SDK is asynchronous; the gateway and Django's ORM are not. Each request has its own event loop (40 µs). When a
 handler has work for the gateway, the loop stops, the work runs outside of it, and the loop goes on. So the work keeps
 the request's thread with its database connection and place in the pool, and no other thread takes part.
 """

@@ -1,4 +1,4 @@
-"""Run the tool of a call: the same code as the endpoints of the HTTP API, so the same answer on both doors."""
+"""Run the tool of a call: the same code as the endpoints of the HTTP API, so both give the same answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ class ToolAnswer:
 
     @property
     def confirmation(self) -> dict[str, Any] | None:
-        """What the end user has to agree to first, with the token; None if nothing."""
+        """What the end user must agree to first, with the token; None if nothing."""
         details = self.body["error"]["details"] if self.is_error else {}
         return details.get("confirmation") if details.get("reason") == "confirmation_required" else None
 

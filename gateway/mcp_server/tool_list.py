@@ -30,11 +30,12 @@ BY_TOOL = {
 }
 DISCOVERY = "Use when a request concerns this: {purpose}. Lists the tools for it and describes them."
 MAX_CACHED_LISTS = 100  # cached per catalog
-TTL_MS = 60_000  # how long a client may use a list: about as long as a rollback may go unnoticed
+TTL_MS = 60_000  # how long a client can use a list: about as long as a rollback may go unnoticed
 
-# Clients that load tools only when a search finds them would not notice three that say little about what they reach.
+# Clients that load tools only when a search finds them would not notice three tools that say little about what they can
+# reach.
 ALWAYS_LOADED = {"anthropic/alwaysLoad": True}
-ADDITIVE_ACTIONS = frozenset({"create", "link"})  # all other writes may change or remove what was there
+ADDITIVE_ACTIONS = frozenset({"create", "link"})  # all other writes may change or remove existing data
 _OBJECT = {"type": "object"}
 ENVELOPE_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -66,7 +67,7 @@ _MAY_DESTROY = ToolAnnotations(read_only_hint=False, destructive_hint=True, idem
 
 
 def describe_groups(catalog: Catalog, visibility: Visibility) -> str:
-    """Return what the ops of a caller are about: the top-level groups with their summaries, as far as they fit."""
+    """Return what the ops of a caller are about: the top-level groups that fit, with their summaries."""
     groups = [path for path in catalog.view_for(visibility).children.get(ROOT, ()) if path in catalog.groups]
     summaries = (f"{catalog.groups[path] or path} ({path})" for path in groups)
     text = ""

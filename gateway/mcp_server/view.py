@@ -41,7 +41,7 @@ def check_origin(request: HttpRequest) -> None:
         return
     host = _find_host(origin)
     if not host or not validate_host(host, settings.ALLOWED_HOSTS):
-        raise PermissionDeniedError("Pages of this origin may not call the gateway.", reason=REASON)
+        raise PermissionDeniedError("Pages of this origin cannot call the gateway.", reason=REASON)
 
 
 def _find_host(origin: str) -> str:
@@ -53,7 +53,7 @@ def _find_host(origin: str) -> str:
 
 
 class McpAuthentication(KeyAuthentication):
-    """Authenticate Bearer keys, and access tokens if users may let in applications (GATEWAY_OAUTH)."""
+    """Authenticate Bearer keys, and access tokens if users can connect applications (GATEWAY_OAUTH)."""
 
     def find_key(self, token: str) -> VerifiedKey | None:
         """Return the key that a bearer token stands for, None if it is not valid."""
@@ -65,8 +65,8 @@ class McpAuthentication(KeyAuthentication):
 class McpView(GatewayView):
     """MCP: the tools of the caller's surface, help as resources, agents as prompts.
 
-    Only a missing or invalid key is answered with 401. What else a request may not do is an error of the protocol, and
-    for a call of a tool its envelope: clients take a 401 or 403 for a reason to sign in again.
+    Only a missing or invalid key is answered with 401. Any other refusal is an error of the protocol, or for a tool
+    call its envelope: clients take a 401 or 403 for a reason to sign in again.
     """
 
     http_method_names = ["post"]
@@ -122,7 +122,7 @@ class McpView(GatewayView):
 
 
 def build_challenge() -> str:
-    """Return the header WWW-Authenticate of a 401. It says where a client may sign in, if it may (RFC 9728)."""
+    """Return the header WWW-Authenticate of a 401. It says where a client can sign in, if it can (RFC 9728)."""
     return f'{REALM}, resource_metadata="{validator.get_metadata_url()}"' if settings.GATEWAY_OAUTH else REALM
 
 

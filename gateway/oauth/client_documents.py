@@ -19,7 +19,7 @@ MAX_REDIRECT_URIS = 50
 
 
 def find_redirect_problem(uri: str) -> str:
-    """Return what is wrong with a redirect URI as a sentence, or "" if an application may register it."""
+    """Return what is wrong with a redirect URI as a sentence, or "" if an application can register it."""
     try:
         parts = urlsplit(uri)
         _ = parts.port
@@ -56,7 +56,7 @@ class GuardedFetcher:
     """Fetches a document with our guarded HTTP: public addresses only, no redirects, a small body."""
 
     def fetch(self, client_id: str) -> tuple[dict[str, Any], int]:
-        """Return the document, and the seconds for which it holds. Raises CIMDError."""
+        """Return the document, and the seconds for which it is valid. Raises CIMDError."""
         try:
             return self._fetch(client_id)
         except CIMDError as error:
@@ -73,7 +73,7 @@ class GuardedFetcher:
                 deadline=Deadline.after(milliseconds=FETCH_MS),
                 max_bytes=MAX_BYTES,
                 follow_redirects=False,  # the document would be that of another URL
-                allow=(),  # whoever asks for a sign-in chooses the URL
+                allow=(),  # the URL is chosen by the client that asks for a sign-in
             )
         except http.OutgoingError as error:
             raise CIMDError(f"{type(error).__name__}") from None
@@ -98,7 +98,7 @@ def _parse_document(response: http.Response) -> dict[str, Any]:
 
 
 def _check_redirect_uris(document: dict[str, Any]) -> None:
-    """Raise CIMDError for redirect URIs that are not registered in the admin either. The rest DOT checks."""
+    """Raise CIMDError for redirect URIs that could not be registered in the console. DOT checks the rest."""
     uris = document.get("redirect_uris")
     if not isinstance(uris, list) or len(uris) > MAX_REDIRECT_URIS:
         raise CIMDError("redirect_uris")

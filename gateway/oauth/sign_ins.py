@@ -1,4 +1,4 @@
-"""Letting an application in, and ending its access."""
+"""Give an application access, and end it."""
 
 import logging
 from collections.abc import Callable
@@ -36,13 +36,13 @@ def set_subject_finder(finder: Callable[[User], str]) -> None:
 def let_in(application: Application, user: User, *, at: datetime) -> SignedInApplication:
     """Give an application access for a user, with a key that is bound to the user's subject.
 
-    The key is that of the last time if it is still valid for the same subject. Otherwise the tokens of the last time
-    end and a new key is made. Raises SubjectNotAllowed if the user has no subject, or no key can be bound to it.
+    The earlier key is used if it is still valid for the same subject. Otherwise the earlier tokens end and a new key is
+    made. Raises SubjectNotAllowed if the user has no subject, or no key can be bound to it.
     """
     User.objects.select_for_update().get(pk=user.pk)  # a second click waits, and finds the row of the first one
     client, _ = Client.objects.get_or_create(name=settings.GATEWAY_OAUTH_CLIENT, defaults={"confirms": True})
     if not (subject := _get_subject(user)):
-        raise SubjectNotAllowed("You have no chat profile, which says whom you are known as.")
+        raise SubjectNotAllowed("You have no chat profile, so the gateway does not know which user you are.")
     link = SignedInApplication.objects.select_related("key").filter(application=application, user=user).first()
     if link is not None:
         if _is_usable(link.key, client, subject, at):

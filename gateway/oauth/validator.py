@@ -34,7 +34,7 @@ def get_metadata_url() -> str:
 
 
 def accepts_resources(indicators: Sequence[str]) -> bool:
-    """Return whether all resource indicators of a request mean /mcp. A request without one means it, too."""
+    """Return whether all resource indicators of a request mean /mcp. A request without one also means it."""
     return all(indicator.rstrip("/") == get_identifier() for indicator in indicators)
 
 
@@ -42,20 +42,20 @@ class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oa
     """The rules of django-oauth-toolkit, and those of this gateway."""
 
     def _check_secret(self, provided_secret: str, stored_secret: str) -> bool:
-        """Refuse every secret: applications are public. Hashing what anybody sends would cost a tenth of a second."""
+        """Refuse every secret: applications are public. Hashing a secret would cost a tenth of a second."""
         return False
 
     def validate_scopes(
         self, client_id: str, scopes: Any, client: Any, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Grant the only scope, whatever was asked for (RFC 6749, section 3.3). Clients ask for offline_access."""
+        """Grant the only scope, whatever was requested (RFC 6749, section 3.3). Clients ask for offline_access."""
         request.scopes = [SCOPE]
         return True
 
     def is_within_original_scope(
         self, request_scopes: Any, refresh_token: str, request: Any, *args: Any, **kwargs: Any
     ) -> bool:
-        """Grant the only scope for a refresh, too, whatever was asked for."""
+        """Also grant the only scope for a refresh, whatever was requested."""
         request.scopes = [SCOPE]
         return True
 
@@ -67,7 +67,7 @@ class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oa
         return is_valid and sign_ins.may_continue(client, request.user, at=timezone.now())
 
     def invalidate_authorization_code(self, client_id: str, code: str, request: Any, *args: Any, **kwargs: Any) -> None:
-        """Keep the code until it is cleaned up, as used: a second use tells that somebody else has it."""
+        """Keep the code until it is cleaned up, as used: a second use shows that somebody else has it."""
         if not sign_ins.mark_code_used(code, request.client, at=timezone.now()):
             raise errors.InvalidGrantError(request=request)
 
@@ -97,7 +97,7 @@ class PublicClientValidator(OAuth2Validator):  # type: ignore[misc]  # django-oa
 
 
 def generate_token(_: Any) -> str:
-    """Return a new access or refresh token of 256 random bits. Only we can compute its end, as of a key."""
+    """Return a new access or refresh token of 256 random bits. Only we can compute its end, as with API keys."""
     return key_verification.build_plaintext(PREFIX.rstrip("_"), secrets.token_urlsafe(32))
 
 

@@ -36,18 +36,18 @@ CSP = (
 
 
 class SignInView(LoginView):
-    """The form for all users who are active. The admin's takes staff only. The same throttle applies."""
+    """The form for all active users. The console's form accepts staff only. The same throttle applies."""
 
     template_name = "gateway/oauth/sign_in.html"
 
     def get_default_redirect_url(self) -> str:
-        """Return where people go who opened the form by itself."""
+        """Return where people go if they opened the form directly."""
         return str(reverse_lazy("oauth2_provider:own-applications"))
 
 
 @method_decorator(never_cache, name="dispatch")
 class AuthorizeView(LoginRequiredMixin, OAuthLibMixin, View):  # type: ignore[misc]  # DOT has no type hints
-    """Ask a user whether an application may use the tools (RFC 6749, section 4.1).
+    """Ask a user whether an application can use the tools (RFC 6749, section 4.1).
 
     The answer is posted to the same URL, so both requests check the same parameters.
     """
@@ -70,7 +70,7 @@ class AuthorizeView(LoginRequiredMixin, OAuthLibMixin, View):  # type: ignore[mi
             "is_local": client_documents.is_loopback(urlsplit(redirect_uri)),
         }
         page = render(request, "gateway/oauth/consent.html", context)
-        # Browsers apply form-action to the redirect that follows the form, too.
+        # Browsers also apply form-action to the redirect that follows the form.
         page.headers["Content-Security-Policy"] = CSP.format(target=client_documents.build_form_source(redirect_uri))
         page.headers["Referrer-Policy"] = "same-origin"  # the form's Referer is what CSRF protection checks
         return page
@@ -111,7 +111,7 @@ class AuthorizeView(LoginRequiredMixin, OAuthLibMixin, View):  # type: ignore[mi
         if isinstance(error, FatalClientError) or not is_redirect or not error.oauthlib_error.redirect_uri:
             message = (
                 "The gateway does not know the application or its address. Start again in the application. "
-                "If it stays so, ask an administrator."
+                "If that does not help, ask an administrator."
             )
             return _render_message(request, "This application cannot sign in", message, status=400)
         return _redirect(f"{details['url']}&{urlencode({'iss': settings.GATEWAY_URL})}")  # RFC 9207
@@ -140,7 +140,7 @@ class ResourceMetadataView(OAuthProtectedResourceMetadataView):  # type: ignore[
         return [settings.GATEWAY_URL]
 
     def get_resource_name(self) -> str:
-        """Return the name that clients may show."""
+        """Return the name that clients can show."""
         return "Tool Gateway"
 
 
@@ -176,12 +176,12 @@ class OwnApplicationsView(LoginRequiredMixin, View):
         )
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        """End the access. An application that has none any more is no error: another tab may have ended it."""
+        """End the access. An application without access is not an error: another tab may have ended it."""
         id = request.POST.get("id", "")
         link = self._find(request).filter(pk=id).first() if id.isdecimal() and len(id) < 19 else None
         if link is not None:
             sign_ins.end_access(link, by=request.user.get_username(), at=timezone.now())
-            messages.success(request, f"{link.application} has no access any more.")
+            messages.success(request, f"{link.application} no longer has access.")
         return redirect("oauth2_provider:own-applications")
 
     def _find(self, request: HttpRequest) -> QuerySet[SignedInApplication]:

@@ -1,7 +1,7 @@
 """Gateway-Hint: a sentence for a model that goes in circles within one turn, which the chat may show it.
 
-What a turn did is remembered for a while by the processes of one server. That is best effort: a hint may be missing
-where several servers answer one turn.
+What a turn did is remembered for a while by the processes of one server. This is best effort: a hint may be missing if
+several servers answer one turn.
 """
 
 from collections.abc import Sequence

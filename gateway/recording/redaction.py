@@ -1,4 +1,4 @@
-"""Args and results that operation events store: none, unless GATEWAY_CONTENT_DAYS sets for how long.
+"""Args and results that operation events store: none, unless GATEWAY_CONTENT_DAYS is set.
 
 Values that a schema marks as secret (writeOnly or x-redact) are never stored. Any member with the name of a secret is
 redacted, at every level and in every spelling.
@@ -21,7 +21,7 @@ from registry.jsonschema import dialect
 REDACTED = "[redacted]"
 MARKS = ("writeOnly", "x-redact")
 MAX_CONTENT_BYTES = 20_000  # bytes of an event's args and result as JSON; larger content is not stored
-MAX_QUERY_LENGTH = 1_000  # characters of a search; the rest is ignored by search, too
+MAX_QUERY_LENGTH = 1_000  # characters of a search; search also ignores the rest
 
 
 def build_content(op: CatalogOp | None, args: dict[str, Any], answer: EnvelopeResponse) -> dict[str, Any] | None:

@@ -51,7 +51,7 @@ def escalate_toolset(
     The token given stays valid, so that a chat that did not get the answer can ask again and gets the same step.
 
     Raises InvalidRequestError for a malformed body or toolset, NotFoundError for a tool that does not exist,
-    PermissionDeniedError for one that the caller may not run, ConflictError if there is nothing wider.
+    PermissionDeniedError for one that the caller cannot run, ConflictError if there is nothing wider.
     """
     if errors := find_field_errors(_get_validator(), body):
         raise InvalidRequestError(
@@ -65,7 +65,7 @@ def escalate_toolset(
     op = _find_missing_op(body["missing_tool"], caller, catalog)
     if toolset.legacy is None or toolset.served.surface != Surface.LEGACY or toolset.legacy.step >= len(STEPS):
         raise ConflictError(
-            "This toolset is as wide as it gets. Tell the user what could not be done.",
+            "There is no wider toolset. Tell the user what could not be done.",
             reason="fully_escalated",
             help_path=op.op,
         )
@@ -127,10 +127,10 @@ def _list_shown_ops(toolset: ToolsetToken, caller: Caller, catalog: Catalog) -> 
 def _widen(
     before: Sequence[CatalogOp], missing: CatalogOp, step: str, caller: Caller, catalog: Catalog, *, is_static: bool
 ) -> list[CatalogOp]:
-    """Return the ops of the next step, the missing one first, as providers take only so many.
+    """Return the ops of the next step, the missing one first, because providers limit their number.
 
     Of a static toolset, which has the whole context, the next steps go beyond it; audits and forecasts still get no
-    write but the missing one.
+    write except the missing one.
     """
     if is_static:
         view = catalog.view_for(caller.visibility)

@@ -21,7 +21,7 @@ from registry.catalog.model import Catalog, CatalogOp
 
 log = logging.getLogger(__name__)
 
-# Parts of a selection that its token carries, for escalation and reports. The rest follows from the release.
+# Parts of a selection that its token carries, for escalation and reports. The rest is derived from the release.
 SUMMARY_FIELDS = ("kind", "mode", "intent", "tool_categories", "required", "optional", "added", "dropped", "confidence")
 
 analyzer = StrategyAnalyzer()

@@ -1,4 +1,4 @@
-"""Pins: the ops that a surface shows as tools of their own, for a context and a family of models."""
+"""Pins: the ops that a surface shows as separate tools, for a context and a family of models."""
 
 from gateway.toolset import shown_ops
 from gateway.toolset.shown_ops import TypedTools, resolve_context
@@ -8,7 +8,7 @@ from registry.models.surface_copy import ANY
 
 
 def select_pinned_tools(catalog: Catalog, request: ToolsetRequest, surface: str) -> SurfaceTools:
-    """Return the pinned ops that the caller may run, in the order of the pin, as far as they fit its budget."""
+    """Return the pinned ops that the caller can run, in the order of the pin, within its budget."""
     pin = find_pin(catalog, request, surface)
     if pin is None:
         return SurfaceTools(())

@@ -79,7 +79,7 @@ def to_tools(tools: Sequence[ShownTool], format: str) -> list[ToolDefinition]:
 
 
 def to_native_tools(tools: Sequence[ShownTool], format: str) -> list[ToolDefinition]:
-    """Return what a request to a provider with tool search has as tools.
+    """Return the tools of a request to a provider with tool search.
 
     OpenAI gets the search alone, and the definitions of what it finds with its result. Anthropic gets all definitions,
     of which it shows the model those that the result refers to.

@@ -128,7 +128,7 @@ def _count_tokens(text: str) -> int:
 def _decide_surface(caller: Caller, surface: str | None, format: str) -> tuple[Routing, list[EvaluationDetails]]:
     """Return what the flags decide, and the outcome of each flag.
 
-    Where a format has no tool search, callers of the native surface get the gateway surface.
+    If a format has no tool search, callers of the native surface get the gateway surface.
     """
     served, outcomes = assignment.evaluate_flags(caller.evaluation_context)
     if surface == Surface.NATIVE and format not in NATIVE_FORMATS:

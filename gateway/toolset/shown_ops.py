@@ -1,4 +1,4 @@
-"""Contexts (what the user looks at) with their ops, and ops that can be tools of their own."""
+"""Contexts (what the user looks at) with their ops, and the ops that can be separate tools."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

@@ -34,7 +34,7 @@ class ShownTool:
 
     @classmethod
     def of_typed(cls, tool: TypedTool, *, strict: bool = False, is_deferred: bool = False) -> "ShownTool":
-        """Return an op as a tool of its own; with `strict`, in strict mode if its schema allows that."""
+        """Return an op as a separate tool; with `strict`, in strict mode if its schema allows that."""
         strict_parameters = tool.strict_parameters if strict else None
         examples = [example["args"] for example in tool.op.examples]
         if strict_parameters is not None:
@@ -52,7 +52,7 @@ class ShownTool:
 
 @dataclass(frozen=True, slots=True)
 class ToolsetRequest:
-    """For whom tools are chosen. Requests that are equal get the same tools, apart from a selection by message."""
+    """The request that tools are chosen for. Equal requests get the same tools, apart from a selection by message."""
 
     visibility: Visibility
     context: UserContext = field(default_factory=UserContext)

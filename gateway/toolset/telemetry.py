@@ -55,7 +55,7 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
     toolset = release_routing.verify_for_telemetry(body["toolset"], key=caller.key)
     trace.release = toolset.served.release
     turn_key = {"client": caller.key.client, "session": caller.session, "turn": body["turn"]}
-    # Keys of one client may be bound to different subjects: none may overwrite the report of another's turn.
+    # Keys of one client can be bound to different subjects: none must overwrite the report of another's turn.
     if ToolSelection.objects.filter(**turn_key).exclude(subject=toolset.subject).exists():
         raise PermissionDeniedError(
             "The turn belongs to another subject. Send a turn of the toolset's subject.", reason="toolset_of_another"

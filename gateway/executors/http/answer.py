@@ -37,7 +37,7 @@ TEXT_TYPES = frozenset({"application/xml", "application/yaml", "application/x-ya
 CHARSETS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1", "windows-1252", "utf-16"})
 FILE_NAME = "answer"
 
-# What is wrong with an answer, by the code of NotStrictJSON, whose messages speak to who sent the text.
+# What is wrong with an answer, by the code of NotStrictJSON, whose messages are written for the sender of the text.
 JSON_PROBLEMS = {
     "invalid_utf8": "it is not UTF-8",
     "invalid_json": "it is not valid JSON",
@@ -61,14 +61,14 @@ class FieldProblem:
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an upstream says about an error. It is data from outside, and no instruction."""
+    """What an upstream says about an error. It is data from outside, not an instruction."""
 
     message: str = ""
     problems: tuple[FieldProblem, ...] = ()
 
 
 def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -> ErrorBody:
-    """Return what the upstream says; nothing if the body is no text that can be read."""
+    """Return what the upstream says; nothing if the body is not readable text."""
     base = get_base_type(response.headers.get("content-type", ""))
     if is_json_type(base) or response.body.lstrip()[:1] == b"{":
         try:
@@ -83,7 +83,7 @@ def parse_error_body(response: http.Response, redactor: Redactor = NO_SECRETS) -
 
 
 def _drop_sentences(problem: FieldProblem) -> FieldProblem:
-    """End a path at the first step that is no name: in a pointer of ours it could be a sentence of the upstream."""
+    """End a path at the first step that is not a name: in a pointer of ours it could be a sentence of the upstream."""
     return replace(problem, path=tuple(takewhile(cleanup.is_identifier, problem.path)))
 
 
@@ -164,7 +164,7 @@ def read_result(
     if not body.strip():
         return dict(DONE)
     if base in HTML_TYPES and is_json_type(accept):
-        raise _build_broken_error("it is a web page and not JSON")
+        raise _build_broken_error("it is a web page, not JSON")
     if is_json_type(base) or _looks_like_json(body, base):
         return wrap_value(redactor.redact_value(clean_value(parse_json(body))))
     disposition, named = http.parse_parameters(response.headers, "content-disposition")
@@ -199,7 +199,7 @@ def decode_text(body: bytes, charset: str) -> str:
 
 
 def _looks_like_json(body: bytes, base: str) -> bool:
-    """Return whether an answer without a type of its own is JSON: many services send it as plain text."""
+    """Return whether an answer without a content type is JSON: many services send it as plain text."""
     return base in ("", "text/plain", "text/json", "application/x-json", "text/javascript") and body.lstrip()[:1] in (
         b"{",
         b"[",

@@ -1,7 +1,7 @@
 """Run ops of HTTP services, and turn their error statuses into errors of the API.
 
-What the upstream said is in details.upstream and in field errors, cleaned, as data. Our own message never repeats it:
-a model would read it as ours.
+What the upstream said is in details.upstream and in field errors, cleaned, as data. Our own message never repeats it: a
+model would take it for ours.
 """
 
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ RENEWABLE = (Connection.Auth.CLIENT_CREDENTIALS, Connection.Auth.USER_OAUTH)  # 
 
 def may_be_applied(response: http.Response) -> bool:
     """Return whether a write may have taken effect although the answer is an error."""
-    # With Retry-After, 503 says that the service takes no calls now. Without, it may be a proxy that lost its server.
+    # With Retry-After, 503 says that the service accepts no calls now. Without it, a proxy may have lost its server.
     is_lost = response.status == 503 and get_retry_after(response) is None
     return is_lost or response.status in UNKNOWN_OUTCOME_STATUSES
 
@@ -63,7 +63,7 @@ def build_status_error(
     has_key: bool,
     redactor: Redactor = NO_SECRETS,
 ) -> GatewayError:
-    """Return the error for an answer that is no success. `has_key`: the upstream got our idempotency key."""
+    """Return the error for an answer that is not a success. `has_key`: the upstream got our idempotency key."""
     status = response.status
     body = parse_error_body(response, redactor)
     details = _describe_upstream(response, config, body)
@@ -228,7 +228,7 @@ def _send_signed(prepared: PreparedCall) -> http.Response:
 
 
 def _read_response(response: http.Response, work: UpstreamCall, prepared: PreparedCall) -> UpstreamResponse:
-    """Return the answer of a call that succeeded. A write is done, whether its answer can be read or not."""
+    """Return the answer of a call that succeeded. A write is done even if its answer cannot be read."""
     if response.unread is not None:
         return build_unread_response(errors.convert_outgoing_error(response.unread))
     try:

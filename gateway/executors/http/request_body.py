@@ -79,7 +79,7 @@ def build_body(body: Body, args: Mapping[str, Any], load_file: LoadFile) -> Enco
     if base == FORM_TYPE:
         pairs = [pair for each, value in values.items() for pair in _format_form_pairs(each, value)]
         return body.content_type, "&".join(pairs).encode()
-    # Types without rules of their own get an object as JSON, too.
+    # Types without their own rules also get an object as JSON.
     members = {each.name: _load_text(each, value, load_file) for each, value in values.items()}
     return body.content_type, orjson.dumps(members)
 

@@ -23,14 +23,14 @@ MAX_WAIT_SECONDS = 2.0
 FIRST_MAX_WAIT_SECONDS = 0.5  # four times as long before the second retry
 TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
 
-# Errors that the next attempt would get, too, and that do not mean that the upstream fails.
+# Errors that the next attempt would also get, and that do not mean that the upstream fails.
 PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooLarge, http.TooManyRedirects)
 Outcome = http.Response | http.OutgoingError
 
 
 @dataclass(slots=True)
 class RetryBudget:
-    """A token bucket. It starts full, so that a connection with few calls can retry, too."""
+    """A token bucket. It starts full, so that a connection with few calls can also retry."""
 
     _tokens: float = MAX_RETRIES_SAVED
     _lock: Lock = field(default_factory=Lock)
@@ -64,7 +64,7 @@ def clear_budgets() -> None:
 
 @dataclass(frozen=True, slots=True)
 class SendingRules:
-    """How a request may be sent, and for whom.
+    """How a request can be sent, and for which subject.
 
     `can_repeat`: sending it twice applies it once, because it reads or has a key.
     """

@@ -1,7 +1,7 @@
 """Calls of tools without a result, as errors of the API.
 
-What the server said is in details.upstream, cleaned, as data. Our own message never repeats it: a model would read it
-as ours.
+What the server said is in details.upstream, cleaned, as data. Our own message never repeats it: a model would take it
+for ours.
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ NOTHING_DONE = "Nothing was done; tell the administrator."
 
 
 def build_tool_error(said: str) -> InvalidRequestError:
-    """Return the error for a tool that answered with an error of its own."""
+    """Return the error for a tool that answered with an error."""
     return InvalidRequestError(
         f"The tool refused the call. Correct the args if they are wrong; {SAID}",
         reason="upstream_refused",
@@ -109,7 +109,7 @@ def _build_failure(call: McpToolCall, *, is_write: bool) -> GatewayError:
         return InternalError(message, status=504, reason="upstream_timeout", retryable=True)
     if isinstance(call.error, OSError):
         return errors.convert_transport_error(Unreachable(), is_write=is_write)
-    message = f"The server cannot be used: it does not answer as MCP says. {NOTHING_DONE}"
+    message = f"The server cannot be used: its answers do not follow MCP. {NOTHING_DONE}"
     error_class = UpstreamUnreachableError if is_write else InternalError
     return error_class(message, status=502, reason="upstream_broken", retryable=False)
 

@@ -41,7 +41,7 @@ def explain_missing(config: ConnectionConfig) -> str:
 
 
 def check_soon(connection: str) -> None:
-    """Have the definitions of a connection compared, so that its page shows what changed and lists leave it out."""
+    """Start comparing the definitions of a connection, so that its page shows the changes and lists leave them out."""
     now = time.monotonic()
     if now - _checked_at.get(connection, -CHECK_SECONDS) < CHECK_SECONDS:
         return

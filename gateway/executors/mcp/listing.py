@@ -22,14 +22,14 @@ MAX_BYTES = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class _Administrator:
-    """Nobody is named to the server: what it offers must not depend on an end user."""
+    """No user is sent to the server: what it offers must not depend on an end user."""
 
     deadline: Deadline
     subject: str = ""
 
 
 def list_server(connection: Connection) -> McpListing:
-    """Return what the server of a connection offers, in a session of its own. Raises UnreadableDocument."""
+    """Return what the server of a connection offers, in a separate session. Raises UnreadableDocument."""
     config = ConnectionConfig.of_row(connection)
     call = AsyncCall(max_bytes=MAX_BYTES)
     try:
@@ -82,5 +82,5 @@ def _explain(config: ConnectionConfig, call: AsyncCall, error: Exception) -> str
     if call.status in (401, 403):
         return f"The server answered with status {call.status}. Enter its credentials on the page of the connection."
     if call.status >= 400:
-        return f"The server answered with status {call.status}. Check the address: it is that of the endpoint for MCP."
-    return "What is at this address does not answer as an MCP server. Check the address."
+        return f"The server answered with status {call.status}. Check the address: it must be that of the MCP endpoint."
+    return "The server at this address does not answer as an MCP server. Check the address."

@@ -29,14 +29,14 @@ from registry.catalog.connections import ConnectionConfig
 from registry.imports.mcp_import import digest_tool
 from registry.models import Connection
 
-PROMISED_SECONDS = 5.0  # a list is believed for longest, even if the server promises more
+PROMISED_SECONDS = 5.0  # the longest time that a list is used, even if the server promises more
 log = logging.getLogger(__name__)
 OPEN_SECONDS = 15.0  # for the start of a program and the handshake
-CLOSE_SECONDS = 15.0  # for the end of a program, or for telling the server that the session ends
+CLOSE_SECONDS = 15.0  # for the end of a program, or for notifying the server of the end of the session
 IDLE_SECONDS = 300.0
 MAX_PAGES = 100
 MAX_TOOLS = 5_000
-MAX_MESSAGES = 1_000  # that a server may send on its own, in a second
+MAX_MESSAGES = 1_000  # that a server can send unasked, in a second
 STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 
 
@@ -44,7 +44,7 @@ STREAM_SECONDS = 300.0  # of silence on a stream of server-sent events
 class ToolListing:
     """What a server lists: a function that returns a tool's definition by its name, or None if it is not listed.
 
-    `valid_seconds` says how long the server promises that the list is true.
+    `valid_seconds` is how long the server promises that the list is valid.
     """
 
     find_definition: Callable[[str], dict[str, Any] | None] = lambda _: None
@@ -60,7 +60,7 @@ class ToolListing:
 
 
 class ListedTools:
-    """The last list. It is asked for again before each call, except where the server promises to say when it changes.
+    """The last list. It is requested again before each call, unless the server promises to report changes.
 
     Used on the event loop only. Calls that wait at the same time share a list.
     """
@@ -83,12 +83,12 @@ class ListedTools:
             return self._listing.get_digest(tool)
 
     def expire(self) -> None:
-        """Note that the server says that its tools changed."""
+        """Record that the server reports changed tools."""
         self._expired_at = time.monotonic()
 
 
 class TooManyTools(Exception):
-    """The server lists more tools than anybody could use, or its list does not end."""
+    """The server lists more tools than allowed, or its list does not end."""
 
 
 class McpSession:
@@ -96,7 +96,7 @@ class McpSession:
 
     def __init__(self, config: ConnectionConfig, opening: AsyncCall) -> None:
         self.config = config
-        self.opening = opening  # what became of the requests of the handshake
+        self.opening = opening  # the outcome of the requests of the handshake
         self.used_at = time.monotonic()
         self._running = 0  # calls
         self._client: Client | None = None
@@ -139,11 +139,11 @@ class McpSession:
             self.used_at = time.monotonic()
 
     def close(self) -> None:
-        """Have the session closed; calls that run fail."""
+        """Start closing the session; calls that run fail."""
         self._closing.set()
 
     def add_close_callback(self, callback: Callable[["McpSession"], None]) -> None:
-        """Have a function called once nothing of the session is left."""
+        """Call a function once nothing of the session is left."""
         self._task.add_done_callback(lambda _: callback(self))
 
     async def wait_until_closed(self) -> None:
@@ -186,7 +186,7 @@ class McpSession:
         raise TooManyTools  # a part of the list would look as if the server had dropped the rest
 
     def _get_promised_seconds(self, pages: list[ListToolsResult]) -> float:
-        """Return how long the server promises that its list is true, or that it would say if it was not."""
+        """Return how long the server promises that its list is valid, or that it would report changes."""
         seconds = min(page.ttl_ms for page in pages) / 1000
         tools = self.client.server_capabilities.tools
         if tools is not None and tools.list_changed and self._is_listening:
@@ -195,7 +195,7 @@ class McpSession:
 
     @property
     def _is_listening(self) -> bool:
-        """Whether what the server says on its own would arrive."""
+        """Whether messages that the server sends unasked would arrive."""
         return self.config.is_program or self.opening.is_listening
 
     async def _keep_open(self) -> None:
@@ -211,7 +211,7 @@ class McpSession:
         except Exception as error:
             if not self._ready.done():
                 self._ready.set_exception(error)
-                self._ready.exception()  # nobody may be waiting any more
+                self._ready.exception()  # perhaps nobody is waiting any longer
             else:
                 log.info("mcp.session_lost connection=%s error=%s", self.config.name, type(error).__name__)
         finally:
@@ -228,13 +228,13 @@ class McpSession:
                     await asyncio.wait_for(self._closing.wait(), IDLE_SECONDS - idle_seconds)
 
     async def _receive(self, message: IncomingMessage) -> None:
-        """Note that the tools changed. Everything else that a server says on its own is ignored, but counted."""
+        """Record that the tools changed. All other messages that a server sends unasked are ignored, but counted."""
         self.count_message()
         if isinstance(message, ToolListChangedNotification):
             self._listed.expire()
 
     def count_message(self) -> None:
-        """Count what a server says on its own, and close a session in which it says too much."""
+        """Count the messages that a server sends unasked, and close a session with too many."""
         second = int(time.monotonic())
         if second != self._message_second:
             self._message_second, self._message_count = second, 0
@@ -264,13 +264,13 @@ async def _open_http(config: ConnectionConfig) -> AsyncIterator[Transport]:
 
 
 def _build_http_client(*_: Any, **__: Any) -> httpx2.AsyncClient:
-    """Return a guarded client. What the SDK would set are time-outs, which the deadline of a call replaces."""
+    """Return a guarded client. The SDK would set time-outs, which the deadline of a call replaces."""
     return build_client(get_upstream_networks())
 
 
 @asynccontextmanager
 async def _open_program(config: ConnectionConfig) -> AsyncIterator[Transport]:
-    """Start the program of a connection. Its error output is not kept: it may say anything."""
+    """Start the program of a connection. Its error output is not kept: it may contain anything."""
     command, *arguments = definition_check.find_command(config.command)
     with open(os.devnull, "w") as errors:
         yield stdio_client(StdioServerParameters(command=command, args=arguments), errlog=errors)

@@ -1,7 +1,7 @@
 """Sessions with MCP servers: one for each connection, client and end user.
 
-All callers share one session only where an admin said that the server keeps nothing of them. A session ends after five
-minutes without a call. If there are too many, the one used longest ago is closed; one that runs a call never is.
+All callers share one session only if an admin has said that the server stores nothing about them. A session ends after
+five minutes without a call. If there are too many, the one used longest ago is closed; one that runs a call never is.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _lock = threading.Lock()
 
 
 class TooManySessions(Exception):
-    """All sessions that may be open run calls."""
+    """The limit of open sessions is reached, and all of them run calls."""
 
 
 @asynccontextmanager
@@ -83,7 +83,7 @@ async def _find_session(config: ConnectionConfig, owner: ClientSubject | None, c
             session.close()
         if (closing := _make_room(is_program=config.is_program)) is not None:
             await closing.wait_until_closed()
-            continue  # meanwhile another call may have opened the session, or taken the place
+            continue  # in the meantime another call may have opened the session, or taken the place
         session = _sessions[key] = open_session(config, call)
         _open.add(session)
         session.add_close_callback(lambda closed: _forget(key, closed))
@@ -91,7 +91,7 @@ async def _find_session(config: ConnectionConfig, owner: ClientSubject | None, c
 
 
 def _make_room(*, is_program: bool) -> McpSession | None:
-    """Close the session used longest ago if there are too many. Return a program that has to end first, if one has to.
+    """Close the session used longest ago if there are too many. Return a program that must end first, if any.
 
     Raises TooManySessions if all of them run calls.
     """

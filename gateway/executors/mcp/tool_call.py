@@ -43,10 +43,10 @@ class McpToolCall:
     error: Exception | None = None  # what the SDK raised
     was_opened: bool = False  # the session was open
     was_called: bool = False  # the tool is defined as it was approved, so that the call itself was begun
-    is_changed: bool = False  # the tool is not defined as it was approved; nothing was called
+    is_changed: bool = False  # the tool's definition differs from the approved one; nothing was called
     is_late: bool = False  # the deadline passed
-    needs_input: bool = False  # the server wants to ask its user something
-    progress: dict[str, float] | None = None  # the last that the server told: done and, if known, total
+    needs_input: bool = False  # the server asks its user for input
+    progress: dict[str, float] | None = None  # the last progress that the server reported: done and, if known, total
 
     @property
     def was_sent(self) -> bool:
@@ -112,14 +112,14 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
         call.result = await run_tool(session.client, call.arguments)
         return
     params = CallToolRequestParams(name=call.tool, arguments=call.arguments)
-    # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and a
-    # model is helped more by what the server said.
+    # Not `call_tool`, which checks the answer by the tool's output schema: an admin sees what is wrong with it, and the
+    # server's answer helps a model more.
     try:
         result = await session.client.session.send_request(
             CallToolRequest(params=params), _RESULT, progress_callback=_follow_progress(call, session)
         )
     except ValidationError as error:
-        raise MCPError(mcp_types.INTERNAL_ERROR, "The result is not one of the protocol.") from error
+        raise MCPError(mcp_types.INTERNAL_ERROR, "The result does not follow the protocol.") from error
     if isinstance(result, InputRequiredResult):
         call.needs_input = True
     else:
@@ -127,7 +127,7 @@ async def _call_in_session(call: McpToolCall, session: McpSession, config: Conne
 
 
 def _follow_progress(call: McpToolCall, session: McpSession) -> ProgressFnT:
-    """Return what keeps the last progress that the server tells. Its message is left out: nobody asked for it."""
+    """Return a callback that keeps the last progress that the server reports, without its message."""
 
     async def follow(progress: float, total: float | None, message: str | None) -> None:  # noqa: ARG001
         session.count_message()

@@ -36,7 +36,7 @@ FILE_TYPES = ("image", "audio")  # of blocks with their content in `data`
 def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor = NO_SECRETS) -> dict[str, Any]:
     """Return the result of a tool that succeeded, without secrets. Raises InternalError (upstream_broken).
 
-    It stores ten files at most: with more, one answer could use up all that a user may store. If it
+    It stores at most ten files: with more, one answer could use up the whole quota of a user. If it
     fails, none stays.
     """
     files: list[dict[str, Any]] = []
@@ -47,7 +47,7 @@ def read_result(result: CallToolResult, work: UpstreamCall, redactor: Redactor =
         if len(files) < MAX_FILES:
             files.append(result_values.store_file(work, name, content_type, content))
             return files[-1]
-        message = f"The file was not stored: at most {MAX_FILES} of one answer are."
+        message = f"The file was not stored: at most {MAX_FILES} files of one answer are."
         return result_values.describe_file(name, content_type, content) | {"message": message}
 
     try:
@@ -117,7 +117,7 @@ def _read_files(content: Sequence[ContentBlock], store: StoreFile) -> list[dict[
 
 
 def _describe_block(block: ContentBlock, store: StoreFile) -> dict[str, Any]:
-    """Return what a model reads of a block that is no text. The content of files is stored, not shown."""
+    """Return what a model reads of a block that is not text. The content of files is stored, not shown."""
     if isinstance(block, ImageContent | AudioContent):
         name = "image" if isinstance(block, ImageContent) else "audio"
         return {"file": store(name, block.mime_type, block.data)}

@@ -1,4 +1,4 @@
-"""Run a tool within the limits of its connection, and once more where that cannot do anything twice."""
+"""Run a tool within the limits of its connection, and retry it once if that cannot apply anything twice."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -62,7 +62,7 @@ def _add_progress(error: GatewayError, progress: dict[str, float] | None) -> Gat
 
 
 def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
-    """Make one attempt, and note in the circuit breaker whether the server failed."""
+    """Make one attempt, and tell the circuit breaker whether the server failed."""
     config = prepared.config
     exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
     caller = work.client_subject

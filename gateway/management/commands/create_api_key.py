@@ -65,5 +65,5 @@ class Command(BaseCommand):
             values = {"subject_pattern": client.subject_pattern, "op_patterns": client.op_patterns}
             audit_log.record_change("client", client.name, None, values, by=BY, at=timezone.now())
         elif options["subjects"] or options["ops"]:
-            raise CommandError(f"The client {client} already exists. Change its subjects and ops in the admin.")
+            raise CommandError(f"The client {client} already exists. Change its subjects and ops in the console.")
         return client

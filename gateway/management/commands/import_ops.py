@@ -74,7 +74,7 @@ class Command(BaseCommand):
         if result.refusals:
             count = len(result.refusals)
             raise CommandError(
-                f"{count} of {count + len(result.upstream_names)} {source.unit} were left out, the rest imported.",
+                f"{count} of {count + len(result.upstream_names)} {source.unit} were left out, the rest was imported.",
                 returncode=EXIT_INCOMPLETE,
             )
 
@@ -172,7 +172,7 @@ def _describe_unasked(hosts: list[str]) -> str:
 def _import_tools(options: dict[str, Any]) -> tuple[ImportResult, ImportSource, str]:
     """Import the tools of an MCP server. Also return a sentence on who shares a session with it.
 
-    What its connection lacks would have kept it from listing them.
+    With missing settings, the connection could not have listed them.
     """
     if unfit := [name for name in ("base_url", "tag", "method", "allow_host") if options[name]]:
         raise CommandError(f"--{unfit[0].replace('_', '-')} is not for MCP servers. Nothing was imported.")
@@ -195,7 +195,7 @@ def _get_server_connection(options: dict[str, Any]) -> Connection:
     new.name = options["connection"] or options["group"].replace(".", "_")
     connection = Connection.objects.filter(name=new.name).first() or new
     if connection.kind != Connection.Kind.MCP:
-        raise CommandError(f"The connection {connection} is no MCP server. Choose another name with --connection.")
+        raise CommandError(f"The connection {connection} is not an MCP server. Use another name with --connection.")
     if (address := mcp_import.get_address(connection)) != options["source"]:
         raise CommandError(
             f"The connection {connection} is to {escape_for_terminal(address)}. Import from there, or choose another "
@@ -233,7 +233,7 @@ def _get_connection(options: dict[str, Any], document: ReadDocument) -> Connecti
         fields = import_document.describe_connection(document.content)
         connection = Connection(name=name, kind=Connection.Kind.HTTP, **fields)
     elif connection.kind != Connection.Kind.HTTP:
-        raise CommandError(f"The connection {connection} is no HTTP service. Choose another name with --connection.")
+        raise CommandError(f"The connection {connection} is not an HTTP service. Use another name with --connection.")
     connection.base_url = options["base_url"] or connection.base_url
     try:
         connection.full_clean(validate_unique=False)

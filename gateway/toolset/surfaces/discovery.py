@@ -11,13 +11,13 @@ from registry.help import answers, discovery_pages
 from registry.snapshot.copy_kinds import AGENTS_PATH
 
 _TEXT = {"type": "string"}
-# As short as they can be: every discovery tool repeats them, and the prompt tells how to use them.
+# As short as possible: every discovery tool repeats them, and the prompt explains how to use them.
 _PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"tool": _TEXT, "parameter": _TEXT}}
 _AGENT_PARAMETERS: dict[str, Any] = {"type": "object", "properties": {"agent": _TEXT}}
 
 
 def select_tools(catalog: Catalog, request: ToolsetRequest) -> SurfaceTools:
-    """Return the discovery tools of domains in which the caller may run something, tool_exec and pinned ops."""
+    """Return the discovery tools of domains in which the caller can run something, tool_exec and pinned ops."""
     tools = [
         ShownTool(domain.name, domain.summary, _PARAMETERS)
         for domain in discovery_pages.list_domains(catalog, request.visibility)

@@ -1,4 +1,4 @@
-"""The hybrid surface: the three gateway tools, and a few pinned ops as tools of their own."""
+"""The hybrid surface: the three gateway tools, and a few pinned ops as separate tools."""
 
 from analytics.flags import Surface
 from gateway.toolset import pinned_ops

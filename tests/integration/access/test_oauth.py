@@ -656,7 +656,7 @@ def test_user_sees_and_ends_access_of_their_applications(client_of_ana: OAuthCli
     assert is_let_in(tokens["access_token"])
     answer = client_of_ana.browser.post(OWN_APPLICATIONS, {"id": link.pk}, follow=True).content.decode()
 
-    assert "Example app has no access any more." in answer
+    assert "Example app no longer has access." in answer
     assert "No application has access." in answer
     assert not is_let_in(tokens["access_token"])
 

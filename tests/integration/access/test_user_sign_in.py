@@ -143,7 +143,7 @@ def test_a_state_is_valid_once_also_if_the_exchange_fails(
     upstream.refusal = ""
 
     client.cookies[f"sign_in_{SignIn.objects.get().pk}"] = "1"
-    assert_failed(call_back(client, state, code="c"), "This sign-in was used already.")
+    assert_failed(call_back(client, state, code="c"), "This sign-in was already used.")
     assert not UserGrant.objects.exists()
     assert len(upstream.token_requests) == 1
 
@@ -209,7 +209,7 @@ def test_a_connection_that_changed_its_kind_signs_nobody_in(
     link = get_path(user_sign_in.build_link(config, "ana"))
     upstream.connect(auth="none")
 
-    assert_failed(client.get(link), "Nobody signs in to this service any more.")
+    assert_failed(client.get(link), "End users no longer sign in to this service.")
 
 
 @pytest.mark.parametrize(("name", "value"), [("GATEWAY_URL", ""), ("GATEWAY_ENCRYPTION_KEYS", [])])

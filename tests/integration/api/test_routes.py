@@ -198,12 +198,12 @@ PROTOCOL_BODIES = {"mcp": b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'}
 @pytest.mark.parametrize(
     ("subject", "reason", "statuses"),
     [
-        ("demo-colleague", "may not act for this subject", {403, 400}),  # 400: MCP, whose clients would sign in again
+        ("demo-colleague", "cannot act for this subject", {403, 400}),  # 400: MCP, whose clients would sign in again
         ("demo-user ", "", {200, 400, 404}),  # white space around a header is not part of it
         ("demo user", "Gateway-Subject is malformed", {400}),
         ("demo-us\u00e9r", "Gateway-Subject is malformed", {400}),
         ("demo-user\x7f", "Gateway-Subject is malformed", {400}),
-        ("demo-*", "may not act for this subject", {403, 400}),
+        ("demo-*", "cannot act for this subject", {403, 400}),
         ("d" * 201, "Gateway-Subject is malformed", {400}),
         ("", "Gateway-Subject is malformed", {400}),
     ],

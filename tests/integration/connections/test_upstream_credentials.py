@@ -164,7 +164,7 @@ def test_a_secret_is_not_sent_to_another_address(
     error = get_error(upstream.connect(auth=auth, **change))
 
     assert (error.status, error.reason) == (503, "not_configured")
-    assert "was entered for another address and has to be entered again" in str(error)
+    assert "was entered for another address; enter it again" in str(error)
     assert upstream.server.requests == []
     set_secret(name)
     assert "another address" not in str(_try_apply(upstream.connect(auth=auth, **change)))
@@ -249,8 +249,8 @@ TOKEN_FAILURES: list[tuple[dict[str, Any], type[GatewayError], str]] = [
     ({"refusal": "<script>"}, InternalError, "refuses the client (no reason given)"),
     ({"status": 500}, UpstreamUnreachableError, "answered with status 500"),
     ({"status": 404}, InternalError, "answered with status 404 and no token"),
-    ({"issued": {"access_token": "a\nb"}}, InternalError, "no header can hold"),
-    ({"issued": {"token_type": "mac"}}, InternalError, "no bearer token"),
+    ({"issued": {"access_token": "a\nb"}}, InternalError, "a header cannot carry"),
+    ({"issued": {"token_type": "mac"}}, InternalError, "not a bearer token"),
 ]
 
 

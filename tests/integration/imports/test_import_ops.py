@@ -264,7 +264,7 @@ def test_import_names_the_credentials_that_its_connection_lacks(
         output = import_pets(scheme=scheme, publish=publish)
 
         page = reverse("admin:registry_connection_change", args=[Connection.objects.get(name="pets").pk])
-        line = f"Calls are refused until you enter what the connection pets lacks on {page}: {missing}."
+        line = f"Calls are refused until you complete the connection pets on {page}: {missing}."
         assert line in output.splitlines()
 
 

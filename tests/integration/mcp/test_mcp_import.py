@@ -155,7 +155,7 @@ def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytes
         (URL, {"base_url": URL}, "--base-url is not for MCP servers."),
         (URL, {"search": "x y z"}, "No tool of the server matches. It has create_note, delete_note, get_note."),
         (URL, {"group": "Bad"}, "Bad is no valid group."),
-        (URL, {"connection": "shop"}, "The connection shop is no MCP server. Choose another name with --connection."),
+        (URL, {"connection": "shop"}, "The connection shop is not an MCP server. Use another name with --connection."),
         (URL, {"connection": "tags"}, "The connection tags is to https://tags.example.com. Import from there, or"),
         ("program:", {}, "A program of this machine needs this field."),
         ("https://", {}, "Send an http:// or https:// address with a host."),

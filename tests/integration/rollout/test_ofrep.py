@@ -189,7 +189,7 @@ def test_key_evaluates_flags_only_for_subjects_that_it_may_act_for(
             body = {"context": {"targetingKey": subject}}
             response = client.post(url, body, content_type="application/json", **headers)
             assert (response.status_code, response.json()["errorCode"]) == (403, "GENERAL")
-            assert response.json()["errorDetails"] == "This API key may not act for this subject."
+            assert response.json()["errorDetails"] == "This API key cannot act for this subject."
 
     exposures.flush()
     assert set(Assignment.objects.values_list("subject", flat=True)) == {"ana"}

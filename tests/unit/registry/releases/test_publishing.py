@@ -134,7 +134,7 @@ def test_live_content_that_lost_its_connection_is_still_up_to_date() -> None:
     with pytest.raises(lifecycle.AlreadyLive):
         publish()
     Op.objects.filter(pk=op.pk).update(summary="Other")
-    with pytest.raises(publishing.NotPublishable, match="is of a kind that nothing runs: gone"):
+    with pytest.raises(publishing.NotPublishable, match="is of an unsupported kind: gone"):
         publish()
 
 

@@ -72,7 +72,7 @@ def test_other_content_is_stored_as_a_file(monkeypatch: pytest.MonkeyPatch) -> N
 @for_each(
     "body, content_type, problem",
     [
-        (b"<html>", "text/html; charset=utf-8", "it is a web page and not JSON"),
+        (b"<html>", "text/html; charset=utf-8", "it is a web page, not JSON"),
         (b"{", JSON, "it is not valid JSON"),
         (b'{"a": NaN}', JSON, "it has NaN or an infinite number, which JSON does not allow"),
         (b'{"a": 1, "a": 2}', JSON, "an object has the same key twice"),
