@@ -180,7 +180,7 @@ def check_group(group: str) -> None:
     """Raise InvalidImportGroup if ops cannot be imported into a group with this path."""
     if len(group) > MAX_GROUP or not _is_valid_path(group) or group == ROOT:
         raise InvalidImportGroup(
-            f"{cleanup.escape_for_terminal(group)} is no valid group. Use lower-case words with underscores, "
+            f"{cleanup.escape_for_terminal(group)} is not a valid group. Use lower-case words with underscores, "
             f"such as crm or acme.crm, at most {MAX_GROUP} characters."
         )
     ancestors = [group]

@@ -186,7 +186,7 @@ def test_import_leaves_out_an_invalid_function_and_serves_the_others(
 ) -> None:
     invalid = build_tool("spy", "Spies.", properties={"a": {"$ref": "https://acme.com/schema"}})
 
-    with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest imported") as caught:
+    with pytest.raises(CommandError, match="1 of 4 functions were left out, the rest was imported") as caught:
         import_tools([*TOOLS, invalid], publish=True)
 
     assert caught.value.returncode == EXIT_INCOMPLETE
@@ -200,7 +200,7 @@ def test_import_leaves_out_an_invalid_function_and_serves_the_others(
         ("{", {}, "not JSON"),
         (TOOLS, {"format": "openai"}, "--format anthropic"),
         ([], {}, "has no function"),
-        (TOOLS, {"group": "Weather!"}, "is no valid group"),
+        (TOOLS, {"group": "Weather!"}, "is not a valid group"),
         (TOOLS, {"group": "onto.task.update"}, "is already the name of an op"),
     ],
 )

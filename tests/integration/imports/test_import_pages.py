@@ -159,7 +159,7 @@ def test_document_that_cannot_be_fetched_is_said(admin_client: HttpClient, http_
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        ({"group": "Pets!"}, "Pets! is no valid group."),
+        ({"group": "Pets!"}, "Pets! is not a valid group."),
         ({"base_url": ""}, "Enter the address of the service, such as https://api.example.com/v1."),
         ({"name": "taken"}, "A connection taken exists already. Choose it above, or another name."),
         ({"search": "nothing"}, "No operation matches. Pick fewer conditions."),

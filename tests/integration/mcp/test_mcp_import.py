@@ -140,7 +140,7 @@ def test_command_takes_an_address_from_before_streamable_http(
 def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]) -> None:
     fake_listing.tools.append(build_tool("bad", inputSchema=[1]))
 
-    with pytest.raises(CommandError, match="1 of 4 tools were left out, the rest imported") as error:
+    with pytest.raises(CommandError, match="1 of 4 tools were left out, the rest was imported") as error:
         run_command(capsys)
 
     assert error.value.returncode == EXIT_INCOMPLETE
@@ -154,7 +154,7 @@ def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytes
         (URL, {"tag": ["a"]}, "--tag is not for MCP servers."),
         (URL, {"base_url": URL}, "--base-url is not for MCP servers."),
         (URL, {"search": "x y z"}, "No tool of the server matches. It has create_note, delete_note, get_note."),
-        (URL, {"group": "Bad"}, "Bad is no valid group."),
+        (URL, {"group": "Bad"}, "Bad is not a valid group."),
         (URL, {"connection": "shop"}, "The connection shop is not an MCP server. Use another name with --connection."),
         (URL, {"connection": "tags"}, "The connection tags is to https://tags.example.com. Import from there, or"),
         ("program:", {}, "A program of this machine needs this field."),
@@ -294,7 +294,7 @@ def test_server_that_does_not_answer_is_said_with_the_way_on(
     ("picked", "problem"),
     [
         ({"search": "x y z"}, "No tool matches. Pick fewer conditions."),
-        ({"group": "Bad"}, "Bad is no valid group."),
+        ({"group": "Bad"}, "Bad is not a valid group."),
         ({"name": "shop"}, "A connection shop exists already. Choose it above, or another name."),
     ],
 )

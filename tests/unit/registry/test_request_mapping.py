@@ -56,7 +56,7 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
         ({"headers": {"Authorization": "x"}}, "An op cannot set the header Authorization."),
         (
             {"parameters": [PET_ID, {"name": "Host", "in": "header"}]},
-            "Host is no header",
+            "An argument cannot set the header Host.",
         ),
         (
             {"method": "HEAD", "body": {"content_type": "text/plain", "argument": "pet_id"}},

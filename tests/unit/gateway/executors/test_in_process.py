@@ -182,7 +182,7 @@ def test_executors_cover_every_kind_of_connection() -> None:
     [
         ({"connection": ""}, "no connection is set"),
         ({"connection": "nothing"}, 'the connection "nothing" does not exist'),
-        ({"connection": "odd"}, 'the connection "odd" is of a kind that nothing runs: fax'),
+        ({"connection": "odd"}, 'the connection "odd" is of an unsupported kind: fax'),
         ({"connection": "unhandled"}, 'the connection "unhandled" has no handler for the tool "update_onto_task"'),
         ({"tool_name": "x"}, 'the connection "handled" has no handler for the tool "x"'),
     ],
