@@ -143,7 +143,7 @@ def _parse_bounds(request: OpRequest, kind: EntityType) -> dict[str, datetime]:
 
 
 def describe_bounds(request: OpRequest, kind: EntityType) -> str:
-    """Return a sentence for each day before which rows were asked for, because that may mean to include it."""
+    """Return a sentence for each date that was sent as an upper bound, because the caller may mean to include it."""
     days = {name: request.args[name] for name in kind.range_filters if times.is_date(request.args.get(name))}
     return "".join(f" {name} leaves out {day} itself." for name, day in days.items() if name.endswith("_before"))
 
@@ -165,12 +165,12 @@ def _build_list_outcome(page: pagination.RowPage, request: OpRequest, *, kind: E
     if project_id is not None and not page.total:  # a match already proves that the project is visible
         access.require_project(subject=request.subject, id=project_id)
     rows, shared = serialization.take_out_project(page.rows)
+    summary = f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row."
     result = {
         **shared,
         kind.plural: rows,
         "total": page.total,
         "has_more": page.next_cursor is not None,
-        "message": f"{len(page.rows)} of {page.total} {what}. {kind.get_op_path('get')} returns the complete row."
-        + describe_bounds(request, kind),
+        "message": (summary if page.total else f"No {kind.plural} match.") + describe_bounds(request, kind),
     }
     return OpOutcome(result=result | ({"next_cursor": page.next_cursor} if page.next_cursor else {}))
