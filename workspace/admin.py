@@ -1,4 +1,4 @@
-"""Django admin of the workspace: look up, repair and restore rows."""
+"""Console pages of the workspace: look up, repair and restore rows."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -48,7 +48,7 @@ DELETED_FILTER = ("deleted_at", admin.EmptyFieldListFilter)
 
 
 class EntityAdmin(base.ModelAdmin[Any]):
-    """Base of all entity admins. Delete is an action that soft-deletes, so that rows can be restored."""
+    """Base of all entity admins. Delete is an action that soft-deletes, so rows can be restored."""
 
     empty = "Models create these with workspace ops. Run manage.py load_demo for sample data."
     kind: EntityType
@@ -70,7 +70,7 @@ class EntityAdmin(base.ModelAdmin[Any]):
         return tuple(dict.fromkeys([*editable, *readonly]))
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        # The admin renders help as HTML, but help texts are plain text: <kind> is not a tag.
+        # Django's admin renders help as HTML, but help texts are plain text: <kind> is not a tag.
         kwargs["help_text"] = escape(db_field.help_text)
         return super().formfield_for_dbfield(db_field, request, **kwargs)
 
@@ -297,7 +297,7 @@ class EdgeAdmin(base.ReadOnlyMixin, base.ModelAdmin[Edge]):
 
 @admin.register(Membership)
 class MembershipAdmin(base.ModelAdmin[Membership]):
-    """A member who leaves gets deleted_at, so that each subject has one row in a project."""
+    """A member who leaves gets deleted_at, so each subject has one row in a project."""
 
     empty = "No members yet. A project's creator becomes its first member; add others here."
     list_display = ["subject", "project", "role", "created_at", "deleted_at"]

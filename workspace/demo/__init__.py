@@ -120,8 +120,8 @@ def _build_rows_of_kind(kind: EntityType, placed: Mapping[int, Sequence[DemoRow]
 def _place_in_trees(rows: Sequence[Any]) -> list[models.Model]:
     """Set the documents' parents; a document whose parent was deleted goes to the root.
 
-    Locks the trees first: a document moved meanwhile could take a position, so that a demo document and those below
-    it could not be added.
+    Locks the trees first: a document moved at the same time could take a position, so that a demo document and those
+    below it could not be added.
     """
     for project_id in sorted({row.project_id for row in rows}):
         tree.lock_tree(project_id)

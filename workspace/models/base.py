@@ -103,7 +103,7 @@ def require_priority_range(field: str, *, name: str) -> models.CheckConstraint:
 
 
 class MemberRole(models.TextChoices):
-    """The role of a member in a project. workspace.services.access decides what each role may do."""
+    """The role of a member in a project. workspace.services.access decides what each role can do."""
 
     OWNER = "owner", "owner"
     EDITOR = "editor", "editor"
@@ -179,7 +179,7 @@ class EntityQuerySet(models.QuerySet[Row]):
         return visible.annotate(subject_role=F(f"{self.to_project}memberships__role"))
 
     def changeable_by(self, subject: str) -> Self:
-        """Filter to the rows that a subject may change."""
+        """Filter to the rows that a subject can change."""
         return self.alive().filter(filter_by_member(subject=subject, to_project=self.to_project, roles=EDITING_ROLES))
 
     def with_context(self) -> Self:

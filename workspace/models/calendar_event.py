@@ -54,7 +54,7 @@ class CalendarEventQuerySet(EntityQuerySet["CalendarEvent"]):
         return visible.annotate(subject_role=Case(When(project=None, then=Value(MemberRole.OWNER.value)), default=role))
 
     def changeable_by(self, subject: str) -> Self:
-        """Filter to the events that a subject may change."""
+        """Filter to the events that a subject can change."""
         return self.visible_to(subject).filter(subject_role__in=EDITING_ROLES)
 
     def exclude_due_markers(self) -> Self:

@@ -1,4 +1,4 @@
-"""Who may see or change which rows, and the profile of a user."""
+"""Who can see or change which rows, and the profile of a user."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ def lock_changeable_row(kind: EntityType, *, subject: str, id: str) -> Entity:
 
 
 def get_changeable_row(kind: EntityType, *, subject: str, id: str) -> Entity:
-    """Return a row that the subject may change, with its context, without locking it.
+    """Return a row that the subject can change, with its context, without locking it.
 
     For callers that have locked something above the row. Raises NotFound, Forbidden.
     """
@@ -82,7 +82,7 @@ def get_changeable_row(kind: EntityType, *, subject: str, id: str) -> Entity:
 
 
 def get_changeable_project(*, subject: str, id: str) -> Project:
-    """Return a project that the subject may add rows to, without locking it. Raises NotFound, Forbidden."""
+    """Return a project that the subject can add rows to, without locking it. Raises NotFound, Forbidden."""
     return cast(
         "Project",
         require_change_permission(_get_one(PROJECT.get_rows(), kind=PROJECT, subject=subject, id=id), kind=PROJECT),

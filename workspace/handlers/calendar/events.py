@@ -33,11 +33,11 @@ from workspace.services.entities.serialization import quote_name
 from workspace.services.time import times
 from workspace.services.time.times import LocalTimeParser
 
-# For an event that shows a task's dates: fields that belong to the task, and fields of its own besides the times.
+# For an event that shows a task's dates: fields that belong to the task, and its own fields besides the times.
 TASK_FIELDS = ("title", *series.RECURRENCE_FIELDS)
 OWN_FIELDS = ("description", "location", "attendees", "time_zone", "updated_at")
 
-TIME_FIELDS = frozenset({"start_at", "end_at", "recurrence", "time_zone"})  # when they change, overlaps are looked for
+TIME_FIELDS = frozenset({"start_at", "end_at", "recurrence", "time_zone"})  # when they change, overlaps are searched
 
 MERGED_WARNING = "The task's start and due date are now within 10 hours, so this one event shows both."
 
@@ -142,7 +142,7 @@ def delete_event(request: OpRequest) -> OpOutcome:
 
 
 def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clock: LocalTimeParser) -> OpOutcome:
-    """Make a part of a recurring event an event of its own, with the fields that were sent."""
+    """Make a part of a recurring event a separate event, with the fields that were sent."""
     if not part.following:
         series.refuse_recurrence(request.args)
     new = series.build_event(event, part, by=request.subject, at=request.at)
@@ -170,7 +170,7 @@ def _update_part(event: CalendarEvent, part: SeriesPart, request: OpRequest, clo
 def _update_task_part(
     task: Task, event: CalendarEvent, part: SeriesPart, request: OpRequest, clock: LocalTimeParser
 ) -> OpOutcome:
-    """Make a part of a recurring task a task of its own, and update its event."""
+    """Make a part of a recurring task a separate task, and update its event."""
     with transaction.atomic():
         new, is_left = task_series.split_off(task, event, part, by=request.subject, at=request.at)
         new_events = {each.task_event_kind: each for each in task_events.filter_task_events(new).order_by("-start_at")}

@@ -43,7 +43,7 @@ def list_events(request: OpRequest) -> OpOutcome:
     rows = event_list.load_events(page, is_complete=bool(fields)) if page else {}
     occurrence_rows = [
         events.serialize_occurrence(
-            # Without time_zone, times are in the user's own, and a local time that comes back is read in that one.
+            # Without time_zone, times are in the user's own, and a local time that is sent back is read in that zone.
             rows[each.id],
             each,
             zone=clock.zone,

@@ -110,7 +110,7 @@ def _set_recurrence_end(task: Task, args: Mapping[str, Any], clock: LocalTimePar
     until, number = clock.parse(args, "recurrence_until"), args.get("recurrence_count")
     end_names = [name for name in END_ARGUMENTS if args.get(name) is not None]
     if end_names and not task.recurrence:
-        message = f"{end_names[0]} is for a recurring task; send recurrence too, or leave {end_names[0]} out."
+        message = f"{end_names[0]} is for a recurring task; also send recurrence, or leave out {end_names[0]}."
         clock.add_error(end_names[0], "no_recurrence", message)
     elif len(end_names) > 1:
         message = "recurrence_until and recurrence_count both end the recurrence; send only one."
@@ -155,7 +155,7 @@ def _list_changed_fields(task: Task, before: Mapping[str, Any]) -> list[str]:
 
 
 def _describe_changes(task: Task, before: Mapping[str, Any], changed: Iterable[str], clock: LocalTimeParser) -> str:
-    """Return what the task had before and has no longer, with times in the zone of the call."""
+    """Return the former values of the task that changed, with times in the zone of the call."""
     names = [name for name in changed if before[name] is not None]
     if not names:
         return ""

@@ -61,7 +61,7 @@ def _choose_hours(profile: Profile, request: OpRequest) -> Week:
 
 
 def _get_future_span(span: TimeRange, request: OpRequest) -> TimeRange:
-    """Return the part of a span that is still to come. Raises InvalidArgs if there is none.
+    """Return the future part of a span. Raises InvalidArgs if there is none.
 
     Ends that the caller did not send are rounded to a quarter of an hour.
     """

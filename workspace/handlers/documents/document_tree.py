@@ -157,7 +157,7 @@ def find_parent(
 ) -> tuple[UUID | None, tuple[str, ...]]:
     """Return the id of the parent that a call names by id or by title (None for none), and the warnings.
 
-    The caller must hold the lock on the project's tree, so that the parent cannot be deleted meanwhile. Raises
+    The caller must hold the lock on the project's tree, so that the parent cannot be deleted at the same time. Raises
     NotFound, InvalidArgs.
     """
     id, title = request.args.get(id_argument), request.args.get(title_argument)

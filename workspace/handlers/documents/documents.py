@@ -50,7 +50,7 @@ def create_document(request: OpRequest) -> OpOutcome:
 
 
 def prepare_update(request: OpRequest) -> PreparedMerge | None:
-    """Have a model merge the texts, if asked to. Raises NotFound, Forbidden."""
+    """Let a model merge the texts, if requested. Raises NotFound, Forbidden."""
     fields, _ = repair_line_breaks(request.args)
     return merging.prepare_merge(replace(request, args=fields), kind=DOCUMENT)
 
@@ -63,7 +63,7 @@ def update_document(request: OpRequest) -> OpOutcome:
 
 
 def delete_document(request: OpRequest) -> OpOutcome:
-    """Mark a document as deleted. Documents below it are deleted too, or take its place if children is promote.
+    """Mark a document as deleted. Documents below it are also deleted, or take its place if children is promote.
 
     Raises NotFound, Forbidden.
     """

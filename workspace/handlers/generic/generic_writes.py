@@ -39,7 +39,7 @@ UNCHANGED = handler_contract.UNCHANGED
 def create_row(
     request: OpRequest, *, kind: EntityType, check: RowCheck | None = None, then: RowsCreatedHook | None = None
 ) -> OpOutcome:
-    """Create a row in a project, with the edges that its arguments ask for.
+    """Create a row in a project, with the edges that its arguments request.
 
     Raises NotFound and Forbidden for the project and for all rows to link to, InvalidArgs.
     """
@@ -124,7 +124,7 @@ def update_row(
 def delete_row(request: OpRequest, *, kind: EntityType, check: Callable[[Entity], None] | None = None) -> OpOutcome:
     """Mark the row as deleted: ops no longer find it, but it stays in the database.
 
-    `check` raises an error if this row may not be deleted by this call. Raises NotFound, Forbidden.
+    `check` raises an error if this call must not delete this row. Raises NotFound, Forbidden.
     """
     row = access.lock_changeable_row(kind, subject=request.subject, id=request.args[kind.id_argument])
     if check:

@@ -37,7 +37,7 @@ def build_change_outcome(
 ) -> OpOutcome:
     """Build the outcome of a change: id, name and what changed, and the fields that the call asked for.
 
-    A long text that stays is shown only when asked for: the caller has just sent it. Raises InvalidArgs for unknown
+    A long text is shown only if requested: the caller has just sent it. Raises InvalidArgs for unknown
     `fields`.
     """
     complete = serialization.serialize_row(row, kind=kind, at=request.at)

@@ -21,7 +21,8 @@ from workspace.services.search.title_lookup import TitledRow
 ENDS = ("src", "dst")
 MAX_LINKS = 10  # between two rows, that an error lists
 UNKNOWN_ORDER = (
-    "rel is no relation between rows of one kind; send depends_on if src waits for dst, blocks if dst waits for src, "
+    "rel is not a relation between rows of one kind; send depends_on if src waits for dst, blocks if dst waits for "
+    "src,"
     "contains, or references."
 )
 CIRCLE = "These rows now wait for each other in a circle; remove one of the links with onto.edge.unlink."

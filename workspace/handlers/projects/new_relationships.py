@@ -69,7 +69,7 @@ def build_edges(parsed: ParsedRelationships, rows: Mapping[str, Entity], *, by: 
 
 
 def _check_count(sent: Sequence[Any], rows: Mapping[str, Entity]) -> list[ArgumentError]:
-    """Return an error for relationships without entities, and for entities of which one may belong to another."""
+    """Return an error for relationships without entities, and for entities that may belong to each other."""
     if sent and not rows:
         message = "relationships need entities, and none were sent; send entities or leave out relationships."
         return [ArgumentError(path="/relationships", code="no_entities", message=message)]

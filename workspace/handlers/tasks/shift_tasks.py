@@ -1,4 +1,4 @@
-"""Moving the dates of many tasks by some days at once."""
+"""Move the dates of many tasks by some days."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ FILTERS = ("task_ids", "project_id", "state_key", "due_after", "due_before", "ov
 def shift_tasks(request: OpRequest) -> OpOutcome:
     """Move the dates of the chosen tasks by some days, all or none; local times stay the same.
 
-    Done tasks stay as they are, unless they are asked for by state or id.
+    Done tasks do not move, unless they are requested by state or id.
     Raises NotFound for project_id and unknown ids, Forbidden for ids, InvalidArgs.
     """
     days = request.args["days"]
@@ -96,7 +96,7 @@ def _choose_tasks(request: OpRequest) -> EntityQuerySet[Task]:
 
 
 def _check_ids(ids: Sequence[UUID], tasks: Sequence[Task], request: OpRequest) -> None:
-    """Raise an error unless all ids are of tasks that match and that the subject may change.
+    """Raise an error unless all ids are of tasks that match and that the subject can change.
 
     NotFound if the subject cannot see one, InvalidArgs if another filter leaves one out, Forbidden.
     """
@@ -210,7 +210,7 @@ def _build_message(tasks: list[Task], days: int) -> str:
     message += " Milestones, plans and other events keep theirs."  # than those of the tasks
     recurring = sum(1 for task in tasks if task.recurrence)
     if recurring:
-        message += f" {recurring} of them recur{'s' if recurring == 1 else ''}, so all later ones move, too."
+        message += f" {recurring} of them recur{'s' if recurring == 1 else ''}, so all later ones move as well."
     if len(tasks) > MAX_SHOWN:
         message += f" Only the first {MAX_SHOWN} are shown."
     return message

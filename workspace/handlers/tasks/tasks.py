@@ -28,11 +28,11 @@ MAX_SUBTASKS = 50
 BY_PRIORITY = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 SERIES_ENDED = "The task recurs, and no later occurrence remains."
 SERIES_MOVED = (
-    "The task recurs, so all later ones move, too. To move only one, send scope this with its occurrence_start."
+    "The task recurs, so all later ones move as well. To move only one, send scope this with its occurrence_start."
 )
 SERIES_CHANGED = "The task recurs, so all its occurrences changed."
 PARENT_FIELDS = ("id", "title", "state_key")
-SHARED_FIELDS = ("project_id", "project_name", "parent_task_id")  # of subtasks: those of the task say the same
+SHARED_FIELDS = ("project_id", "project_name", "parent_task_id")  # of subtasks: the fields of the task say the same
 
 # The project fields that include_project_context adds.
 PROJECT_CONTEXT = ("id", "name", "state_key", "executive_summary", "context")
@@ -42,7 +42,7 @@ def move_task(request: OpRequest) -> OpOutcome:
     """Move a task with its subtasks, all or none. No link between two projects remains.
 
     The parent task and linked rows stay behind; links to them are removed with a warning.
-    Raises NotFound and Forbidden for the task and for the project, StateConflict if the task has moved meanwhile,
+    Raises NotFound and Forbidden for the task and for the project, StateConflict if the task has moved in the meantime,
     InvalidArgs.
     """
     task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
@@ -161,7 +161,7 @@ def get_task(request: OpRequest) -> OpOutcome:
 
 
 def update_task(request: OpRequest) -> OpOutcome:
-    """Update a task, or with a scope one occurrence of it or one and all later ones, which become a task of their own.
+    """Update a task, or with a scope one occurrence of it or one and all later ones, which become a separate task.
 
     Raises NotFound, Forbidden, InvalidArgs.
     """
@@ -241,9 +241,9 @@ def _find_part(request: OpRequest) -> tuple[Task, CalendarEvent, SeriesPart, Zon
     task = cast("Task", access.lock_changeable_row(TASK, subject=request.subject, id=request.args["task_id"]))
     event = task_series.find_event(task) if task.recurrence else None
     if task.recurrence and event is None:
-        message = "The task has no start or due date, so it has no occurrences; leave scope out."
+        message = "The task has no start or due date, so it has no occurrences; leave out scope."
         if task.completed_at:
-            message = "The task is done, so it has no occurrences; set its state back first, or leave scope out."
+            message = "The task is done, so it has no occurrences; set its state back first, or leave out scope."
         raise build_invalid_args([ArgumentError(path="/scope", code="no_dates", message=message)])
     clock = times.from_request(request)
     part = series.parse_part(event, request.args, clock, at=request.at) if event else None

@@ -63,7 +63,7 @@ def change_zone(event: CalendarEvent, zone: ZoneInfo) -> None:
 def _keep_time_of_day(old: datetime, day: date, clock: LocalTimeParser) -> datetime:
     moment = times.localize(datetime.combine(day, old.astimezone(clock.zone).time()), clock.zone)
     text = times.format_time(moment, zone=clock.zone)
-    clock.warnings.append(f"Read start_at as {text}, that day at the old time; for whole days send end_at too.")
+    clock.warnings.append(f"Read start_at as {text}, that day at the old time; for whole days also send end_at.")
     return moment
 
 
@@ -162,7 +162,7 @@ def _set_recurrence_end(event: CalendarEvent, args: Mapping[str, Any], clock: Lo
     if not event.recurrence:
         event.recurrence_until = None
         if until is not None:
-            message = "recurrence_until requires recurrence; send recurrence too, or leave it out."
+            message = "recurrence_until requires recurrence; also send recurrence, or leave it out."
             clock.add_error("recurrence_until", "not_recurring", message)
         return
     # A date ends at midnight in the user's zone. For an all-day event it ends in the event's own zone.

@@ -42,7 +42,7 @@ def warn_about_event(event: CalendarEvent, *, zone: ZoneInfo, subject: str, at: 
 
 
 def _get_span(start: datetime, end: datetime, zone: ZoneInfo, *, at: datetime | None) -> TimeRange:
-    """Return the time to look at: that of the only occurrence, or for a recurring event the next weeks from `at`."""
+    """Return the time to check: that of the only occurrence, or for a recurring event the next weeks from `at`."""
     if at is None:
         return TimeRange(start, end, zone)
     since = max(start, at)

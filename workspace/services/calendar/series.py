@@ -1,6 +1,6 @@
 """A part of a recurring event: one occurrence, or one and all later ones.
 
-An occurrence that is cancelled or becomes an event of its own is excluded from the series. A series that is split ends
+An occurrence that is cancelled or becomes a separate event is excluded from the series. A series that is split ends
 before the occurrence, and a new one goes on from there.
 """
 
@@ -30,7 +30,7 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class SeriesPart:
-    """An occurrence by its start, a date for an event of whole days; with `following` all later ones, too."""
+    """An occurrence by its start, a date for an event of whole days; with `following`, all later ones as well."""
 
     start: datetime | date
     following: bool
@@ -49,7 +49,7 @@ class SeriesPart:
         return f"Deleted {self.describe_part(title, zone)}; {OTHERS_STAY if is_left else NONE_LEFT}"
 
     def describe_split(self, title: str, zone: ZoneInfo, row: str, *, is_left: bool = True) -> str:
-        """Return a sentence that the part has become a row of its own, such as "the task <id>"."""
+        """Return a sentence that the part has become a separate row, such as "the task <id>"."""
         they_are = "are" if self.following else "is"
         return f"T{self.describe_part(title, zone)[1:]} {they_are} now {row}; {OTHERS_STAY if is_left else NONE_LEFT}"
 
@@ -80,7 +80,8 @@ def _refuse_occurrence_of_all(args: Mapping[str, Any]) -> None:
     """Raise InvalidArgs if a call names one occurrence, but does not say that it is not about all of them."""
     if args.get(ARGUMENT) is not None:
         message = (
-            f"{ARGUMENT} names one occurrence: send scope this for only that one, or following for all later ones, too."
+            f"{ARGUMENT} names one occurrence: send scope this for only that one, or following for all later ones as "
+            "well."
         )
         raise build_invalid_args(
             [
@@ -94,7 +95,7 @@ def _refuse_occurrence_of_all(args: Mapping[str, Any]) -> None:
 def refuse_recurrence(args: Mapping[str, Any]) -> None:
     """Raise InvalidArgs if args for one occurrence say how it recurs."""
     if not args.keys().isdisjoint(RECURRENCE_FIELDS):
-        message = "One occurrence does not recur; leave recurrence and recurrence_until out, or send another scope."
+        message = "One occurrence does not recur; leave out recurrence and recurrence_until, or send another scope."
         raise build_invalid_args([ArgumentError(path="/scope", code="not_recurring", message=message)])
 
 
@@ -165,7 +166,7 @@ def _get_first(event: CalendarEvent) -> tuple[datetime, ZoneInfo]:
 def find_start(event: CalendarEvent, when: datetime | date, zone: ZoneInfo) -> datetime | date | None:
     """Return the start of the occurrence at that time, or of the first one on that day.
 
-    The event of a due date ends at it, so that time is understood, too.
+    The event of a due date ends at it, so that time is also understood.
     """
     if isinstance(when, datetime) and event.is_all_day:
         when = when.astimezone(zone).date()

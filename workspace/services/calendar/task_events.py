@@ -2,8 +2,8 @@
 
 A task's row alone determines its events. A start date is a short event that begins at it; a due date is a short event
 that ends at it. A start and a due date within ten hours become one event from start to due. A task that was scheduled
-apart from its deadline has an event for the time that it takes, and one for the deadline. A done task keeps the events
-that had started by then.
+separately from its deadline has an event for the time that it takes, and one for the deadline. A done task keeps the
+events that had started by then.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def build_required_events(task: Task) -> list[TaskDateEvent]:
 
 
 def check_recurrence_end(row: Entity, sent: Mapping[str, Any]) -> list[ArgumentError]:
-    """Return an error if a sent date puts the task's start after its last recurrence, where no calendar shows it."""
+    """Return an error if a sent date puts the task's start after its last recurrence: no calendar would show it."""
     task = cast("Task", row)
     name = "start_at" if task.start_at else "due_at"
     first = getattr(task, name)
@@ -103,8 +103,8 @@ def sync_events(
     """Create, update and delete the events of existing tasks to match their dates, in a constant number of queries.
 
     The caller must have locked the tasks. Events keep their time zone unless `zone` is given. New ones take it, or else
-    that of `by`, the acting subject. Skipped occurrences stay those that were meant when a task has moved, unless they
-    are renumbered already.
+    that of `by`, the acting subject. When a task has moved, the same occurrences stay skipped, unless they are already
+    renumbered.
     """
     tasks = cast("Sequence[Task]", rows)
     stored: dict[UUID, dict[str, CalendarEvent]] = {task.pk: {} for task in tasks}

@@ -1,6 +1,6 @@
 """A part of a recurring task: one occurrence, or one and all later ones, as the task's event shows them.
 
-An occurrence that is changed becomes a task of its own, with the links of the series.
+An occurrence that is changed becomes a separate task, with the links of the series.
 """
 
 import itertools

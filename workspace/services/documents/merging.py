@@ -41,9 +41,9 @@ UNUSED_INSTRUCTIONS_WARNING = "Ignored merge_instructions: only update_strategy 
 
 @dataclass(frozen=True, slots=True)
 class PreparedMerge:
-    """What a model made of the texts of one row, as it was at `updated_at`.
+    """The result of merging the texts of one row, as it was at `updated_at`, with a model.
 
-    `merged_texts` are those that it merged. `warnings` say of each other one why it is appended instead.
+    `merged_texts` are those that it merged. `warnings` say why the others are appended instead.
     """
 
     row_id: UUID
@@ -54,7 +54,7 @@ class PreparedMerge:
 
 
 def prepare_merge(request: OpRequest, *, kind: EntityType) -> PreparedMerge | None:
-    """Have a model merge the texts of an update with update_strategy merge_llm; None if there is nothing to merge.
+    """Let a model merge the texts of an update with update_strategy merge_llm; None if there is nothing to merge.
 
     Must run outside a transaction: it takes as long as the model does. Raises NotFound, Forbidden.
     """
@@ -104,7 +104,7 @@ def _merge_text(old: str, new: str, *, name: str, kind: EntityType, request: OpR
 
 
 def _limit_time(request: OpRequest) -> Deadline:
-    """Return until when the model may take: long enough before the call's deadline to store the texts."""
+    """Return the time limit of the model: long enough before the call's deadline to store the texts."""
     limit = Deadline.after(milliseconds=TIMEOUT_MS)
     try:
         left = request.deadline.get_remaining_ms()
@@ -127,8 +127,8 @@ def apply_update_strategy(
 ) -> MergedFields:
     """Apply update_strategy, or the default strategy of each text, and return the fields to store.
 
-    The caller must have locked the row, so that no text changes between this read and the write. `prepared` has what a
-    model merged of its texts; the others are appended.
+    The caller must have locked the row, so that no text changes between this read and the write. `prepared` has the
+    texts that a model merged; the others are appended.
     """
     requested = sent.get("update_strategy")
     texts = {name: sent[name] for name in kind.update_strategies if name in sent}
@@ -164,7 +164,7 @@ def _join_texts(old: str, new: str, *, before: bool) -> str:
 
 def _build_missing_text_error(kind: EntityType, strategy: str) -> ArgumentError:
     names = " or ".join(kind.update_strategies)
-    message = f"update_strategy {strategy} needs a text to add; send {names}, or leave update_strategy out."
+    message = f"update_strategy {strategy} needs a text to add; send {names}, or leave out update_strategy."
     return ArgumentError(path="/update_strategy", code="no_content", message=message)
 
 

@@ -1,4 +1,4 @@
-"""The edges that the arguments of a call ask for.
+"""The edges that the arguments of a call request.
 
 Arguments such as `plan_id` and `goal_id` each have a fixed relation (LINK_ARGUMENTS). `parent` and `parents` name
 parents of the row; `connections` name any rows to link. Each row is named by its id or title. The most specific allowed

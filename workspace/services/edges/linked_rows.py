@@ -127,7 +127,7 @@ def _serialize_linked_row(edge: Any, id: UUID, kind: EntityType) -> dict[str, An
 
 
 def describe_dependents(row: Entity, *, subject: str) -> str:
-    """Return sentences about what hangs on the row, each after a space; empty if nothing does."""
+    """Return sentences about the rows that depend on the row, each after a space; empty if there are none."""
     parts = []
     if isinstance(row, Task):
         if row.recurrence:
@@ -150,7 +150,7 @@ def describe_contents(project: Project) -> str:
 
 
 def _describe(names: Sequence[str], nouns: tuple[str, str], what: str) -> list[str]:
-    """Return the sentence about some rows, of which it names the first, if there are any."""
+    """Return the sentence about some rows, which names the first ones; empty if there are none."""
     if not names:
         return []
     count = f"More than {MAX_COUNTED}" if len(names) > MAX_COUNTED else str(len(names))

@@ -23,7 +23,7 @@ PARSERS: dict[type, Parser] = {
     models.DateField: (date.fromisoformat, times.EXPECTED_DATE),
     models.ForeignKey: (UUID, "a UUID"),
 }
-MAX_LENGTH = 40  # characters of a value that is shown; of a longer text the message tells the length
+MAX_LENGTH = 40  # characters of a value that is shown; for a longer text, the message gives its length
 TIME_ENDINGS = ("_at", "_until")  # of the names of fields with times
 MAX_KEYS = 5  # of an object; the message names those that changed
 
@@ -122,7 +122,7 @@ def _clear_dependent_fields(
         if getattr(row, needed):
             continue
         if sent.get(name) is not None:
-            message = f"{name} requires {needed}; send {needed} too, or leave {name} out."
+            message = f"{name} requires {needed}; also send {needed}, or leave out {name}."
             errors.append(ArgumentError(path=f"{pointer}/{name}", code=f"no_{needed}", message=message))
         setattr(row, name, None)
     return errors

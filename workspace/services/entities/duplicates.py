@@ -34,7 +34,7 @@ def warn_about_duplicate(row: Entity, *, kind: EntityType) -> tuple[str, ...]:
     for id, title in titles:
         if _split_title(title) == words:
             return (
-                f"There already is the {kind.name} {quote_name(title)} ({id}). If it is the same, delete the new one.",
+                f"There is already the {kind.name} {quote_name(title)} ({id}). If it is the same, delete the new one.",
             )
     return ()
 

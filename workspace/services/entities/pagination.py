@@ -110,7 +110,7 @@ def read_page(
 
 
 def list_first(queryset: EntityQuerySet[Any], *, listing: Listing, limit: int, is_whole: bool = False) -> list[Entity]:
-    """Return the first rows in the listing's order, in one query, whole or with only what a list row needs.
+    """Return the first rows in the listing's order, in one query, whole or with only the fields that a list row needs.
 
     A subquery selects the rows first, so that annotations are computed only for the rows shown.
     """
@@ -131,7 +131,7 @@ def serialize_first(
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the first list rows of a listing and whether there are more, in one query.
 
-    Gets use it for rows in the project of the row that they return, so the rows do not tell theirs.
+    Gets use it for rows in the project of the row that they return, so the rows do not repeat their project.
     """
     first_rows = list_first(queryset, listing=listing, limit=limit + 1)
     rows = [serialization.serialize_list_row(row, kind=listing.kind, at=at) for row in first_rows[:limit]]

@@ -11,7 +11,7 @@ from workspace.models import Entity
 from workspace.services.time import times
 
 PROJECT_FIELDS = ("project_id", "project_name")  # of a row that is in a project
-ASKED_TEXT_LENGTH = 2_000  # characters of a long text in a list row that was asked for it
+ASKED_TEXT_LENGTH = 2_000  # characters of a long text in a list row, if it was requested
 ARGUMENT = "fields"
 ALL = "*"
 MAX_LENGTH = 60  # characters; the name of a requirement is its whole text
@@ -46,7 +46,7 @@ def serialize_list_row(row: Entity, *, kind: EntityType, at: datetime, fields: C
 
 
 def get_preview_lengths(kind: EntityType, fields: Collection[str] = ()) -> dict[str, int]:
-    """Return how many characters of each long text a list row shows: more of those that are asked for."""
+    """Return how many characters of each long text a list row shows: more of those that are requested."""
     asked = {name: ASKED_TEXT_LENGTH for name in kind.long_texts if name in fields and name not in kind.list_row}
     return {name: length for name, length in kind.texts.items() if name not in kind.unlisted_texts} | asked
 
@@ -62,10 +62,10 @@ def abbreviate_text(name: str, text: str | None, length: int = ASKED_TEXT_LENGTH
 
 
 def take_out_project(rows: Sequence[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the rows of a list with what they tell about their projects said once, and what is said of them all.
+    """Return the rows of a list without repeated project fields, and the fields that they share.
 
     Rows that are all in one project lose its id and name. Rows of several projects keep the names, and `project_ids`
-    tells the ids by name. Rows stay as they are if that says nothing twice, or if two projects have the same name.
+    has the ids by name. Rows do not change if nothing is repeated, or if two projects have the same name.
     """
     in_project = [row for row in rows if row.get("project_id")]
     ids_by_name = {row["project_name"]: row["project_id"] for row in in_project}

@@ -98,7 +98,7 @@ def find_title(entity: str, id: str, subject: str) -> str | None:
 
 
 def find_kind(id: str, subject: str) -> str | None:
-    """Return the kind of a row that an edge may join; None if the subject sees no such row."""
+    """Return the kind of a row that an edge can join; None if the subject sees no such row."""
     kinds = ENTITY_TYPE_BY_NAME.values()
     return next((kind.name for kind in kinds if kind.get_rows().visible_to(subject).filter(pk=id).exists()), None)
 

@@ -1,4 +1,4 @@
-"""Dates of which only the year or the month is known, and the time fields of rows."""
+"""Dates with only a known year or month, and the time fields of rows."""
 
 import re
 from calendar import monthrange
@@ -37,7 +37,7 @@ class PartialDates:
 
     @property
     def warnings(self) -> list[str]:
-        """What to tell about date-times that had no offset. A day or a month needs none."""
+        """Warnings about date-times without an offset. A day or a month needs none."""
         return [f"Read times without an offset in {self.zone.key}."] if self.has_read_local else []
 
     def complete_times(
@@ -117,9 +117,9 @@ def complete_times(
 ) -> CompletedFields:
     """Read times without an offset in the subject's time zone.
 
-    A date keeps the time of day that the field of the row has: who moves something to Friday does not move it to the
+    A date keeps the time of day that the field of the row has: moving something to Friday does not move it to the
     evening. Otherwise it means the first minute of that day for a start, and the last minute for anything else. A text
-    that is no time is left as it is, so that its column reports it.
+    that is not a time is left unchanged, so that its column reports it.
     """
     incomplete = {name: sent[name] for name in _get_time_fields(kind) if _is_local(sent.get(name))}
     if not incomplete:

@@ -1,8 +1,9 @@
 """Expand recurrence rules: occurrences have the same local time in a zone, across daylight saving changes.
 
-A local time that the clocks skip moves forward by the gap, and of an ambiguous one the first is used (RFC 5545, section
-3.3.5). A monthly rule on a day that a month lacks uses that month's last day: the 31st becomes 30 April. The first
-occurrence always counts, even if the rule excludes it: a weekday rule that starts on a Saturday continues on Monday.
+A local time that the clocks skip moves forward by the gap, and the first of two ambiguous times is used (RFC 5545,
+section 3.3.5). A monthly rule on a day that a month lacks uses that month's last day: the 31st becomes 30 April. The
+first occurrence always counts, even if the rule excludes it: a weekday rule that starts on a Saturday continues on
+Monday.
 """
 
 from bisect import bisect_left
@@ -104,7 +105,7 @@ def count_periods(rule: str, old: date, new: date) -> int:
 def renumber(numbers: Iterable[int], *, passed: int) -> list[int]:
     """Return the numbers of cancelled occurrences after a series has moved by whole periods, without those passed.
 
-    The one that was moved to is cancelled no longer: the series was told to begin there.
+    The occurrence that was moved to is no longer cancelled: the caller wants the series to begin there.
     """
     first = 1 if passed > 0 else 0
     return [number - passed for number in numbers if number - passed >= first]

@@ -1,4 +1,4 @@
-"""Times as the API takes and returns them, and the local time of a user."""
+"""Times as the API accepts and returns them, and the local time of a user."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -41,7 +41,7 @@ def is_date(text: object) -> bool:
 def localize(local_time: datetime, zone: ZoneInfo) -> datetime:
     """Return a local time of the zone in UTC. Raises ValueError outside the years 1 to 9999.
 
-    A time that the clocks skip in spring moves forward by the gap (2:30 becomes 3:30). Of a time that occurs twice in
+    A time that the clocks skip in spring moves forward by the gap (2:30 becomes 3:30). If a time occurs twice in
     autumn, the first is used. Both follow RFC 5545, section 3.3.5.
     """
     return _to_utc(local_time.replace(tzinfo=zone, fold=0))
@@ -58,7 +58,7 @@ def format_time(moment: datetime, *, zone: ZoneInfo | None = None) -> str:
 def format_local_time(moment: datetime, *, zone: ZoneInfo) -> str:
     """Return the moment as a local time of the zone without an offset, such as 2026-03-01T09:00.
 
-    The offset is there if the local time alone would be read as another moment: of a time that occurs twice.
+    The offset is included if the local time alone would mean another moment: for a time that occurs twice.
     """
     local = _convert(moment, zone).replace(tzinfo=None)
     try:

@@ -658,5 +658,5 @@ def test_date_alone_moves_a_timed_event_at_its_local_time(db: None) -> None:
 
     assert outcome.result["event"]["start_at"] == "2026-03-30T09:00:00+02:00"  # also after the clocks change
     assert outcome.warnings == (
-        "Read start_at as 2026-03-30T09:00:00+02:00, that day at the old time; for whole days send end_at too.",
+        "Read start_at as 2026-03-30T09:00:00+02:00, that day at the old time; for whole days also send end_at.",
     )

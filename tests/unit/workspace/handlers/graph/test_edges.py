@@ -94,7 +94,7 @@ def test_unknown_word_between_tasks_is_refused_because_it_can_mean_either_order(
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/rel", "unknown_relation")
     assert error.message.startswith(
-        "rel is no relation between rows of one kind; send depends_on if src waits for dst,"
+        "rel is not a relation between rows of one kind; send depends_on if src waits for dst,"
     )
 
 

@@ -93,7 +93,7 @@ def test_recurring_task_moves_with_its_end(project: Project) -> None:
 
     task.refresh_from_db()
     assert task.recurrence_until == DUE + timedelta(weeks=5)
-    assert outcome.result["message"].endswith("1 of them recurs, so all later ones move, too.")
+    assert outcome.result["message"].endswith("1 of them recurs, so all later ones move as well.")
 
 
 def test_tasks_that_the_subject_cannot_change_stay(project: Project) -> None:

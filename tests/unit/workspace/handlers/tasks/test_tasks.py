@@ -346,4 +346,4 @@ def test_recurrence_end_without_recurrence_is_refused(project: Project) -> None:
 
     [error] = refused.value.field_errors
     assert (error.path, error.code) == ("/recurrence_until", "no_recurrence")
-    assert "send recurrence too" in error.message
+    assert "also send recurrence" in error.message

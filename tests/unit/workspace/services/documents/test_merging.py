@@ -49,7 +49,7 @@ def test_adding_without_a_text_is_refused_even_with_other_changes(strategy: str)
 
     assert get_error_codes(merged) == [("/update_strategy", "no_content")]
     assert merged.errors[0].message == (
-        f"update_strategy {strategy} needs a text to add; send description or details, or leave update_strategy out."
+        f"update_strategy {strategy} needs a text to add; send description or details, or leave out update_strategy."
     )
 
 

@@ -25,7 +25,7 @@ def create(project: Project, title: str, **args: Any) -> tuple[str, ...]:
 @pytest.mark.parametrize("title", ["Call the printers", "call the printers!", "Call a printer", "Call  Printers"])
 def test_new_row_with_nearly_the_same_title_is_warned_about(task: Task, title: str) -> None:
     assert create(task.project, title) == (
-        f"There already is the task “Call the printers” ({task.pk}). If it is the same, delete the new one.",
+        f"There is already the task “Call the printers” ({task.pk}). If it is the same, delete the new one.",
     )
 
 
