@@ -390,6 +390,12 @@ def test_search_falls_back_to_any_word_and_says_so(project: Project) -> None:
     assert "with any of the words, because none has all of them" in result["message"]
 
 
+def test_search_without_a_match_says_so(project: Project) -> None:
+    TaskFactory(project=project, title="Call the bank")
+
+    assert call_handler("search_onto_tasks", query="printer").result["message"] == "No tasks match."
+
+
 def test_search_fallback_continues_on_the_next_page(project: Project) -> None:
     for number in range(3):
         TaskFactory(project=project, title=f"Call {number}", updated_at=MADE_AT + timedelta(hours=number))
