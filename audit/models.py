@@ -5,10 +5,10 @@ from django.db.models import Q
 
 from core import manifest
 
-AUDIT_ACTIONS = [
-    *("added", "changed", "removed", "tried", "published", "made_live", "imported", "exported", "rotated", "revoked"),
-    *("signed_in", "signed_out", "asked", "commented", "approved", "sent_back", "withdrawn", "failed"),
-]
+AUDIT_ACTIONS = """
+    added changed removed tried published made_live imported exported rotated revoked signed_in signed_out asked
+    commented approved sent_back withdrawn failed
+""".split()
 
 
 class AuditEntry(models.Model):

@@ -59,8 +59,18 @@ def run_server(list_arguments: Callable[[], list[str]], *, modules: Sequence[str
 def build_arguments(application: str, *, workers: int, interface: str = "rsgi") -> list[str]:
     """Return the arguments with which granian serves this project. Later arguments override them."""
     return [
-        *("--interface", interface, "--http", "1", "--no-ws", "--log-level", "warning"),
-        *("--workers", str(workers), "--respawn-failed-workers", "--workers-kill-timeout", "25"),
+        "--interface",
+        interface,
+        "--http",
+        "1",
+        "--no-ws",
+        "--log-level",
+        "warning",
+        "--workers",
+        str(workers),
+        "--respawn-failed-workers",
+        "--workers-kill-timeout",
+        "25",
         application,
     ]
 

@@ -101,7 +101,10 @@ def _record_failure(notification: Notification, error: str, at: datetime) -> Non
     is_last = notification.attempts > len(PAUSES)
     log.warning(
         "notification.%s event=%s channel=%s attempt=%d error=%s",
-        *("given_up" if is_last else "failed", notification.event, notification.channel, notification.attempts),
+        "given_up" if is_last else "failed",
+        notification.event,
+        notification.channel,
+        notification.attempts,
         error,
     )
     pause = timedelta(seconds=PAUSES[min(notification.attempts, len(PAUSES)) - 1])

@@ -30,11 +30,11 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PLACEHOLDER = re.compile(r"\{([^{}/]+)\}")
 # Headers that the gateway sets itself. An argument must not: the model writes it.
 RESERVED_HEADERS = frozenset(
-    {
-        *("accept", "accept-encoding", "authorization", "connection", "content-length", "content-type", "cookie"),
-        *("expect", "forwarded", "host", "keep-alive", "proxy-authorization", "te", "trailer", "transfer-encoding"),
-        *("upgrade", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"),
-    }
+    """
+    accept accept-encoding authorization connection content-length content-type cookie expect forwarded host
+    keep-alive proxy-authorization te trailer transfer-encoding upgrade x-forwarded-for x-forwarded-host
+    x-forwarded-proto x-real-ip
+""".split()
 )
 
 SCHEMA: dict[str, Any] = {

@@ -150,23 +150,23 @@ PROJECT = EntityType(
     plural="projects",
     model=Project,
     label="name",
-    fields=(
-        *("name", "slug", "description", "executive_summary", "tags", "context"),
-        *("type_key", "state_key", "start_at", "end_at", "props"),
+    fields=tuple(
+        "name slug description executive_summary tags context type_key state_key start_at end_at props".split()
     ),
-    list_row=(
-        *("id", "name", "slug", "type_key", "state_key", "start_at", "end_at", "tags"),
-        *("task_count", "active_task_count", "completed_task_count", "completion_percentage"),
-        *("has_phases", "has_notes", "has_brain_dumps"),
+    list_row=tuple(
+        """
+    id name slug type_key state_key start_at end_at tags task_count active_task_count completed_task_count
+    completion_percentage has_phases has_notes has_brain_dumps
+""".split()
     ),
     texts={"description": 200, "executive_summary": 500, "context": 500},
     inline_texts=("description", "executive_summary"),
-    full_row=(
-        *("id", "name", "slug", "description", "executive_summary", "tags", "context"),
-        *("type_key", "state_key", "start_at", "end_at", "completed_at", "props"),
-        *("task_count", "active_task_count", "completed_task_count", "completion_percentage"),
-        *("has_phases", "has_notes", "has_brain_dumps"),
-        *("created_by", "created_at", "updated_at"),
+    full_row=tuple(
+        """
+    id name slug description executive_summary tags context type_key state_key start_at end_at completed_at
+    props task_count active_task_count completed_task_count completion_percentage has_phases has_notes
+    has_brain_dumps created_by created_at updated_at
+""".split()
     ),
     long_texts=("executive_summary", "description", "context"),
     update_strategies={"description": REPLACE, "context": APPEND},
@@ -186,22 +186,27 @@ TASK = EntityType(
     plural="tasks",
     model=Task,
     label="title",
-    fields=(
-        *("title", "description", "details", "type_key", "state_key", "priority", "start_at", "due_at"),
-        *("duration_minutes", "recurrence", "recurrence_until", "parent_task_id", "props"),
+    fields=tuple(
+        """
+    title description details type_key state_key priority start_at due_at duration_minutes recurrence
+    recurrence_until parent_task_id props
+""".split()
     ),
-    list_row=(
-        *("id", "project_id", "project_name", "title", "state_key", "priority", "start_at", "due_at"),
-        *("has_subtasks", "has_dependencies", "is_recurring"),
+    list_row=tuple(
+        """
+    id project_id project_name title state_key priority start_at due_at has_subtasks has_dependencies
+    is_recurring
+""".split()
     ),
     texts={"description": 100, "details": 100},
     unlisted_texts=("details",),
     extra_columns=("recurrence",),
-    full_row=(
-        *("id", "project_id", "project_name", "title", "description", "details", "type_key", "state_key", "priority"),
-        *("start_at", "due_at", "duration_minutes", "recurrence", "recurrence_until", "parent_task_id"),
-        *("completed_at", "props"),
-        *("has_subtasks", "has_dependencies", "is_recurring", "created_by", "created_at", "updated_at"),
+    full_row=tuple(
+        """
+    id project_id project_name title description details type_key state_key priority start_at due_at
+    duration_minutes recurrence recurrence_until parent_task_id completed_at props has_subtasks has_dependencies
+    is_recurring created_by created_at updated_at
+""".split()
     ),
     long_texts=("description", "details"),
     update_strategies={"description": REPLACE, "details": REPLACE},
@@ -224,20 +229,19 @@ DOCUMENT = EntityType(
     plural="documents",
     model=Document,
     label="title",
-    fields=(
-        *("title", "description", "content", "type_key", "state_key", "category", "tags", "ai_summary"),
-        *("operation_count", "props"),
-    ),
-    list_row=(
-        *("id", "project_id", "project_name", "title", "type_key", "state_key", "category", "tags"),
-        *("operation_count", "created_at", "content_length"),
+    fields=tuple("title description content type_key state_key category tags ai_summary operation_count props".split()),
+    list_row=tuple(
+        """
+    id project_id project_name title type_key state_key category tags operation_count created_at content_length
+""".split()
     ),
     texts={"description": 100, "content": 200, "ai_summary": 500},
     inline_texts=("ai_summary",),
-    full_row=(
-        *("id", "project_id", "project_name", "parent_id", "position", "title", "description", "content"),
-        *("type_key", "state_key", "category", "tags", "ai_summary", "operation_count", "props"),
-        *("created_by", "created_at", "updated_at"),
+    full_row=tuple(
+        """
+    id project_id project_name parent_id position title description content type_key state_key category tags
+    ai_summary operation_count props created_by created_at updated_at
+""".split()
     ),
     long_texts=("content", "ai_summary", "description"),
     update_strategies={"description": REPLACE, "content": REPLACE},
@@ -250,10 +254,7 @@ GOAL = EntityType(
     plural="goals",
     model=Goal,
     label="name",
-    fields=(
-        *("name", "description", "type_key", "state_key", "priority", "target_date", "measurement_criteria"),
-        "props",
-    ),
+    fields=tuple("name description type_key state_key priority target_date measurement_criteria props".split()),
     list_row=(
         "id",
         "project_id",
@@ -453,9 +454,11 @@ EVENT = EntityType(
     fields=("title", "description", "location", "attendees", "recurrence"),  # times: services/event_times.py
     list_row=("id", "title", "location", "recurrence", "project_id", "project_name", "task_event_kind"),
     texts={},
-    full_row=(
-        *("id", "title", "description", "location", "attendees", "recurrence", "time_zone"),
-        *("project_id", "project_name", "task_event_kind", "props", "created_by", "created_at", "updated_at"),
+    full_row=tuple(
+        """
+    id title description location attendees recurrence time_zone project_id project_name task_event_kind props
+    created_by created_at updated_at
+""".split()
     ),
     long_texts=("description",),
     search_columns=("title", "description", "location"),
@@ -470,9 +473,10 @@ CALENDAR = EntityType(
     fields=("name", "description", "color_id", "sync_enabled"),
     list_row=("id", "project_id", "project_name", "name"),
     texts={},
-    full_row=(
-        *("id", "project_id", "project_name", "name", "description", "color_id", "sync_enabled", "time_zone"),
-        *("created_by", "created_at", "updated_at"),
+    full_row=tuple(
+        """
+    id project_id project_name name description color_id sync_enabled time_zone created_by created_at updated_at
+""".split()
     ),
     long_texts=("description",),
     search_columns=("name",),

@@ -105,10 +105,11 @@ _SAME_WAY: dict[Rel, tuple[str, ...]] = {
     Rel.CONTAINS: ("includes", "parent_of", "has_part", "has_child"),
     Rel.SUPPORTS_GOAL: ("supports", "contributes_to"),
     Rel.TARGETS_MILESTONE: ("targets",),
-    Rel.DEPENDS_ON: (
-        *("builds_on", "requires", "needs", "dependent_on", "has_prerequisite"),
-        *("follows", "after", "comes_after", "starts_after", "preceded_by", "successor_of"),
-        *("waits_for", "waits_on", "waiting_for", "waiting_on"),
+    Rel.DEPENDS_ON: tuple(
+        """
+    builds_on requires needs dependent_on has_prerequisite follows after comes_after starts_after preceded_by
+    successor_of waits_for waits_on waiting_for waiting_on
+""".split()
     ),
     Rel.BLOCKS: ("blocking", "prevents"),
     Rel.REFERENCES: ("refers_to", "mentions", "cites", "relates_to", "related_to", "related", "see_also"),
@@ -118,10 +119,11 @@ _OTHER_WAY: dict[Rel, tuple[str, ...]] = {
     Rel.CONTAINS: ("part_of", "child_of", "belongs_to", "contained_in", "included_in"),
     Rel.SUPPORTS_GOAL: ("achieved_by", "supported_by"),
     Rel.MITIGATES: ("mitigated_by",),
-    Rel.DEPENDS_ON: (
-        *("precedes", "before", "comes_before", "predecessor_of", "followed_by", "enables"),
-        *("prerequisite_of", "prerequisite_for", "required_by", "required_for", "needed_by", "needed_for"),
-        *("dependency_of", "depended_on_by"),
+    Rel.DEPENDS_ON: tuple(
+        """
+    precedes before comes_before predecessor_of followed_by enables prerequisite_of prerequisite_for required_by
+    required_for needed_by needed_for dependency_of depended_on_by
+""".split()
     ),
     Rel.BLOCKS: ("blocked_by", "blocked_on"),
     Rel.REFERENCES: ("referenced_by", "mentioned_by", "cited_by"),

@@ -84,7 +84,7 @@ class DailyReads:
     listed: float
 
 
-_SUM_FIELDS = (*("calls", "repaired", "latency_ms"), *FAILURE_FIELDS, *READ_FIELDS)
+_SUM_FIELDS = ("calls", "repaired", "latency_ms", *FAILURE_FIELDS, *READ_FIELDS)
 
 
 def filter_last_days(at: datetime) -> QuerySet[OpDaily]:

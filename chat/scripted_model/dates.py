@@ -14,10 +14,7 @@ TIME = re.compile(r"\bat (\d{1,2})(?::(\d\d))?\s?(am|pm)?\b", re.IGNORECASE)
 CLOCK_TIME = re.compile(r"\b(\d{1,2})(?::(\d\d)|(?= ?[ap]m))\s?(am|pm)?\b", re.IGNORECASE)  # which no number is
 _IN_DAYS = re.compile(r"\bin (\d{1,3}) (day|week)s?\b")
 _WEEKDAY = re.compile(rf"\b(next )?({'|'.join(_WEEKDAYS)})\b")
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+_MONTHS = tuple("january february march april may june july august september october november december".split())
 _MONTH = rf"({'|'.join(f'{name}|{name[:3]}' for name in _MONTHS)})\b\.?"
 _DAY_OF_MONTH = re.compile(rf"\b(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?:,? (20\d\d))?\b")
 _MONTH_AND_DAY = re.compile(rf"\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (20\d\d)\b)?")

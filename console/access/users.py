@@ -37,7 +37,7 @@ KINDS = {
     Authenticator.Type.WEBAUTHN: "passkey",
     Authenticator.Type.RECOVERY_CODES: "recovery codes",
 }
-AUDITED_USER_FIELDS = (*("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),)
+AUDITED_USER_FIELDS = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 
 # Django's own texts speak of what a status "designates".
 LABELS = {"is_staff": "Can sign in to the console", "is_superuser": "Can do everything"}

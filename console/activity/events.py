@@ -78,8 +78,15 @@ class OperationEventAdmin(LogAdmin):
     empty = "Create a client and an API key for it. Its calls appear here within a second."
     list_display = [field.list_display or field.name for field in EVENT_FIELDS if field.in_list or field.list_display]
     list_filter = [
-        *(TIME_FILTER, ProblemFilter, CountedAsFilter),
-        *("type", "ok", CodeFilter, KindFilter, "dry_run", CohortFilter),
+        TIME_FILTER,
+        ProblemFilter,
+        CountedAsFilter,
+        "type",
+        "ok",
+        CodeFilter,
+        KindFilter,
+        "dry_run",
+        CohortFilter,
     ]
     link_lookups = [f"{name}__exact" for name in (*SCOPE_FIELDS, *TURN_FIELDS, "op", "tool_name", "reason")]
     link_lookups += ["tool_name__gt"]

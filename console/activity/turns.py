@@ -74,8 +74,16 @@ class ToolSelectionAdmin(LogAdmin):
     ]
     list_display_links = ["turn"]
     list_filter = [
-        *(TIME_FILTER, ToolMissFilter, MissedToolFilter, EscalationFilter, "outcome", "selection_kind"),
-        *("surface", CohortFilter, "model", "release"),
+        TIME_FILTER,
+        ToolMissFilter,
+        MissedToolFilter,
+        EscalationFilter,
+        "outcome",
+        "selection_kind",
+        "surface",
+        CohortFilter,
+        "model",
+        "release",
     ]
     link_lookups = ["cohort__exact"]
     search_fields = ["turn", "session", "subject", "missed"]

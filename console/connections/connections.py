@@ -32,9 +32,11 @@ AUDITED_FIELDS = (*ConnectionConfig.__dataclass_fields__, "document_url", "check
 Auth, SubjectAs, Transport = Connection.Auth, Connection.SubjectAs, Connection.Transport
 
 # Needed only if requests are sent.
-_REQUEST_FIELDS = (
-    *("base_url", "headers", "auth", "subject_as"),
-    *("username", "key_in", "key_name", "token_url", "authorize_url", "client_id", "scopes", "subject_header"),
+_REQUEST_FIELDS = tuple(
+    """
+    base_url headers auth subject_as username key_in key_name token_url authorize_url client_id scopes
+    subject_header
+""".split()
 )
 _LIMITS = ("max_in_flight", "max_response_kb", "check_every")
 HTTP_FIELDS = (*_REQUEST_FIELDS, *_LIMITS, "idempotency_header", "document_url", "is_pinned")

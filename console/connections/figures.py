@@ -24,9 +24,10 @@ THROUGH_PARAMETER = "through"  # query parameter of the list of events
 
 # Reasons of the errors of an executor, besides those that begin with upstream_. A call that was refused before it,
 # because of its args or a missing permission, says nothing about the service.
-EXECUTOR_REASONS = (
-    *("address_refused", "bad_outgoing_request", "bad_url", "not_configured", "outcome_unknown", "sign_in_required"),
-    "timeout",
+EXECUTOR_REASONS = tuple(
+    """
+    address_refused bad_outgoing_request bad_url not_configured outcome_unknown sign_in_required timeout
+""".split()
 )
 REACHED_EXECUTOR = Q(ok=True) | Q(reason__startswith="upstream_") | Q(reason__in=EXECUTOR_REASONS)
 SENT_CALL = NOT_TRIED_IN_ADMIN & REACHED_EXECUTOR & Q(type=OperationEvent.Type.EXEC, dry_run=False, replayed=False)

@@ -97,9 +97,7 @@ def explain_missing(op: Op, current: Connections) -> str:
 class OpListMixin(SwitchableMixin):
     """The list of ops."""
 
-    list_display = [
-        *("op_path", "summary", "kind", "short", "full", "calls", "failure_rate", "repair_rate", "editor", "draft")
-    ]
+    list_display = tuple("op_path summary kind short full calls failure_rate repair_rate editor draft".split())
     list_filter = [DraftFilter, CallsFilter, "status", "kind", "connection", "source"]
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

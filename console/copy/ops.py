@@ -108,7 +108,9 @@ class OpAdmin(OpListMixin, CopyAdmin, SwitchableMixin, OpPreviewMixin, CopyFiles
                 "fields": [
                     ("connection", "timeout_ms"),
                     ("needs_subject", "confirm"),
-                    *("without_id", "argument_aliases", "display_only"),
+                    "without_id",
+                    "argument_aliases",
+                    "display_only",
                 ]
             },
         ),

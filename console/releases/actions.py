@@ -170,8 +170,12 @@ class NameAction(ReleaseAction):
 RELEASE_ACTIONS: list[ReleaseAction] = [MakeLiveAction(), WithdrawAction(), RestoreAction(), NameAction()]
 
 REFUSAL_ERRORS = (
-    *(lifecycle.AlreadyLive, lifecycle.AlreadyWithdrawn, lifecycle.ReleaseStillLive),
-    *(draft.NothingToChange, draft.DraftRefused, draft.DraftChanged),
+    lifecycle.AlreadyLive,
+    lifecycle.AlreadyWithdrawn,
+    lifecycle.ReleaseStillLive,
+    draft.NothingToChange,
+    draft.DraftRefused,
+    draft.DraftChanged,
 )
 
 

@@ -104,6 +104,13 @@ class ScheduledPublishAdmin(base.ReadOnlyMixin, base.ModelAdmin[ScheduledPublish
     list_filter = ["state"]
     search_fields = ["summary", "note", "created_by"]
     fields = [
-        *("summary", "note", ("publish_at", "state"), "reason", ("created_by", "created_at"), ("ended_by", "ended_at")),
-        *("accepted", "accepted_loss", "version"),
+        "summary",
+        "note",
+        ("publish_at", "state"),
+        "reason",
+        ("created_by", "created_at"),
+        ("ended_by", "ended_at"),
+        "accepted",
+        "accepted_loss",
+        "version",
     ]

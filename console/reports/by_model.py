@@ -22,16 +22,13 @@ LEAD = (
     "not a controlled comparison."
 )
 FIGURE_COLUMNS = [
-    *(
-        ReportColumn("Calls", tables.format_count),
-        ReportColumn("Failure rate", tables.format_rate),
-        ReportColumn("Repair rate", tables.format_rate),
-    ),
-    *(ReportColumn("Turns", tables.format_count), ReportColumn("With a successful call", tables.format_rate)),
-    *(
-        ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
-        ReportColumn("Turns with a loop", tables.format_rate),
-    ),
+    ReportColumn("Calls", tables.format_count),
+    ReportColumn("Failure rate", tables.format_rate),
+    ReportColumn("Repair rate", tables.format_rate),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("With a successful call", tables.format_rate),
+    ReportColumn("Unknown names per 1,000 calls", tables.format_mean),
+    ReportColumn("Turns with a loop", tables.format_rate),
     ReportColumn("Average latency", tables.format_milliseconds),
 ]
 

@@ -21,17 +21,13 @@ LEAD = (
     "succeeds."
 )
 COLUMNS = [
-    *(
-        ReportColumn("Op"),
-        ReportColumn("Calls", tables.format_count),
-        ReportColumn("Failed", tables.format_count),
-        ReportColumn("Failure rate", tables.format_rate),
-    ),
-    *(
-        ReportColumn("Most common error"),
-        ReportColumn("Repaired", tables.format_count),
-        ReportColumn("Repair rate", tables.format_rate),
-    ),
+    ReportColumn("Op"),
+    ReportColumn("Calls", tables.format_count),
+    ReportColumn("Failed", tables.format_count),
+    ReportColumn("Failure rate", tables.format_rate),
+    ReportColumn("Most common error"),
+    ReportColumn("Repaired", tables.format_count),
+    ReportColumn("Repair rate", tables.format_rate),
     ReportColumn("Average latency", tables.format_milliseconds),
 ]
 # Labels of failures that no argument caused.
@@ -58,7 +54,10 @@ def build_report(request: HttpRequest) -> ReportContent:
     rows = [_build_row(query.scope, op, each, problems[op], urls.get(op, "")) for op, each in figures_by_op.items()]
     number, rising = _parse_sort(request.GET.get("sort", ""))
     table = ReportTable(
-        *("ops", "Ops", COLUMNS, tables.sort_rows(rows, number, rising)),
+        "ops",
+        title="Ops",
+        columns=COLUMNS,
+        rows=tables.sort_rows(rows, number, rising),
         build_sort_url=lambda place, up: query.build_query_string(sort=f"{'' if up else '-'}{place}"),
         sorted_by=(number, rising),
     )

@@ -52,7 +52,8 @@ SINGLE_SIDE_HINTS = {
     "release": "All calls used one release. Publish another, then put a cohort on one of the two.",
 }
 UNTESTED_METRICS: tuple[tuple[str, Callable[[Totals], float | None], tables.Formatter], ...] = (
-    *(("Calls", lambda each: each.calls, tables.format_count), ("Turns", lambda each: each.turns, tables.format_count)),
+    ("Calls", lambda each: each.calls, tables.format_count),
+    ("Turns", lambda each: each.turns, tables.format_count),
     ("Unknown names per 1,000 calls", lambda each: each.unknown_per_thousand, tables.format_mean),
     ("Average latency", lambda each: each.mean_latency_ms, tables.format_milliseconds),
 )

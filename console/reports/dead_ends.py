@@ -30,17 +30,13 @@ LEAD = (
 NAME_COLUMNS = [ReportColumn("Name sent"), ReportColumn("Times", tables.format_count), ReportColumn("Alias of")]
 ADD_ALIAS_LABEL = SafeString("Add alias")
 LOOP_COLUMNS = [
-    *(
-        ReportColumn("Turn"),
-        ReportColumn("Repeated calls", tables.format_count),
-        ReportColumn("Calls", tables.format_count),
-    ),
-    *(
-        ReportColumn("Failed", tables.format_count),
-        ReportColumn("Model"),
-        ReportColumn("Release"),
-        ReportColumn("Started"),
-    ),
+    ReportColumn("Turn"),
+    ReportColumn("Repeated calls", tables.format_count),
+    ReportColumn("Calls", tables.format_count),
+    ReportColumn("Failed", tables.format_count),
+    ReportColumn("Model"),
+    ReportColumn("Release"),
+    ReportColumn("Started"),
 ]
 
 
@@ -62,16 +58,22 @@ def _build_figures(scope: ReportFilter, total: Totals) -> list[ReportFigure]:
     unknown = report_query.to_events(scope, CountedAs.UNKNOWN_NAMES)
     return [
         ReportFigure(
-            *("Unknown names", "–" if per_thousand is None else tables.format_mean(per_thousand)),
-            *(f"per 1,000 calls, {tables.format_count(total.unknown_names)} in all", unknown),
+            "Unknown names",
+            value="–" if per_thousand is None else tables.format_mean(per_thousand),
+            of=f"per 1,000 calls, {tables.format_count(total.unknown_names)} in all",
+            link=unknown,
         ),
         ReportFigure(
-            *("Turns with an unknown name", tables.format_count(total.lost)),
-            *(f"of {tables.format_count(total.turns)}", report_query.to_turns(scope, TurnWith.UNKNOWN_NAME)),
+            "Turns with an unknown name",
+            value=tables.format_count(total.lost),
+            of=f"of {tables.format_count(total.turns)}",
+            link=report_query.to_turns(scope, TurnWith.UNKNOWN_NAME),
         ),
         ReportFigure(
-            *("Turns with a loop", tables.format_count(total.looping)),
-            *(f"of {tables.format_count(total.turns)}", report_query.to_turns(scope, TurnWith.LOOP)),
+            "Turns with a loop",
+            value=tables.format_count(total.looping),
+            of=f"of {tables.format_count(total.turns)}",
+            link=report_query.to_turns(scope, TurnWith.LOOP),
         ),
     ]
 
@@ -128,8 +130,12 @@ def _build_loops_table(scope: ReportFilter) -> ReportTable:
 def _build_loop_row(turn: Turn, release: str) -> list[ReportCell]:
     turn_url = reverse("admin:analytics_turn_change", args=[turn.pk])
     return [
-        *(ReportCell(turn.turn, turn_url), ReportCell(turn.repeats), ReportCell(turn.calls), ReportCell(turn.failed)),
-        *(ReportCell(label_value("model", turn.model)), ReportCell(release)),
+        ReportCell(turn.turn, turn_url),
+        ReportCell(turn.repeats),
+        ReportCell(turn.calls),
+        ReportCell(turn.failed),
+        ReportCell(label_value("model", turn.model)),
+        ReportCell(release),
         ReportCell(
             turn.time.isoformat(" ", "minutes"), html=escape(date_format(localtime(turn.time), "DATETIME_FORMAT"))
         ),

@@ -16,16 +16,12 @@ LEAD = (
     "only those that took every earlier step too."
 )
 COLUMNS = [
-    *(
-        ReportColumn("Step"),
-        ReportColumn("Turns", tables.format_count),
-        ReportColumn("Of all turns", tables.format_rate),
-        ReportColumn("Share"),
-    ),
-    *(
-        ReportColumn("With every earlier step", tables.format_count),
-        ReportColumn("Of all turns (every step)", tables.format_rate),
-    ),
+    ReportColumn("Step"),
+    ReportColumn("Turns", tables.format_count),
+    ReportColumn("Of all turns", tables.format_rate),
+    ReportColumn("Share"),
+    ReportColumn("With every earlier step", tables.format_count),
+    ReportColumn("Of all turns (every step)", tables.format_rate),
 ]
 
 

@@ -73,38 +73,52 @@ def _build_figures(scope: ReportFilter, period: _Period, total: Totals) -> list[
     count = tables.format_count
     return [
         build_figure(
-            *("Calls", lambda each: each.calls, count, "", report_query.to_events(scope, CountedAs.CALLS)),
-            "Calls per day",
+            "Calls",
+            value=lambda each: each.calls,
+            formatter=count,
+            of="",
+            link=report_query.to_events(scope, CountedAs.CALLS),
+            axis="Calls per day",
         ),
         build_figure(
-            *("Failure rate", lambda each: each.failure_rate, tables.format_rate),
-            *(f"{count(total.failed)} of {count(total.calls)} calls", report_query.to_events(scope, CountedAs.FAILED)),
-            "% of calls",
+            "Failure rate",
+            value=lambda each: each.failure_rate,
+            formatter=tables.format_rate,
+            of=f"{count(total.failed)} of {count(total.calls)} calls",
+            link=report_query.to_events(scope, CountedAs.FAILED),
+            axis="% of calls",
         ),
         build_figure(
-            *("Repair rate", lambda each: each.repair_rate, tables.format_rate),
-            *(
-                f"{count(total.repaired)} of {count(total.failed)} failed calls",
-                report_query.to_events(scope, CountedAs.REPAIRED),
-            ),
-            "% of failed calls",
+            "Repair rate",
+            value=lambda each: each.repair_rate,
+            formatter=tables.format_rate,
+            of=f"{count(total.repaired)} of {count(total.failed)} failed calls",
+            link=report_query.to_events(scope, CountedAs.REPAIRED),
+            axis="% of failed calls",
         ),
         build_figure(
-            *("Turns", lambda each: each.turns, count, "", report_query.to_turns(scope)),
-            "Turns per day",
+            "Turns",
+            value=lambda each: each.turns,
+            formatter=count,
+            of="",
+            link=report_query.to_turns(scope),
+            axis="Turns per day",
         ),
         build_figure(
-            *("Unknown names", lambda each: each.unknown_per_thousand, tables.format_mean),
-            *(
-                f"per 1,000 calls, {count(total.unknown_names)} in all",
-                report_query.to_events(scope, CountedAs.UNKNOWN_NAMES),
-            ),
-            "Per 1,000 calls",
+            "Unknown names",
+            value=lambda each: each.unknown_per_thousand,
+            formatter=tables.format_mean,
+            of=f"per 1,000 calls, {count(total.unknown_names)} in all",
+            link=report_query.to_events(scope, CountedAs.UNKNOWN_NAMES),
+            axis="Per 1,000 calls",
         ),
         build_figure(
-            *("Turns with a loop", lambda each: each.loop_rate, tables.format_rate),
-            *(f"{count(total.looping)} of {count(total.turns)} turns", report_query.to_turns(scope, TurnWith.LOOP)),
-            "% of turns",
+            "Turns with a loop",
+            value=lambda each: each.loop_rate,
+            formatter=tables.format_rate,
+            of=f"{count(total.looping)} of {count(total.turns)} turns",
+            link=report_query.to_turns(scope, TurnWith.LOOP),
+            axis="% of turns",
         ),
     ]
 
@@ -132,14 +146,16 @@ def _build_chart(
 
 def _build_table(scope: ReportFilter, days: Mapping[date, Totals]) -> ReportTable:
     columns = [
-        *(ReportColumn("Day"), ReportColumn("Calls", tables.format_count), ReportColumn("Failed", tables.format_count)),
-        *(
-            ReportColumn("Failure rate", tables.format_rate),
-            ReportColumn("Repaired", tables.format_count),
-            ReportColumn("Repair rate", tables.format_rate),
-        ),
-        *(ReportColumn("Turns", tables.format_count), ReportColumn("Unknown names", tables.format_count)),
-        *(ReportColumn("Per 1,000 calls", tables.format_mean), ReportColumn("Turns with a loop", tables.format_count)),
+        ReportColumn("Day"),
+        ReportColumn("Calls", tables.format_count),
+        ReportColumn("Failed", tables.format_count),
+        ReportColumn("Failure rate", tables.format_rate),
+        ReportColumn("Repaired", tables.format_count),
+        ReportColumn("Repair rate", tables.format_rate),
+        ReportColumn("Turns", tables.format_count),
+        ReportColumn("Unknown names", tables.format_count),
+        ReportColumn("Per 1,000 calls", tables.format_mean),
+        ReportColumn("Turns with a loop", tables.format_count),
     ]
     rows = [_build_row(scope, day, each) for day, each in reversed(list(days.items()))]
     return ReportTable("days", "Day by day", columns, rows)

@@ -65,22 +65,22 @@ def _build_figures(scope: ReportFilter, selections: SelectionTotals) -> list[Rep
         ReportFigure("Reported turns", turn_count, "", all_rows),
         ReportFigure("Tools loaded", tables.format_mean(selections.loaded / turns), "per turn, on average", all_rows),
         ReportFigure(
-            *("Tools used", tables.format_rate(selections.used_rate or 0)),
-            *(f"{tables.format_mean(selections.used / turns)} per turn, on average", all_rows),
+            "Tools used",
+            value=tables.format_rate(selections.used_rate or 0),
+            of=f"{tables.format_mean(selections.used / turns)} per turn, on average",
+            link=all_rows,
         ),
         ReportFigure(
-            *("Turns with a tool miss", tables.format_rate(selections.miss_rate or 0)),
-            *(
-                f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
-                report_query.to_tool_selections(scope, {"missing": "yes"}),
-            ),
+            "Turns with a tool miss",
+            value=tables.format_rate(selections.miss_rate or 0),
+            of=f"{tables.format_count(selections.turns_with_miss)} of {turn_count} turns",
+            link=report_query.to_tool_selections(scope, {"missing": "yes"}),
         ),
         ReportFigure(
-            *("Turns with an escalation", tables.format_rate(selections.escalation_rate or 0)),
-            *(
-                f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
-                report_query.to_tool_selections(scope, {"escalating": "yes"}),
-            ),
+            "Turns with an escalation",
+            value=tables.format_rate(selections.escalation_rate or 0),
+            of=f"{tables.format_count(selections.turns_with_escalation)} of {turn_count} turns",
+            link=report_query.to_tool_selections(scope, {"escalating": "yes"}),
         ),
         ReportFigure("Tokens", tokens, "per turn, on average of those that report it", all_rows),
     ]

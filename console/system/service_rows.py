@@ -78,8 +78,14 @@ class NotificationAdmin(LogAdmin):
     list_filter = ["state", "channel", "event"]
     search_fields = ["subject", "recipient", "by"]
     fields = [
-        *("subject", "text", "link", ("channel", "target"), ("event", "by"), ("state", "attempts", "next_try_at")),
-        *("last_error", ("created_at", "sent_at")),
+        "subject",
+        "text",
+        "link",
+        ("channel", "target"),
+        ("event", "by"),
+        ("state", "attempts", "next_try_at"),
+        "last_error",
+        ("created_at", "sent_at"),
     ]
     readonly_fields = ["target"]
     actions = ["send_again"]

@@ -25,7 +25,9 @@ def draw_bar(share: float) -> SafeString:
     return format_html(
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-track" width="{}" height="12"/><rect class="chart-fill" width="{}" height="12"/></svg>',
-        *(BAR, BAR, round(BAR * share, 1)),
+        BAR,
+        BAR,
+        round(BAR * share, 1),
     )
 
 
@@ -37,7 +39,10 @@ def draw_interval(low: float, high: float, limit: float) -> SafeString:
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-fill" x="{}" y="3" width="{}" height="6"/>'
         '<rect class="chart-zero" x="{}" width="1.5" height="12"/></svg>',
-        *(BAR, round(left, 1), round(max(1.5, right - left), 1), BAR / 2 - 0.75),
+        BAR,
+        round(left, 1),
+        round(max(1.5, right - left), 1),
+        BAR / 2 - 0.75,
     )
 
 
@@ -51,7 +56,10 @@ def draw_span(start: float, length: float, *, is_failed: bool = False) -> SafeSt
         '<svg class="chart-bar" viewBox="0 0 {} 12" preserveAspectRatio="none" aria-hidden="true">'
         '<rect class="chart-track" y="5" width="{}" height="2"/>'
         '<rect class="{}" x="{}" width="{}" height="12"/></svg>',
-        *(BAR, BAR, "chart-failed" if is_failed else "chart-fill", round(min(BAR * start, BAR - width), 1)),
+        BAR,
+        BAR,
+        "chart-failed" if is_failed else "chart-fill",
+        round(min(BAR * start, BAR - width), 1),
         round(width, 1),
     )
 

@@ -171,7 +171,12 @@ def _ask(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline, op
     spent = answer.usage
     log.info(
         "llm.completed purpose=%s tier=%s input=%d output=%d dollars=%.6f seconds=%.1f",
-        *(purpose, tier, spent.input_tokens, spent.output_tokens, spent.dollars, _since(started)),
+        purpose,
+        tier,
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.dollars,
+        _since(started),
     )
     return answer
 

@@ -202,7 +202,10 @@ def stream_completion(
         usage.count_usage(answer.usage, tier=endpoint.tier)
     log.info(
         "llm.streamed input=%d output=%d dollars=%.6f calls=%d seconds=%.1f",
-        *(answer.usage.input_tokens, answer.usage.output_tokens, answer.usage.dollars, len(answer.tool_calls)),
+        answer.usage.input_tokens,
+        answer.usage.output_tokens,
+        answer.usage.dollars,
+        len(answer.tool_calls),
         _since(started),
     )
     return answer

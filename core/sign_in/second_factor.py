@@ -28,11 +28,10 @@ PASSWORD, SECOND_FACTOR, SINGLE_SIGN_ON = "password", "mfa", "socialaccount"
 
 # Pages for users who have not shown it yet: to show it, to sign out, to sign in as somebody else.
 OPEN_PAGES = frozenset(
-    {
-        *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "admin:logout", "admin:login"),
-        *("oauth2_provider:sign-in", "chat_sign_in", "chat_sign_out"),
-        *("openid_connect_login", "openid_connect_callback"),
-    }
+    """
+    mfa_reauthenticate mfa_reauthenticate_webauthn admin:logout admin:login oauth2_provider:sign-in chat_sign_in
+    chat_sign_out openid_connect_login openid_connect_callback
+""".split()
 )
 STAFF_PAGES = "/admin/"
 log = logging.getLogger(__name__)

@@ -139,9 +139,8 @@ help_by_get = describe_endpoint(
     answers={200: _HELP, 304: OpenApiResponse(description="Unchanged since the ETag in If-None-Match.")},
     parameters=build_query_parameters(request_schemas.HELP),
 )
-_DISCOVER_ANSWERS = (
-    *("DiscoveredTools", "DiscoveredAgents", "DiscoveredTool", "DiscoveredParameter", "DiscoveredAgent"),
-    "HelpOpFull",
+_DISCOVER_ANSWERS = tuple(
+    "DiscoveredTools DiscoveredAgents DiscoveredTool DiscoveredParameter DiscoveredAgent HelpOpFull".split()
 )
 DISCOVER_COMPONENTS: dict[str, Any] = {
     "DiscoverRequest": request_schemas.DISCOVER,

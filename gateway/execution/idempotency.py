@@ -106,8 +106,14 @@ def claim_key(
             " created_at = excluded.created_at, expires_at = excluded.expires_at, doubtful_at = excluded.doubtful_at"
             f" WHERE {_TABLE}.expires_at <= excluded.created_at AND {_TABLE}.state = 'done' RETURNING id",
             [
-                *(call.client_id, call.subject, call.key, call.op, call.fingerprint, trace_id),
-                *(_adapt_time(at), _adapt_time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS))),
+                call.client_id,
+                call.subject,
+                call.key,
+                call.op,
+                call.fingerprint,
+                trace_id,
+                _adapt_time(at),
+                _adapt_time(at + timedelta(hours=settings.GATEWAY_IDEMPOTENCY_HOURS)),
                 _adapt_time(doubtful_at) if doubtful_at else None,
             ],
         ),

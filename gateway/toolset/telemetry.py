@@ -84,10 +84,10 @@ def record_turn(body: dict[str, Any], caller: Caller, trace: Trace) -> None:
         ],
         update_conflicts=True,
         unique_fields=["client", "session", "turn"],
-        update_fields=[
-            *("time", "subject", "toolset", "release", "surface", "cohort", "model", "selection_kind", "selection"),
-            *("loaded", "used", "missed", "escalated", "tokens", "outcome"),
-        ],
+        update_fields="""
+    time subject toolset release surface cohort model selection_kind selection loaded used missed escalated
+    tokens outcome
+""".split(),
     )
 
 

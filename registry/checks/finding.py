@@ -30,16 +30,18 @@ WAIVERS: dict[tuple[str, str], str] = {
             [
                 *(f"onto.{kind}.create" for kind in ("document", "goal", "milestone", "plan", "risk", "task")),
                 *(f"onto.{kind}.update" for kind in ("document", "goal", "plan", "project", "task")),
-                *("cal.event.create", "cal.event.update", "cal.project.set"),
+                "cal.event.create",
+                "cal.event.update",
+                "cal.project.set",
             ],
         ),
         (
             _FILTERED,
             "full_over_budget",
-            [
-                *("cal.event.list", "cal.slot.find", "onto.document.section.get", "onto.document.tree.get"),
-                *("onto.project.get", "onto.task.list", "util.web.visit"),
-            ],
+            """
+    cal.event.list cal.slot.find onto.document.section.get onto.document.tree.get onto.project.get
+    onto.task.list util.web.visit
+""".split(),
         ),
         (
             _NEEDS_RULES,

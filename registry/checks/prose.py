@@ -52,11 +52,10 @@ _NEGATION = re.compile(r"^\W*(?:never|do\s+not|don['’]t|avoid|must\s+not|not|n
 # A condition limits a rule, so that the other one can apply in all other cases.
 _CONDITION = re.compile(r"\b(?:not|no|only|unless|except|without|until|more than|less than|n['’]t)\b", re.IGNORECASE)
 _FILLER_WORDS = frozenset(
-    [
-        *("a", "an", "the", "of", "to", "in", "on", "at", "by", "for", "with", "it", "its", "this", "that", "these"),
-        *("those", "and", "or", "as", "be", "is", "are", "any", "all", "each", "every", "always", "please", "just"),
-        *("own", "their", "your"),
-    ]
+    """
+    a an the of to in on at by for with it its this that these those and or as be is are any all each every
+    always please just own their your
+""".split()
 )
 
 

@@ -23,8 +23,15 @@ SHIPPED_SOURCE = ""  # the source of shipped rows and of rows that admins added
 MAX_TOTAL_BYTES = 5_000_000  # bytes of all files together, uncompressed
 MAX_FILES = 500  # files
 _DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
-    *(NotImplementedError, RuntimeError, EOFError, ValueError, OSError),
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    EOFError,
+    ValueError,
+    OSError,
 )
 
 

@@ -23,10 +23,10 @@ UNKNOWN_VERB = (
 # Verbs that say that something is done, but not what.
 _SAY_NOTHING = frozenset(("call", "control", "do", "execute", "invoke", "manage", "perform", "process", "run", "use"))
 _TELLING_VERBS = VERBS - _SAY_NOTHING | frozenset(
-    (
-        *("access", "authenticate", "collect", "compress", "decrypt", "display", "encrypt", "increase", "obtain"),
-        *("provide", "recognize", "reduce", "restore", "simulate", "transcribe", "undelete", "unarchive"),
-    )
+    """
+    access authenticate collect compress decrypt display encrypt increase obtain provide recognize reduce
+    restore simulate transcribe undelete unarchive
+""".split()
 )
 
 _HARMFUL_WORDS = harmful_verbs.HARMFUL_VERBS | HARMFUL_NOUN_LIKE_VERBS
@@ -35,9 +35,7 @@ _FINDING_SEGMENTS = frozenset(
     ("search", "query", "list", "find", "lookup", "count", "validate", "calculate", "estimate", "preview")
 )
 # Verbs in a path that are not reads, whatever the method, and harm nothing.
-_ACTING_SEGMENTS = frozenset(
-    (*("logout", "create", "send", "disable", "enable", "restart", "start", "stop"), *("trigger", "submit", "approve"))
-)
+_ACTING_SEGMENTS = frozenset("logout create send disable enable restart start stop trigger submit approve".split())
 
 
 class Danger(StrEnum):

@@ -33,9 +33,11 @@ _TYPE_ALIASES = {
 }
 _JSON_TYPES = _split_to_set("object array number integer string boolean null")
 _BOUND_KEYWORDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_SINGLE_SCHEMA_KEYWORDS = (
-    *("not", "if", "then", "else", "items", "contains", "additionalItems", "additionalProperties", "propertyNames"),
-    *("contentSchema", "unevaluatedItems", "unevaluatedProperties"),
+_SINGLE_SCHEMA_KEYWORDS = tuple(
+    """
+    not if then else items contains additionalItems additionalProperties propertyNames contentSchema
+    unevaluatedItems unevaluatedProperties
+""".split()
 )
 _SCHEMA_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _SCHEMA_OBJECT_KEYWORDS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")

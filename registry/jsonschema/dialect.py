@@ -25,21 +25,24 @@ _LOCAL_DATE_TIME = re.compile(
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _IN_PLACE_KEYWORDS = ("not", "if", "then", "else")
 _IN_PLACE_LIST_KEYWORDS = ("allOf", "anyOf", "oneOf")
-_MEMBER_KEYWORDS = (
-    *("items", "contains", "additionalProperties", "propertyNames", "contentSchema"),
-    *("unevaluatedItems", "unevaluatedProperties"),
+_MEMBER_KEYWORDS = tuple(
+    """
+    items contains additionalProperties propertyNames contentSchema unevaluatedItems unevaluatedProperties
+""".split()
 )
 _SUBSCHEMA_KEYWORDS = frozenset(
     [
-        *(
-            *_IN_PLACE_KEYWORDS,
-            *_IN_PLACE_LIST_KEYWORDS,
-            *_MEMBER_KEYWORDS,
-            "properties",
-            "patternProperties",
-            "prefixItems",
-        ),
-        *("dependentSchemas", "dependencies", "$ref", "$defs", "definitions"),
+        *_IN_PLACE_KEYWORDS,
+        *_IN_PLACE_LIST_KEYWORDS,
+        *_MEMBER_KEYWORDS,
+        "properties",
+        "patternProperties",
+        "prefixItems",
+        "dependentSchemas",
+        "dependencies",
+        "$ref",
+        "$defs",
+        "definitions",
     ]
 )
 

@@ -19,9 +19,11 @@ _NESTING_KEYWORDS = frozenset(("properties", "items", "prefixItems", "anyOf", "o
 _TYPE_LIKE_FORMAT = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")  # a format that can be shown as a type
 
 # Keywords shown by help on one argument, in addition to name, type, required and description.
-FACETS = (
-    *("enum", "format", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-    *("minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems", "minProperties"),
+FACETS = tuple(
+    """
+    enum format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern
+    minItems maxItems uniqueItems minProperties
+""".split()
 )
 
 

@@ -31,8 +31,12 @@ LIVE_CHANGED = (
     "Another release was made live since it was scheduled, so the changes would be others. Review the draft again."
 )
 REFUSALS = (
-    *(publishing.NotPublishable, publishing.ReasonMissing, publishing.LossReasonMissing, ApprovalMissing),
-    *(lifecycle.AlreadyWithdrawn, draft.DraftChanged),
+    publishing.NotPublishable,
+    publishing.ReasonMissing,
+    publishing.LossReasonMissing,
+    ApprovalMissing,
+    lifecycle.AlreadyWithdrawn,
+    draft.DraftChanged,
 )
 
 

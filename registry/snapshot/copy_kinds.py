@@ -30,21 +30,12 @@ AGENTS_PATH = "agents"  # where help lists the agents
 AGENT_PREFIX = f"{AGENTS_PATH}."
 
 # The fields of an op that are copied unchanged, in reading order.
-OP_FIELDS = (
-    *("op", "tool_name", "upstream_name", "kind", "entity", "action", "category", "contexts", "summary"),
-    *("description", "notes"),
-    *(
-        "keywords",
-        "parameters_schema",
-        "request",
-        "result_fields",
-        "argument_aliases",
-        "display_only",
-        "needs_subject",
-        "confirm",
-    ),
-    *("required_scope", "without_id"),
-    *("timeout_ms", "status", "successor"),
+OP_FIELDS = tuple(
+    """
+    op tool_name upstream_name kind entity action category contexts summary description notes keywords
+    parameters_schema request result_fields argument_aliases display_only needs_subject confirm required_scope
+    without_id timeout_ms status successor
+""".split()
 )
 
 
@@ -84,9 +75,10 @@ class CopyKind:
 
 
 _SECTION_FIELDS = ("prompt", "name", "position", "title", "text", "status")
-_AGENT_FIELDS = (
-    *("name", "summary", "description", "when_to_use", "ops", "is_read_only", "constraints", "system_prompt"),
-    *("examples", "edge_cases", "status"),
+_AGENT_FIELDS = tuple(
+    """
+    name summary description when_to_use ops is_read_only constraints system_prompt examples edge_cases status
+""".split()
 )
 _PIN_FIELDS = ("surface", "context", "model_family", "ops", "max_tokens")
 

@@ -20,9 +20,8 @@ FIELD_DEFAULTS |= {
 FIELD_DEFAULTS |= {name: [] for name in ("constraints", "edge_cases")}
 
 # The fields of an op that checks of other ops need: names, purpose and arguments.
-OUTLINE_FIELDS = (
-    *("op", "tool_name", "kind", "summary", "parameters_schema", "argument_aliases", "display_only"),
-    *("status", "successor"),
+OUTLINE_FIELDS = tuple(
+    "op tool_name kind summary parameters_schema argument_aliases display_only status successor".split()
 )
 
 EXAMPLE_FIELDS = ("title", "args", "note")

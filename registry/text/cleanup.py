@@ -58,7 +58,14 @@ _INVISIBLE_LETTERS = frozenset(
     map(
         chr,
         (
-            *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0),
+            0x034F,
+            0x115F,
+            0x1160,
+            0x17B4,
+            0x17B5,
+            0x2800,
+            0x3164,
+            0xFFA0,
             *range(0x180B, 0x1810),
             *range(0xFE00, 0xFE0E),
             *range(0xE0100, 0xE01F0),

@@ -22,7 +22,9 @@ MAX_COHORT_CHANGES = 30
 CHARTED_RATES: tuple[tuple[str, str, str, Callable[[Totals], float | None]], ...] = (
     ("failure", "Failure rate, % of calls", "% of calls", lambda each: each.failure_rate),
     (
-        *("success", "Turns with a successful call, % of turns with a call", "% of turns with a call"),
+        "success",
+        "Turns with a successful call, % of turns with a call",
+        "% of turns with a call",
         lambda each: each.success_rate,
     ),
 )

@@ -66,7 +66,9 @@ def create_row(
         at=request.at,
         message=f"Created the {kind.name} {quote_name(getattr(row, kind.label))}{edge_note}.",
         warnings=(
-            *(*completed.warnings, *requested_edges.warnings, *edge_warnings),
+            *completed.warnings,
+            *requested_edges.warnings,
+            *edge_warnings,
             *duplicates.warn_about_duplicate(row, kind=kind),
         ),
     )

@@ -24,10 +24,7 @@ MAX_LENGTH = timedelta(days=366)  # of the time range, and of an event
 _CURSOR = struct.Struct(">4s3q16s")  # the mark of the list, three moments in microseconds, and an id
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_COLUMNS = (
-    *("id", "start_at", "end_at", "start_date", "end_date", "time_zone"),
-    *("recurrence", "recurrence_until", "excluded_starts"),
-)
+_COLUMNS = tuple("id start_at end_at start_date end_date time_zone recurrence recurrence_until excluded_starts".split())
 USER, PROJECT, BY_ID = "user", "project", "calendar_id"
 UNUSED_PROJECT_WARNING = "Ignored project_id: calendar_scope or calendar_id selects other calendars."
 

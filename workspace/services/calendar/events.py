@@ -23,8 +23,16 @@ NOT_CONNECTED = {
 }
 # The fields of a complete event.
 FIELDS = (
-    *("id", "title", "start_at", "end_at", "is_all_day", *EVENT.full_row[2:]),
-    *("recurrence_until", "excluded_starts", "linked_task_id", "calendar_scope"),
+    "id",
+    "title",
+    "start_at",
+    "end_at",
+    "is_all_day",
+    *EVENT.full_row[2:],
+    "recurrence_until",
+    "excluded_starts",
+    "linked_task_id",
+    "calendar_scope",
 )
 HOW_TO_CONNECT = (
     "Ask the administrator to connect the external calendar. Until then leave calendar_id out or send primary to use "

@@ -37,9 +37,10 @@ SHOWN_COLUMNS = frozenset(
 TIME_COLUMNS = frozenset({"start_at", "due_at", "recurrence", "recurrence_until"})
 
 # The event columns that are derived from the task.
-DERIVED_COLUMNS = (
-    *("project", "task_event_kind", "title", "start_at", "end_at", "recurrence", "recurrence_until"),
-    *("excluded_starts", "props", "updated_at"),
+DERIVED_COLUMNS = tuple(
+    """
+    project task_event_kind title start_at end_at recurrence recurrence_until excluded_starts props updated_at
+""".split()
 )
 
 

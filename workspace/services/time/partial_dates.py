@@ -17,10 +17,7 @@ from workspace.services import access
 from workspace.services.time import times
 
 EXPECTED = "a date-time such as 2026-03-01T09:00 or 2026-03-01T09:00:00Z, or 2026-03-01, 2026-03, 2026 or March 2026"
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+MONTHS = tuple("january february march april may june july august september october november december".split())
 _DATE_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ].+")
 _LOCAL_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9:.]+")
 _YEAR_FIRST = re.compile(r"([0-9]{4})(?:-([0-9]{2})(?:-([0-9]{2}))?)?")
