@@ -8,10 +8,7 @@ from benchmarks import chat, connect, mcp, measures
 from benchmarks.figures import BenchmarkFigure
 from benchmarks.lab import Lab
 
-SIZE_FIGURES = (
-    *("publish.{}.s", "load.{}.s", "help.{}.p50_ms", "exec.{}.p50_ms", "search.{}.p95_ms"),
-    "memory.{}.mb",
-)
+SIZE_FIGURES = tuple("publish.{}.s load.{}.s help.{}.p50_ms exec.{}.p50_ms search.{}.p95_ms memory.{}.mb".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +36,22 @@ BENCHMARKS = (
     Benchmark(("reports.1m.p95_ms",), measures.measure_reports),
     Benchmark(
         (
-            *("discovery.calls", "discovery.tokens", "discovery.4k.calls", "discovery.4k.tokens", "search.plain.top3"),
-            *("evals.1k.s", *(f"evals.{name}.top{rank}" for name in ("tuned", "held_back") for rank in (1, 3, 5))),
+            "discovery.calls",
+            "discovery.tokens",
+            "discovery.4k.calls",
+            "discovery.4k.tokens",
+            "search.plain.top3",
+            "evals.1k.s",
+            *(f"evals.{name}.top{rank}" for name in ("tuned", "held_back") for rank in (1, 3, 5)),
         ),
         measures.measure_discovery,
     ),
     Benchmark(
-        (
-            *("answers.examples.tokens", "answers.examples.tokens_p90", "answers.tasks.tokens"),
-            *("answers.events.tokens", "answers.updates.tokens"),
+        tuple(
+            """
+    answers.examples.tokens answers.examples.tokens_p90 answers.tasks.tokens answers.events.tokens
+    answers.updates.tokens
+""".split()
         ),
         measures.measure_answers,
     ),
@@ -58,9 +62,10 @@ BENCHMARKS = (
     ),
     Benchmark(("chat.first_token.p95_ms",), chat.measure_first_token),
     Benchmark(
-        (
-            *("chat.first_event.p50_ms", "chat.first_event.p95_ms"),
-            *("chat.streams.cores", "chat.streams.mb", "chat.exec.p95_ms"),
+        tuple(
+            """
+    chat.first_event.p50_ms chat.first_event.p95_ms chat.streams.cores chat.streams.mb chat.exec.p95_ms
+""".split()
         ),
         chat.measure_streams,
     ),

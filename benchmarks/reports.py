@@ -101,8 +101,11 @@ PAGES: dict[str, Callable[[ReportFilter], object]] = {
     "unknown names and loops": _query_dead_ends,
 }
 FILTERS: tuple[dict[str, Any], ...] = (
-    *({"days": 7}, {"days": 28}, {"days": 90}),
-    *({"days": 28, "surface": "gateway"}, {"days": 28, "model": "claude"}),
+    {"days": 7},
+    {"days": 28},
+    {"days": 90},
+    {"days": 28, "surface": "gateway"},
+    {"days": 28, "model": "claude"},
 )
 
 

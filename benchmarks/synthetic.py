@@ -10,23 +10,26 @@ from typing import Any
 
 CONNECTION = "benchmarks"
 
-DEPARTMENTS = (
-    *("sales", "finance", "people", "legal", "support", "product", "research", "logistics", "security", "facilities"),
-    *("marketing", "training"),
+DEPARTMENTS = tuple(
+    """
+    sales finance people legal support product research logistics security facilities marketing training
+""".split()
 )
-QUALIFIERS = (
-    *("signed", "draft", "annual", "internal", "regional", "urgent", "archived", "external", "monthly", "shared"),
-    *("personal", "pending", "approved", "public", "seasonal", "recurring", "temporary", "primary", "secondary"),
-    *("quarterly", "confidential", "preferred", "disputed", "overdue", "partial", "final", "initial", "global"),
-    *("local", "hosted", "managed", "planned", "retired", "verified", "custom", "standard", "delegated", "joint"),
-    *("bundled", "audited"),
+QUALIFIERS = tuple(
+    """
+    signed draft annual internal regional urgent archived external monthly shared personal pending approved
+    public seasonal recurring temporary primary secondary quarterly confidential preferred disputed overdue
+    partial final initial global local hosted managed planned retired verified custom standard delegated joint
+    bundled audited
+""".split()
 )
-NOUNS = (
-    *("contract", "invoice", "candidate", "ticket", "shipment", "campaign", "budget", "asset", "policy", "incident"),
-    *("supplier", "customer", "meeting", "report", "survey", "course", "lease", "vehicle", "certificate", "payment"),
-    *("refund", "forecast", "review", "proposal", "order", "claim", "permit", "audit", "roster", "expense", "grant"),
-    *("release", "experiment", "warehouse", "subscription", "partner", "badge", "visit", "licence", "dataset"),
-    *("template", "backlog"),
+NOUNS = tuple(
+    """
+    contract invoice candidate ticket shipment campaign budget asset policy incident supplier customer meeting
+    report survey course lease vehicle certificate payment refund forecast review proposal order claim permit
+    audit roster expense grant release experiment warehouse subscription partner badge visit licence dataset
+    template backlog
+""".split()
 )
 STATES = ["open", "waiting", "approved", "rejected", "closed"]
 EXAMPLE_ID = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
@@ -57,8 +60,11 @@ def _build_task_op(op: str, tool_name: str, kind: str, action: str, properties: 
 READ = _build_task_op("bench.task.get", "bench_get_task", "read", "get", {})
 READ_BY_ORM = _build_task_op("bench.task.find", "bench_find_task", "read", "get", {})
 WRITE = _build_task_op(
-    *("bench.task.update", "bench_update_task", "write", "update"),
-    {"priority": {"type": "integer", "minimum": 1, "maximum": 5}},
+    "bench.task.update",
+    tool_name="bench_update_task",
+    kind="write",
+    action="update",
+    properties={"priority": {"type": "integer", "minimum": 1, "maximum": 5}},
 )
 
 WAIT = {

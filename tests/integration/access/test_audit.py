@@ -82,7 +82,9 @@ def test_cohort_changes_are_in_the_history_with_their_rules(admin_client: HttpCl
     submit_form(admin_client, "analytics_cohort_change", row.pk, **{**COHORT, **rule, "percentage": "25"})
 
     assert read_entries()[1] == (
-        *("cohort", "dev-team", "changed"),
+        "cohort",
+        "dev-team",
+        "changed",
         {"percentage": [5.0, 25.0], "rules": [[], ["environment is one of dev"]]},
     )
     assert AuditEntry.objects.filter(by="admin").count() == 2

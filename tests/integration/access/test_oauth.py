@@ -91,7 +91,11 @@ def is_let_in(token: str) -> bool:
 # --- off --------------------------------------------------------------------------------------------------------------
 
 PATHS = [
-    *("/oauth/authorize", "/oauth/sign-in", OWN_APPLICATIONS, "/oauth/token", "/oauth/revoke"),
+    "/oauth/authorize",
+    "/oauth/sign-in",
+    OWN_APPLICATIONS,
+    "/oauth/token",
+    "/oauth/revoke",
     "/.well-known/oauth-authorization-server",
     "/.well-known/oauth-protected-resource",
     "/.well-known/oauth-protected-resource/mcp",

@@ -183,9 +183,16 @@ def test_pages_show_no_secrets_and_no_call_content(
     for row in (record, entry):
         assert len(row.answer) > 40
     secrets = [
-        *(key.secret_hash, api.headers["Authorization"].partition(" ")[2], user.password, user.password[-20:]),
-        *(record.answer[:40], entry.answer[:40], "canary-of-a-body"),
-        *(settings.SECRET_KEY, settings.GATEWAY_KEY_PEPPER, admin_client.session.session_key),
+        key.secret_hash,
+        api.headers["Authorization"].partition(" ")[2],
+        user.password,
+        user.password[-20:],
+        record.answer[:40],
+        entry.answer[:40],
+        "canary-of-a-body",
+        settings.SECRET_KEY,
+        settings.GATEWAY_KEY_PEPPER,
+        admin_client.session.session_key,
     ]
     auditor = HttpClient()
     auditor.force_login(create_user_with_role("U"))

@@ -15,10 +15,12 @@ from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
-REQUIRED_FIELDS = {
-    *("id", "time", "type", "op", "tool_name", "group", "entity", "action", "entity_id", "kind", "ok", "code"),
-    *("reason", "latency_ms", "release", "surface", "cohort", "source", "subject", "session", "turn", "trace_id"),
-}
+REQUIRED_FIELDS = set(
+    """
+    id time type op tool_name group entity action entity_id kind ok code reason latency_ms release surface
+    cohort source subject session turn trace_id
+""".split()
+)
 
 
 def get_events(api: Api, query: str = "") -> list[dict[str, Any]]:
@@ -38,7 +40,10 @@ def test_events_are_listed_newest_first(api: Api) -> None:
 
     assert set(exec_event) >= REQUIRED_FIELDS
     assert (exec_event["type"], exec_event["op"], exec_event["tool_name"], exec_event["kind"]) == (
-        *("exec", "onto.task.get", "get_onto_task_details", "read"),
+        "exec",
+        "onto.task.get",
+        "get_onto_task_details",
+        "read",
     )
     assert (exec_event["entity"], exec_event["action"], exec_event["entity_id"]) == ("task", "get", DEMO_TASK_ID)
     assert (exec_event["session"], exec_event["turn"], exec_event["subject"], exec_event["source"]) == (

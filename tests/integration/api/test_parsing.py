@@ -185,10 +185,10 @@ exec_bodies = st.fixed_dictionaries(
         "op": st.sampled_from(["onto.task.update", "onto.project.create", "onto.task.list", "create_onto_task"]),
         "args": st.dictionaries(
             st.sampled_from(
-                [
-                    *("task_id", "project_id", "taskId", "title", "name", "description", "state_key", "priority"),
-                    *("due_at", "start_at", "props", "project", "entities", "limit", "cursor", "query", "type_key"),
-                ]
+                """
+    task_id project_id taskId title name description state_key priority due_at start_at props project entities
+    limit cursor query type_key
+""".split()
             ),
             json_values
             | st.sampled_from([DEMO_PROJECT_ID, "0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "high", 3.0]),

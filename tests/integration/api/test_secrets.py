@@ -331,15 +331,13 @@ def _return_unrenderable(canary: str) -> OpOutcome:
 
 
 FAULTS: list[Callable[[str], Any]] = [
-    *(
-        _raise,
-        _raise_chained,
-        _raise_in_handler,
-        _violate_constraint,
-        _run_invalid_sql,
-        _lose_database,
-        _return_unrenderable,
-    )
+    _raise,
+    _raise_chained,
+    _raise_in_handler,
+    _violate_constraint,
+    _run_invalid_sql,
+    _lose_database,
+    _return_unrenderable,
 ]
 
 

@@ -45,7 +45,13 @@ def test_a_question_is_answered_from_one_list(chat: ChatHarness) -> None:
     turn = chat.say("High-priority tasks?", [exec_call("onto.task.list", priority=[1])], "Three tasks are urgent.")
 
     assert [type for type, _ in turn.events if type not in ("text",)] == [
-        *("context", "tool", "operation", "tool", "operation", "usage", "done"),
+        "context",
+        "tool",
+        "operation",
+        "tool",
+        "operation",
+        "usage",
+        "done",
     ]
     assert chat.paths() == ["batch", "exec"]  # the context, and the list
     start, end = turn.of_type("tool")

@@ -26,24 +26,15 @@ from tests.support.console.admin_pages import read_form, save_row
 from tests.support.loops import for_each
 
 # Models whose rows only services change. The admin shows them read-only.
-READ_ONLY = {
-    "workspace.Edge",
-    *("analytics.OperationEvent", "analytics.OpDaily", "analytics.Rollup", "analytics.Assignment"),
-    *(
-        "analytics.Turn",
-        "analytics.ToolSelection",
-        "analytics.Subject",
-        "audit.AuditEntry",
-        "gateway.IdempotencyRecord",
-        "gateway.UsedConfirmation",
-        "gateway.PeriodicJob",
-        "registry.OpEmbedding",
-    ),
-    "axes.AccessAttempt",
-    *("gateway.StoredFile", "gateway.SignedInApplication"),
-    *("gateway.Batch", "gateway.BatchEntry", "registry.Release", "registry.Activation"),
-    *("notifications.Notification", "registry.ReviewRequest", "registry.ScheduledPublish"),
-}
+READ_ONLY = set(
+    """
+    workspace.Edge analytics.OperationEvent analytics.OpDaily analytics.Rollup analytics.Assignment
+    analytics.Turn analytics.ToolSelection analytics.Subject audit.AuditEntry gateway.IdempotencyRecord
+    gateway.UsedConfirmation gateway.PeriodicJob registry.OpEmbedding axes.AccessAttempt gateway.StoredFile
+    gateway.SignedInApplication gateway.Batch gateway.BatchEntry registry.Release registry.Activation
+    notifications.Notification registry.ReviewRequest registry.ScheduledPublish
+""".split()
+)
 
 
 @pytest.mark.parametrize(

@@ -68,11 +68,13 @@ def read_seen(http: HttpClient) -> str:
 
 def iterate_pages(release: Release) -> Iterator[str]:
     """Yield the address of every page that shows what a test wrote."""
-    for name in (
-        *("index", "registry_release_review", "registry_release_changelist", "registry_activation_changelist"),
-        *("registry_reviewrequest_changelist", "registry_scheduledpublish_changelist", "registry_release_compare"),
-        *("registry_evalcase_compare", "registry_switch_changelist", "audit_auditentry_changelist"),
-        *("analytics_operationevent_changelist", "report_ops", "analytics_savedview_changelist", "report_comparison"),
+    for name in tuple(
+        """
+    index registry_release_review registry_release_changelist registry_activation_changelist
+    registry_reviewrequest_changelist registry_scheduledpublish_changelist registry_release_compare
+    registry_evalcase_compare registry_switch_changelist audit_auditentry_changelist
+    analytics_operationevent_changelist report_ops analytics_savedview_changelist report_comparison
+""".split()
     ):
         yield reverse(f"admin:{name}")
     for row in (ReviewRequest, ScheduledPublish, Switch, SavedView):

@@ -29,10 +29,9 @@ PROJECT_MODELS = [
 ]
 
 # Models that only services write. Nobody adds, changes or deletes their rows by hand.
-OWNED_BY_SERVICES = [
-    *("Release", "Activation", "IdempotencyRecord", "UsedConfirmation", "OperationEvent", "Edge", "StoredFile"),
-    "SignedInApplication",
-]
+OWNED_BY_SERVICES = """
+    Release Activation IdempotencyRecord UsedConfirmation OperationEvent Edge StoredFile SignedInApplication
+""".split()
 
 
 def get_model_name(model: type[Model]) -> str:

@@ -30,10 +30,7 @@ def test_toolset_has_one_tool_per_domain_one_for_agents_and_tool_exec(api: Api) 
     toolset = api.post("toolset", {"format": "openai", "surface": "discovery"}).json()
 
     names = [tool["function"]["name"] for tool in toolset["tools"]]
-    assert names == [
-        *("discover_calendar_tools", "discover_lookup_tools", PROJECT_TOOLS, "discover_agents"),
-        "tool_exec",
-    ]
+    assert names == ["discover_calendar_tools", "discover_lookup_tools", PROJECT_TOOLS, "discover_agents", "tool_exec"]
     assert toolset["surface"] == "discovery"
     assert "Today is" in toolset["prompt"]
 

@@ -21,10 +21,10 @@ DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 IMAGES = Path(settings.BASE_DIR) / "docs" / "images"
 
 # CI runs Debian's Chromium as root, where its sandbox does not work. The last flags stop its own network requests.
-FLAGS = [
-    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-]
+FLAGS = """
+    --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking
+    --disable-component-update --disable-sync
+""".split()
 
 # Rules with a minor or moderate impact are skipped, because they take a quarter of the time.
 RUN_AXE = """([context, options, without]) => {

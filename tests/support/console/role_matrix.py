@@ -91,10 +91,10 @@ MODELS_BY_ROLES = {
         "workspace.ProjectCalendar",
         "workspace.Membership",
     ],
-    FULL: [
-        *("workspace.Profile", "chat.Profile", "gateway.Client", "gateway.ApiKey", "auth.User", "auth.Group"),
-        "oauth2_provider.Application",
-    ],
+    FULL: """
+    workspace.Profile chat.Profile gateway.Client gateway.ApiKey auth.User auth.Group
+    oauth2_provider.Application
+""".split(),
 }
 
 

@@ -162,8 +162,11 @@ def test_single_type_is_read_as_a_list_of_one(api: Api) -> None:
             {"title": "Keep", "dueDate": "2026-05-31T22:00:00-07:00", "state_key": "started", "priority": "high"},
             {"name": "Keep", "target_date": "2026-05-31", "state_key": "active", "priority": 2},
             [
-                *("Read title as name.", "Read dueDate as target_date."),
-                *("Read priority as 2.", "Read state_key as active.", "Read target_date as 2026-05-31."),
+                "Read title as name.",
+                "Read dueDate as target_date.",
+                "Read priority as 2.",
+                "Read state_key as active.",
+                "Read target_date as 2026-05-31.",
             ],
         ),
         (

@@ -146,8 +146,10 @@ def test_surface_cohort_and_model_are_counted_separately(write_event: WriteEvent
 
     rows = OpDaily.objects.order_by(name, "is_settled").values_list(name, "is_settled", "calls", "field_errors")
     assert list(rows) == [
-        *(("a", False, 1, [["/a", "type", 1]]), ("a", True, 1, [])),
-        *(("b", False, 2, [["/b", "type", 2]]), ("b", True, 2, [])),
+        ("a", False, 1, [["/a", "type", 1]]),
+        ("a", True, 1, []),
+        ("b", False, 2, [["/b", "type", 2]]),
+        ("b", True, 2, []),
     ]
 
 

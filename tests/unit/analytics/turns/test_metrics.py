@@ -189,7 +189,10 @@ def test_turn_has_release_surface_cohort_and_model_of_its_last_call() -> None:
     turn = aggregation.compute_turn([first, last], {})
 
     assert (turn.time, turn.release, turn.surface, turn.cohort, turn.model) == (
-        *(first.time, "r2", "gateway", "dev"),
+        first.time,
+        "r2",
+        "gateway",
+        "dev",
         "claude",
     )
     assert (turn.subject, turn.session, turn.turn) == ("ana", "s1", "t1")

@@ -38,7 +38,12 @@ def test_steps_have_kinds_times_and_repairs() -> None:
     )
 
     assert [step.kind for step in trace.steps] == [
-        *(StepKind.SEARCH, StepKind.HELP, StepKind.CALL, StepKind.REPAIR, StepKind.DRY_RUN, StepKind.ESCALATION)
+        StepKind.SEARCH,
+        StepKind.HELP,
+        StepKind.CALL,
+        StepKind.REPAIR,
+        StepKind.DRY_RUN,
+        StepKind.ESCALATION,
     ]
     assert [step.start_ms for step in trace.steps] == [0, 1_000, 2_000, 3_000, 4_000, 5_000]
     assert trace.length_ms == 5_010

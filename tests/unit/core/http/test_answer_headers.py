@@ -21,10 +21,10 @@ from tests.support.growth import assert_linear
 from tests.support.loops import for_each
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-NAMES = [
-    *("content-type", "content-disposition", "content-encoding", "retry-after", "location", "link", "etag"),
-    *("www-authenticate", "set-cookie", "idempotency-key", "idempotent-replayed"),
-]
+NAMES = """
+    content-type content-disposition content-encoding retry-after location link etag www-authenticate set-cookie
+    idempotency-key idempotent-replayed
+""".split()
 RULES = sending.SendingRules(
     Deadline.after(milliseconds=1), is_write=True, can_repeat=True, caller=ClientSubject(1, "")
 )

@@ -39,7 +39,13 @@ def test_dumps_sorts_keys_by_utf_16_code_units() -> None:
     keys = ["\u20ac", "\r", "\ufb33", "1", "\U0001f600", "\u0080", "\u00f6"]
 
     assert list(json.loads(json_text.canonicalize(dict.fromkeys(keys)))) == [
-        *("\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33")
+        "\r",
+        "1",
+        "\u0080",
+        "\u00f6",
+        "\u20ac",
+        "\U0001f600",
+        "\ufb33",
     ]
 
 

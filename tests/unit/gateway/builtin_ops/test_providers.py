@@ -69,8 +69,14 @@ def test_results_are_parsed_cleaned_and_truncated(kind: str, published: str) -> 
 @pytest.mark.parametrize(
     "entry",
     [
-        *(None, 1, "x", [], {}),
-        *(build_result(url=None), build_result(url="javascript:alert(1)"), build_result(url="file:///etc/passwd")),
+        None,
+        1,
+        "x",
+        [],
+        {},
+        build_result(url=None),
+        build_result(url="javascript:alert(1)"),
+        build_result(url="file:///etc/passwd"),
         build_result(url="https://a.com/" + "x" * 2048),
     ],
 )

@@ -89,5 +89,10 @@ def test_rows_have_readable_names() -> None:
 
     shown = [op, op.connection, op.aliases.get(), op.examples.get(), op.rules.get(kind="do"), Group.objects.first()]
     assert [str(row) for row in shown] == [
-        *("onto.task.add", any_upstream.CONNECTION, "onto.task.add.alias", "Minimal", "do: Rule do", "onto"),
+        "onto.task.add",
+        any_upstream.CONNECTION,
+        "onto.task.add.alias",
+        "Minimal",
+        "do: Rule do",
+        "onto",
     ]

@@ -10,22 +10,14 @@ from tests.support.loops import for_each
 
 @for_each(
     "name",
-    [
-        *("projects_delete", "DeleteUser", "DELETEUser", "delete2", "deleteuser", "userdelete", "dELeTe_all"),
-        *("erase_all", "wipe_everything", "purge_notes", "truncate_log", "clear_cart", "revoke_key"),
-        *("terminate_instance", "uninstall_app", "cancel_subscription", "get_and_delete", "stripe.cancelOrder"),
-        *(
-            "dеlеtе_user",
-            "ｄｅｌｅｔｅ＿ａｌｌ",
-            "ᴅᴇʟᴇᴛᴇ",
-            "dél\u0301ete",
-            "de\u200blete",
-            "de\u3164lete",
-            "СLEAR_cart",
-        ),
-        *("УдалитьПроект", "очистка", "borrar_todo", "notesSupprimer", "löschen", "LOESCHEN", "usuń_konto", "smaž"),
-        *("删除项目", "清空", "データを削除する", "계정삭제", "حذف_المشروع", "हटाएं", "xoá", "ลบไฟล์", "İptal"),
-    ],
+    """
+    projects_delete DeleteUser DELETEUser delete2 deleteuser userdelete dELeTe_all erase_all wipe_everything
+    purge_notes truncate_log clear_cart revoke_key terminate_instance uninstall_app cancel_subscription
+    get_and_delete stripe.cancelOrder dеlеtе_user ｄｅｌｅｔｅ＿ａｌｌ ᴅᴇʟᴇᴛᴇ déĺete de​lete deㅤlete СLEAR_cart
+    УдалитьПроект очистка borrar_todo notesSupprimer löschen LOESCHEN usuń_konto smaž 删除项目 清空 データを削除する
+    계정삭제
+    حذف_المشروع हटाएं xoá ลบไฟล์ İptal
+""".split(),
 )
 def test_harmful_names_are_found(name: str) -> None:
     assert find_harmful_verb(name, other_verbs=tool_name_words.VERBS)
@@ -34,8 +26,18 @@ def test_harmful_names_are_found(name: str) -> None:
 @for_each(
     "name",
     [
-        *("create_task", "list_deleted", "getDeletedItems", "undelete_user", "create_drop_zone", "get_clear_days"),
-        *("updateTrashSettings", "database_status", "crear_cliente", "создать_проект", "obtener_del", ""),
+        "create_task",
+        "list_deleted",
+        "getDeletedItems",
+        "undelete_user",
+        "create_drop_zone",
+        "get_clear_days",
+        "updateTrashSettings",
+        "database_status",
+        "crear_cliente",
+        "создать_проект",
+        "obtener_del",
+        "",
     ],
 )
 def test_other_names_are_not(name: str) -> None:

@@ -31,8 +31,16 @@ def test_split(name: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
-        *(("users", "user"), ("companies", "company"), ("boxes", "box"), ("statuses", "status"), ("status", "status")),
-        *(("news", "news"), ("address", "address"), ("analysis", "analysis"), ("bus", "bus"), ("classes", "class")),
+        ("users", "user"),
+        ("companies", "company"),
+        ("boxes", "box"),
+        ("statuses", "status"),
+        ("status", "status"),
+        ("news", "news"),
+        ("address", "address"),
+        ("analysis", "analysis"),
+        ("bus", "bus"),
+        ("classes", "class"),
     ],
 )
 def test_singular(word: str, expected: str) -> None:
@@ -66,9 +74,13 @@ def test_verb(name: str, description: str, verb: str | None) -> None:
 @pytest.mark.parametrize(
     ("name", "verb", "is_write"),
     [
-        *(("get_user", "get", False), ("list_users", "list", False), ("search_all", "search", False)),
-        *(("delete_user", "delete", True), ("frobnicate_user", "frobnicate", True)),
-        *(("get_or_create_user", "get", True), ("find_and_replace_text", "find", True)),
+        ("get_user", "get", False),
+        ("list_users", "list", False),
+        ("search_all", "search", False),
+        ("delete_user", "delete", True),
+        ("frobnicate_user", "frobnicate", True),
+        ("get_or_create_user", "get", True),
+        ("find_and_replace_text", "find", True),
         ("get_terms_and_conditions", "get", False),
     ],
 )

@@ -34,7 +34,10 @@ def test_sort_puts_rows_without_a_value_last() -> None:
 
 def test_header_of_the_sorted_column_links_to_the_other_order() -> None:
     table = ReportTable(
-        *("ops", "Ops", [ReportColumn("Op"), ReportColumn("Calls", tables.format_count)], []),
+        "ops",
+        title="Ops",
+        columns=[ReportColumn("Op"), ReportColumn("Calls", tables.format_count)],
+        rows=[],
         build_sort_url=lambda number, rising: f"{'' if rising else '-'}{number}",
         sorted_by=(1, False),
     )

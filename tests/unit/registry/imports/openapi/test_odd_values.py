@@ -55,7 +55,21 @@ DOCUMENTS = (
 )
 ODD = st.sampled_from(
     [
-        *(None, True, 0, -1, 1e308, 10**400, "", "\0", "\ud800", "a" * 5_000, [], [[]], {}, {"": None}, [None]),
+        None,
+        True,
+        0,
+        -1,
+        1e308,
+        10**400,
+        "",
+        "\0",
+        "\ud800",
+        "a" * 5_000,
+        [],
+        [[]],
+        {},
+        {"": None},
+        [None],
         *({"$ref": ref} for ref in ("#", "#/paths", "#/components/schemas/Pet", "http://[", "//", "", None, 1, [])),
         {"type": ["object", None]},
         {"allOf": [{"$ref": "#"}]},

@@ -177,7 +177,10 @@ def test_update_sets_the_sent_fields_and_returns_the_stored_row(document: Docume
 
     row = Document.objects.get()
     assert (row.title, row.content, row.state_key, row.description, row.updated_at) == (
-        *("Old", "# New", "published", ""),
+        "Old",
+        "# New",
+        "published",
+        "",
         AT,
     )
     assert outcome.result["message"] == (

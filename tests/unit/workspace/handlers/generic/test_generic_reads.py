@@ -541,7 +541,9 @@ def test_tasks_of_a_plan(project: Project) -> None:
     EdgeFactory(project=project, src_id=waiting.pk, rel="references", dst_kind="plan", dst_id=plan.pk)
 
     assert titles(call_handler("list_onto_tasks", plan_id=str(plan.pk)).result) == [
-        *("kept", "other way round", "subtask"),
+        "kept",
+        "other way round",
+        "subtask",
     ]
     with pytest.raises(NotFound):
         call_handler("list_onto_tasks", plan_id=str(plan.pk), subject="stranger")

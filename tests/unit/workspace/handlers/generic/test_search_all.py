@@ -66,8 +66,11 @@ def test_project_row_names_itself_as_project(project: Project) -> None:
     [row] = find("launch")["results"]
 
     assert (row["type"], row["id"], row["project_id"], row["project_name"], row["title"]) == (
-        *("project", str(project.pk), str(project.pk)),
-        *("Launch", "Launch"),
+        "project",
+        str(project.pk),
+        str(project.pk),
+        "Launch",
+        "Launch",
     )
     assert "snippet" not in row  # it has no text
 

@@ -55,15 +55,15 @@ def test_link_stores_and_returns_the_edge(project: Project) -> None:
     ("src", "rel", "dst", "stored", "warning"),
     [
         ("plan", "has_task", "task", "plan has_task task", None),
-        (
-            *("task", "has_task", "plan", "plan has_task task"),
-            "Swapped the ends: has_task goes from plan to task.",
-        ),
+        ("task", "has_task", "plan", "plan has_task task", "Swapped the ends: has_task goes from plan to task."),
         ("task", "belongs_to_plan", "plan", "plan has_task task", "Read rel as plan has_task task."),
         ("task", "Depends on", "task", "task depends_on task", "Read rel as task depends_on task."),
         ("task", "supports", "goal", "task supports_goal goal", "Read rel as task supports_goal goal."),
         (
-            *("milestone", "is a step to", "goal", "goal has_milestone milestone"),
+            "milestone",
+            "is a step to",
+            "goal",
+            "goal has_milestone milestone",
             "rel is not a relation between these kinds; stored as goal has_milestone milestone, with the original in "
             "original_rel.",
         ),

@@ -156,7 +156,7 @@ def test_any_occurrence_can_be_changed(db: None, rule: str, start: str, due: str
 
     update(task, scope=scope, occurrence_start=occurrence, priority=1)
     call_handler(
-        *("update_calendar_event",),
+        "update_calendar_event",
         event_id=str(event.pk),
         scope="this",
         occurrence_start=start[:10],
@@ -362,8 +362,11 @@ def test_start_and_due_date_of_an_occurrence_belong_together(db: None) -> None:
     delete(task, scope="this", occurrence_start="2026-03-09")  # it is due on Tuesday
 
     assert list_events("2026-03-11") == [
-        *("06 09:00 Start: Report", "09 08:30 Due: Report"),
-        *("10 09:00 Start: Report", "11 08:30 Due: Report", "11 09:00 Start: Report"),
+        "06 09:00 Start: Report",
+        "09 08:30 Due: Report",
+        "10 09:00 Start: Report",
+        "11 08:30 Due: Report",
+        "11 09:00 Start: Report",
     ]
 
 
@@ -380,11 +383,7 @@ def test_event_of_a_task_cancels_and_moves_one_occurrence_too(task: Task) -> Non
 
     call_handler("delete_calendar_event", event_id=event, scope="this", occurrence_start="2026-03-03")
     moved = call_handler(
-        *("update_calendar_event",),
-        event_id=event,
-        scope="this",
-        occurrence_start=THURSDAY,
-        start_at="2026-03-05T16:00",
+        "update_calendar_event", event_id=event, scope="this", occurrence_start=THURSDAY, start_at="2026-03-05T16:00"
     ).result
 
     assert list_events("2026-03-06") == ["02 09:00 Report", "04 09:00 Report", "05 16:00 Report", "06 09:00 Report"]
