@@ -1,7 +1,7 @@
 """The base views of all endpoints: checks before a call, error envelopes and headers after it."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -173,7 +173,7 @@ class PublicView(GatewayView):
         requests.check_size(request._request)
 
 
-def render_envelope(envelope: dict[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
+def render_envelope(envelope: Mapping[str, Any], status: int, headers: dict[str, str] | None = None) -> HttpResponse:
     """Return an envelope as a response."""
     response = HttpResponse(json_text.dump(envelope), status=status, content_type=JSON_CONTENT_TYPE, headers=headers)
     if envelope.get("error", {}).get("details", {}).get("reason") in EXPECTED_REASONS:

@@ -1,5 +1,6 @@
 """Build the responses of batches: results in the order of the request, and their counts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from core.text import json_text
@@ -8,7 +9,7 @@ from gateway.access.policies import AccessDecision
 from gateway.access.request_context import Caller
 from gateway.batches import runner
 from gateway.contracts import envelopes
-from gateway.contracts.envelopes import Trace
+from gateway.contracts.envelopes import Meta, Trace
 from gateway.contracts.errors import InternalError, PermissionDeniedError
 from gateway.models import Batch, BatchEntry, Scope
 from registry.catalog import cache
@@ -70,7 +71,7 @@ def may_read(type: str, name: str, caller: Caller) -> AccessDecision:
     return policies.may_run(caller, op) if op else policies.ALLOWED
 
 
-def _serialize_entry(row: BatchEntry, fallback: dict[str, Any]) -> dict[str, Any]:
+def _serialize_entry(row: BatchEntry, fallback: Mapping[str, Any]) -> dict[str, Any]:
     return {"index": row.index, "type": row.type, **(json_text.load(row.answer) if row.answer else fallback)}
 
 
@@ -82,7 +83,7 @@ def _build_body(
     batch: Batch,
     rows: list[BatchEntry],
     results: list[dict[str, Any]],
-    meta: dict[str, Any],
+    meta: Meta,
 ) -> dict[str, Any]:
     skipped = sum(row.outcome == Outcome.SKIPPED for row in rows)
     succeeded = sum(row.outcome == Outcome.SUCCEEDED for row in rows)

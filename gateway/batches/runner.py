@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -148,7 +149,7 @@ def close_entries(batch: Batch, reasons: dict[int, str]) -> int:
     return closed_count
 
 
-def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> dict[str, Any]:
+def build_entry_error(batch: Batch, entry: BatchEntry, error: GatewayError, trace: Trace) -> Mapping[str, Any]:
     """Return the error envelope of an entry, by its type. Its help_path is one that the batch's key can read."""
     key = key_verification.get_by_id(batch.api_key_id) if batch.api_key_id else None
     if key is not None:

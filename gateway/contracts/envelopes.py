@@ -3,11 +3,11 @@
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict, Unpack, cast
 
 from django.utils import timezone
 
-from gateway.contracts.errors import GatewayError
+from gateway.contracts.errors import ErrorBody, GatewayError
 
 
 @dataclass(slots=True)
@@ -31,29 +31,60 @@ class Trace:
         return f"total;dur={self.elapsed_ms():.2f}, handler;dur={self.handler_ms:.2f}"
 
 
+class MoreMeta(TypedDict, total=False):
+    """What an envelope's meta has only where it says something."""
+
+    dry_run: bool
+    applied_defaults: dict[str, Any]
+    executed_op: str | None  # if it is not the op of the envelope
+    operation: dict[str, str]  # entity, action, entity_id, entity_name
+    next_cursor: str | None
+    replayed: bool
+    original_trace_id: str
+
+
+class Meta(MoreMeta):
+    """An envelope's meta."""
+
+    trace_id: str
+    latency_ms: float
+    warnings: list[str]
+
+
+class Envelope(TypedDict):
+    """The answer to one call. It has a result if it is ok, else an error."""
+
+    op: str | None
+    ok: bool
+    result: NotRequired[dict[str, Any]]
+    error: NotRequired[ErrorBody]
+    meta: Meta
+
+
 @dataclass(frozen=True, slots=True)
 class EnvelopeResponse:
     """An envelope with its HTTP status and headers."""
 
     status: int
-    envelope: dict[str, Any]
+    envelope: Envelope
     headers: dict[str, str] = field(default_factory=dict)
     op_kind: str = ""  # "read" or "write"; empty if the op is unknown
     changed_ids: tuple[str, ...] | None = None  # for the event of a write, see UpstreamResponse
     progress: dict[str, float] | None = None  # for the event, see UpstreamResponse
 
 
-def build_success(op: str, result: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
+def build_success(op: str, result: dict[str, Any], meta: Meta) -> Envelope:
     """Return the envelope of a call that succeeded."""
     return {"op": op, "ok": True, "result": result, "meta": meta}
 
 
-def build_failure(op: str | None, error: GatewayError, meta: dict[str, Any]) -> dict[str, Any]:
+def build_failure(op: str | None, error: GatewayError, meta: Meta) -> Envelope:
     """Return the envelope of a call that failed. `op` is None if it is unknown, and for errors of help."""
     return {"op": op, "ok": False, "error": error.as_dict(), "meta": meta}
 
 
-def build_meta(trace: Trace, warnings: list[str] | None = None, **more: Any) -> dict[str, Any]:
+def build_meta(trace: Trace, warnings: list[str] | None = None, **more: Unpack[MoreMeta]) -> Meta:
     """Return an envelope's meta: trace id, milliseconds, warnings, and the members of `more` that are not empty."""
     extra = {name: value for name, value in more.items() if value not in (None, False, {}, [])}
-    return {"trace_id": trace.id, "latency_ms": round(trace.elapsed_ms(), 1), "warnings": warnings or [], **extra}
+    meta = {"trace_id": trace.id, "latency_ms": round(trace.elapsed_ms(), 1), "warnings": warnings or [], **extra}
+    return cast(Meta, meta)

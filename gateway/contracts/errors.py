@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import models
 
@@ -70,6 +70,15 @@ class ArgsCorrection:
         return {**corrected, **self.args}
 
 
+class ErrorBody(TypedDict):
+    """An envelope's error. Its details have field_errors, reason, retryable, and what else the error knows."""
+
+    code: str
+    message: str
+    details: dict[str, Any]
+    help_path: str
+
+
 class GatewayError(Exception):
     """An error for the caller. `details` are added to the envelope's details, `headers` to the response."""
 
@@ -105,7 +114,7 @@ class GatewayError(Exception):
         self.headers = dict(headers or {})
         self.correction = correction
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> ErrorBody:
         """Return the envelope's `error`."""
         details: dict[str, Any] = {
             "field_errors": [error.as_dict() for error in self.field_errors],

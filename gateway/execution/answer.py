@@ -5,7 +5,7 @@ from typing import Any
 from analytics.events.models import OperationEvent
 from gateway.arguments import repair
 from gateway.contracts import envelopes
-from gateway.contracts.envelopes import EnvelopeResponse
+from gateway.contracts.envelopes import Envelope, EnvelopeResponse
 from gateway.contracts.errors import GatewayError, describe_invalid_args
 from gateway.execution import operations
 from gateway.execution.idempotency import StoredResponse
@@ -64,17 +64,15 @@ def build_failure(stage: Stage, error: GatewayError) -> EnvelopeResponse:
 
 def build_replay(call: ParsedCall, stored: StoredResponse) -> EnvelopeResponse:
     """Return a stored answer as the answer to this call, with this call's trace."""
-    meta = dict(stored.envelope["meta"])
-    warnings, original_trace_id = meta.pop("warnings"), meta.pop("trace_id")
-    del meta["latency_ms"]
-    new_meta = envelopes.build_meta(call.trace, warnings, replayed=True, original_trace_id=original_trace_id, **meta)
-    envelope = {**stored.envelope, "meta": new_meta}
+    first = stored.envelope["meta"]
+    now = envelopes.build_meta(call.trace, first["warnings"], replayed=True, original_trace_id=first["trace_id"])
+    envelope: Envelope = {**stored.envelope, "meta": {**now, **first, **now}}
     return EnvelopeResponse(stored.status, envelope, {"Idempotent-Replayed": "true"}, call.op_kind)
 
 
 def build_event(call: ParsedCall, answer: EnvelopeResponse, **more: Any) -> dict[str, Any]:
     """Return the operation event of a finished call."""
-    error = answer.envelope.get("error") or {}
+    error = answer.envelope.get("error")
     operation = answer.envelope["meta"].get("operation", {})
     # The entity id from a dry run is of a row that was rolled back. An id from the args exists.
     result_entity_id = None if call.dry_run else operation.get("entity_id")

@@ -15,6 +15,7 @@ from django.db import connection
 
 from core.database.deadlines import Statement, execute_together
 from core.text import json_text
+from gateway.contracts.envelopes import Envelope
 from gateway.contracts.errors import ConflictError
 from gateway.models import IdempotencyRecord
 
@@ -42,7 +43,7 @@ class StoredResponse:
     """The response to the first call with a key."""
 
     status: int
-    envelope: dict[str, Any]
+    envelope: Envelope
 
 
 def compute_fingerprint(op: str, args: Any) -> str:
@@ -121,12 +122,12 @@ def claim_key(
     return int(row[0]) if row else None
 
 
-def store_response(claim_id: int, *, status: int, envelope: dict[str, Any]) -> None:
+def store_response(claim_id: int, *, status: int, envelope: Envelope) -> None:
     """Store the response of the claiming call, in its transaction."""
     execute_together(build_store_statement(claim_id, status=status, envelope=envelope))
 
 
-def build_store_statement(claim_id: int, *, status: int, envelope: dict[str, Any]) -> Statement:
+def build_store_statement(claim_id: int, *, status: int, envelope: Envelope) -> Statement:
     """Return the statement of `store_response`, to be sent with others."""
     sql = f"UPDATE {_TABLE} SET state = 'done', status = %s, answer = %s WHERE id = %s"  # noqa: S608
     return sql, [status, json_text.dump(envelope).decode(), claim_id]

@@ -1,6 +1,6 @@
 """Run the tool of a call: the same code as the endpoints of the HTTP API, so both give the same answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -36,7 +36,7 @@ Type = OperationEvent.Type
 class ToolAnswer:
     """What a tool answers: the body of the HTTP API. `is_error`: nothing in it succeeded."""
 
-    body: dict[str, Any]
+    body: Mapping[str, Any]
     labels: CallLabels | None = None  # None if the call is counted elsewhere
     is_error: bool = False
     hint: str = ""  # for a model that goes in circles

@@ -14,7 +14,7 @@ from analytics.rollout import evaluation
 from core.metrics import CallLabels
 from gateway.access.request_context import Caller, is_uuid
 from gateway.contracts import envelopes
-from gateway.contracts.envelopes import EnvelopeResponse, Trace
+from gateway.contracts.envelopes import Envelope, EnvelopeResponse, Trace
 from gateway.contracts.errors import GatewayError
 from registry.catalog.model import CatalogOp
 from registry.models import Op
@@ -117,7 +117,7 @@ def resolve_entity_id(op: CatalogOp, args: dict[str, Any], upstream_id: str | No
 
 def record_failed_call(
     event_type: OperationEvent.Type, error: GatewayError, *, caller: Caller | None, trace: Trace, name: str
-) -> tuple[dict[str, Any], CallLabels]:
+) -> tuple[Envelope, CallLabels]:
     """Return the envelope of a failed call and its metric labels. Records its event if the caller is known.
 
     `name` is the path or op as it was sent.

@@ -45,7 +45,7 @@ STEPS = ("category", "context")
 
 def escalate_toolset(
     token: str, body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace
-) -> dict[str, Any]:
+) -> service.ToolsetAnswer:
     """Return the toolset one step wider, with a token for the rest of the turn. Records an event.
 
     The token given stays valid, so that a chat that did not get the answer can ask again and gets the same step.

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from django.db import InterfaceError, OperationalError
 from django.utils import timezone
@@ -47,10 +47,22 @@ TOOLSET_SCHEMA: dict[str, Any] = {
 MAX_LOOKUP_MS = 500  # for the user's time zone
 
 
-def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace) -> dict[str, Any]:
-    """Return {id, surface, release, cohort, tools, ops?, prompt, tokens, selection?}.
+class ToolsetAnswer(TypedDict):
+    """The tools of a model. `tokens` counts them and the prompt (o200k_base), without tools that wait for a search."""
 
-    `tokens` counts tools and prompt together (o200k_base), without tools that wait for a search.
+    id: str  # a token, which calls send back
+    surface: str
+    release: str
+    cohort: str
+    tools: list[dict[str, Any]]  # in the format that was asked for
+    ops: NotRequired[dict[str, dict[str, str]]]  # by the name of a tool that stands for an op
+    prompt: str
+    tokens: int
+    selection: NotRequired[dict[str, Any]]  # which tools were chosen, on the surface legacy
+
+
+def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any], trace: Trace) -> ToolsetAnswer:
+    """Return the tools that a caller's model gets, and the prompt that goes with them.
 
     Raises InvalidRequestError for a malformed body, PermissionDeniedError for a preview without the scope,
     NotFoundError for an unknown agent, cache.NoLiveRelease if no release is live.
@@ -79,22 +91,27 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
 
 def answer_toolset(
     served: Routing, selected: SelectedToolset, *, caller: Caller, format: str, at: datetime, step: int = 0
-) -> dict[str, Any]:
+) -> ToolsetAnswer:
     """Return the answer for a toolset, with a new token. `step` is how often it was escalated."""
     toolset, is_legacy = selected.toolset, served.surface == Surface.LEGACY
     prompt = toolset.prompt if is_legacy else f"{toolset.prompt}\n\n{_describe_today(caller.subject, at)}"
     legacy = LegacyTools(format, step, selected.get_summary()) if is_legacy else None
-    return {
+    answer: ToolsetAnswer = {
         "id": release_routing.issue_toolset(served, key=caller.key, subject=caller.subject, legacy=legacy),
         "surface": served.surface,
         "release": served.release,
         "cohort": served.cohort,
         "tools": toolset.tools,
-        **({"ops": toolset.ops} if toolset.ops else {}),
+        "ops": toolset.ops,
         "prompt": prompt,
         "tokens": toolset.tool_tokens + _count_tokens(prompt),
-        **({"selection": selected.selection} if is_legacy else {}),
+        "selection": selected.selection,
     }
+    if not toolset.ops:
+        del answer["ops"]
+    if not is_legacy:
+        del answer["selection"]
+    return answer
 
 
 def _is_dynamic(outcomes: Iterable[EvaluationDetails]) -> bool:
