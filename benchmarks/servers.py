@@ -27,7 +27,7 @@ GATEWAY = ("-m", "granian", *build_arguments("config.rsgi:application", workers=
 BARE = ("-m", "granian", *build_arguments("benchmarks.bare.rsgi:application", workers=2))
 PRODUCTION = ("-m", "config.serve", "--host", "127.0.0.1")
 
-CHAT = ("-m", "config.serve_chat", "--host", "127.0.0.1")
+CHAT = ("-m", "config.chat.serve", "--host", "127.0.0.1")
 
 START_SECONDS = 30
 STOP_SECONDS = 10

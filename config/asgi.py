@@ -1,14 +1,14 @@
-"""The ASGI application of the chat, which config/serve_chat.py runs."""
+"""The ASGI application of the chat, which config/chat/serve.py runs."""
 
 import os
 import threading
 from typing import Any
 
-os.environ["DJANGO_SETTINGS_MODULE"] = "config.chat_settings"
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.chat.settings"
 
 from django.core.asgi import get_asgi_application
 
-from config.chat_api import PREFIX, ChatApiHandler
+from config.chat.api import PREFIX, ChatApiHandler
 from core import logs
 
 threading.excepthook = logs.log_thread_failure

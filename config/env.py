@@ -32,7 +32,7 @@ from config.addresses import (
     parse_email_url,
     split_url,
 )
-from config.local import load_local_secrets
+from config.local_mode.secrets import load_local_secrets
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"

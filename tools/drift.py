@@ -124,7 +124,6 @@ def list_committed_files() -> list[str]:
 # Modules that Django looks for in each app, and programs and settings of `config`, which its documentation names.
 UNCOUNTED_MODULES = frozenset(("__init__.py", "apps.py", "urls.py"))
 MAX_MODULES = 15
-MORE_MODULES = {"config": 24}  # its modules are programs that deployments name, so they are not moved
 MIN_MEDIAN_LINES = 110
 MAX_ONE_WORD_NAMES = 0.2  # of all functions
 
@@ -136,8 +135,10 @@ def find_structure_problems() -> list[str]:
     sources = [module.read_text() for module in modules]
     problems = []
     for folder, count in Counter(str(module.parent.relative_to(ROOT)) for module in modules).items():
-        if count > (most := MORE_MODULES.get(folder, MAX_MODULES)):
-            problems.append(f"{folder} has {count} modules; at most {most}. Find the missing folder, or join modules.")
+        if count > MAX_MODULES:
+            problems.append(
+                f"{folder} has {count} modules; at most {MAX_MODULES}. Find the missing folder, or join modules."
+            )
     if (lines := median(source.count("\n") for source in sources)) < MIN_MEDIAN_LINES:
         problems.append(f"The median module has {lines:.0f} lines; at least {MIN_MEDIAN_LINES}. Join small modules.")
     names = [

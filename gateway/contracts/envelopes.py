@@ -7,7 +7,7 @@ from typing import Any, NotRequired, TypedDict, Unpack, cast
 
 from django.utils import timezone
 
-from gateway.contracts.errors import ErrorBody, GatewayError
+from gateway.contracts.errors import EnvelopeError, GatewayError
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Envelope(TypedDict):
     op: str | None
     ok: bool
     result: NotRequired[dict[str, Any]]
-    error: NotRequired[ErrorBody]
+    error: NotRequired[EnvelopeError]
     meta: Meta
 
 

@@ -70,7 +70,7 @@ class ArgsCorrection:
         return {**corrected, **self.args}
 
 
-class ErrorBody(TypedDict):
+class EnvelopeError(TypedDict):
     """An envelope's error. Its details have field_errors, reason, retryable, and what else the error knows."""
 
     code: str
@@ -114,7 +114,7 @@ class GatewayError(Exception):
         self.headers = dict(headers or {})
         self.correction = correction
 
-    def as_dict(self) -> ErrorBody:
+    def as_dict(self) -> EnvelopeError:
         """Return the envelope's `error`."""
         details: dict[str, Any] = {
             "field_errors": [error.as_dict() for error in self.field_errors],

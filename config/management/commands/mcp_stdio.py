@@ -6,7 +6,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from analytics.flags import FlagKey
-from config import celery, dev_env
+from config import celery
+from config.local_mode import dev_env
 from core.background import poller
 from gateway.contracts.errors import GatewayError
 from registry.catalog import cache

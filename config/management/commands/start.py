@@ -13,8 +13,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from config import dev_env, lifeline, welcome
-from config.dev_env import SHOP_TOKEN_VARIABLE
+from config.local_mode import dev_env, lifeline, welcome
+from config.local_mode.dev_env import SHOP_TOKEN_VARIABLE
 from core import demo_data
 from gateway.access import api_keys, key_verification
 from gateway.models import Client
@@ -63,11 +63,11 @@ class Command(BaseCommand):
         }
         os.environ["GATEWAY_URL"] = os.environ.get("GATEWAY_URL") or values["GATEWAY_URL"]
         if has_demo:
-            lifeline.start_server("config.serve_shop", [str(shop_port)], os.environ)
+            lifeline.start_server("config.local_mode.serve_shop", [str(shop_port)], os.environ)
         if has_chat:
-            lifeline.start_server("config.serve_chat", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
+            lifeline.start_server("config.chat.serve", ["--host", "127.0.0.1", "--port", str(chat_port)], os.environ)
         environment = os.environ | {welcome.TEXT_VARIABLE: _write_welcome(values)}
-        lifeline.start_server("config.welcome", list(map(str, ports)), environment).wait()
+        lifeline.start_server("config.local_mode.welcome", list(map(str, ports)), environment).wait()
         arguments = ["--host", "127.0.0.1", "--port", str(port)]
         os.execv(sys.executable, [sys.executable, "-m", "config.serve", *arguments])  # noqa: S606 - no shell is wanted
 

@@ -30,7 +30,7 @@ AT = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 @pytest.fixture(autouse=True)
 def _chat_urls() -> Any:
-    with override_settings(ROOT_URLCONF="config.chat_urls", LOGIN_URL="chat_sign_in"):
+    with override_settings(ROOT_URLCONF="config.chat.urls", LOGIN_URL="chat_sign_in"):
         clear_url_caches()
         yield
     clear_url_caches()

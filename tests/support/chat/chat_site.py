@@ -28,7 +28,7 @@ def run_chats(*environments: Mapping[str, str]) -> Iterator[list[str]]:
     ports = [free_port() for _ in environments]
     with ExitStack() as stack:
         for port, environment in zip(ports, environments, strict=True):
-            command = [sys.executable, "-m", "config.serve_chat", "--host", "127.0.0.1", "--port", str(port)]
+            command = [sys.executable, "-m", "config.chat.serve", "--host", "127.0.0.1", "--port", str(port)]
             process = Process(command, environment=environment, folder=settings.BASE_DIR)
             stack.callback(_stop, process)
         urls = [f"http://127.0.0.1:{port}" for port in ports]

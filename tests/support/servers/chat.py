@@ -88,7 +88,7 @@ def run_chat(
     """Run a chat as `make run` does, for a gateway. `key` is the chat's own; services use it here, too."""
     port = free_port()
     environment = build_environment(store, folder, CHAT_GATEWAY_URL=gateway.url, CHAT_GATEWAY_KEY=key, **variables)
-    command = [sys.executable, "-m", "config.serve_chat", "--host", "127.0.0.1", "--port", str(port)]
+    command = [sys.executable, "-m", "config.chat.serve", "--host", "127.0.0.1", "--port", str(port)]
     server = ChatServer(port, Process(command, environment=environment, folder=settings.BASE_DIR), key)
     try:
         eventually(server.is_alive, within=STARTS_WITHIN, what="the chat's start")

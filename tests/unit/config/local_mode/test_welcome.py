@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 
-from config import welcome
+from config.local_mode import welcome
 from tests.support.servers.processes import free_port
 
 

@@ -1,4 +1,4 @@
-"""Print a text when servers listen: python -m config.welcome PORT..., with the text in GATEWAY_WELCOME.
+"""Print a text when servers listen: python -m config.local_mode.welcome PORT..., with the text in GATEWAY_WELCOME.
 
 `manage.py start` starts it just before it becomes the server, which does not know when its workers listen.
 """
@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from config import lifeline
+from config.local_mode import lifeline
 
 TEXT_VARIABLE = "GATEWAY_WELCOME"
 WAIT_SECONDS = 60.0

@@ -1,11 +1,11 @@
-"""Start the example shop: python -m config.serve_shop PORT. `manage.py start` does so, for the first remote ops."""
+"""Start the example shop: python -m config.local_mode.serve_shop PORT. `manage.py start` does so."""
 
 import os
 import signal
 import sys
 
-from config import lifeline
-from config.dev_env import SHOP_TOKEN_VARIABLE
+from config.local_mode import lifeline
+from config.local_mode.dev_env import SHOP_TOKEN_VARIABLE
 from demo.shop import service
 
 

@@ -8,8 +8,8 @@ import pytest
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.urls import path
 
-from config import chat_api
-from config.chat_api import ChatApiHandler
+from config.chat import api as chat_api
+from config.chat.api import ChatApiHandler
 
 pytestmark = pytest.mark.urls(__name__)
 

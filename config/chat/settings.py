@@ -15,7 +15,7 @@ INSTALLED_APPS = [
     "django.contrib.sessions",
     "django.contrib.messages",
     "django.contrib.staticfiles",
-    "config.chat_app.ChatWiringConfig",
+    "config.chat.apps.ChatWiringConfig",
     *SINGLE_SIGN_ON_APPS,
 ]
 
@@ -35,7 +35,7 @@ MIDDLEWARE = [
 # Under ASGI each request has its own thread, whose connection would stay open until it is garbage-collected.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 
-ROOT_URLCONF = "config.chat_urls"
+ROOT_URLCONF = "config.chat.urls"
 ASGI_APPLICATION = "config.asgi.application"
 
 LOGIN_URL = "chat_sign_in"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet
 
-from config.local import load_local_secrets
+from config.local_mode.secrets import load_local_secrets
 
 
 def test_secrets_are_generated_once(tmp_path: Path) -> None:
