@@ -15,7 +15,7 @@ def _build_route(name: str, threads: int, most_body_bytes: int, most_per_address
     return Route(ThreadPool(name, max(threads, 1), most_per_address=most_per_address), most_body_bytes)
 
 
-# A page that takes long, a database that is silent and a guesser of passwords delay only requests of their own kind.
+# Slow pages, a silent database and password guessing delay only requests of the same kind.
 _half = settings.GATEWAY_THREADS // 2
 _liveness = _build_route("liveness", 1, 0, MOST_PER_ADDRESS)
 _probes = _build_route("probes", 1, 0, MOST_PER_ADDRESS)

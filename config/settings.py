@@ -132,7 +132,7 @@ else:
     DATABASES["default"].setdefault("OPTIONS", {}).update(
         {
             # `timeout`: seconds that a call waits for a connection. `reconnect_timeout`: seconds that the pool retries
-            # in the background, with growing pauses; after that the next call makes it try at once.
+            # in the background, with growing pauses; after that the next call makes it try immediately.
             "pool": {
                 "min_size": 1,
                 "max_size": _pool_size,
@@ -206,7 +206,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static", ("guides", BASE_DIR / "docs" / "images")]  # the pictures of the guides
 STATIC_ROOT = VAR_DIR / "static" if PRODUCTION else None  # local mode serves the files from where they are
 
-# Read in local mode too, so that a wrong value is found before production.
+# Also read in local mode, so that a wrong value is found before production.
 _ssl_redirect = env.read_boolean("SECURE_SSL_REDIRECT", default=True)
 _hsts_seconds = env.read_number("SECURE_HSTS_SECONDS", default=31_536_000)
 if PRODUCTION:
@@ -529,8 +529,8 @@ GATEWAY_DOLLARS_PER_MILLION_TOKENS = env.read_amount("GATEWAY_DOLLARS_PER_MILLIO
 # Percentage points that a release may lose of a hit rate of its eval cases. To lose more, publishing needs a reason.
 GATEWAY_EVAL_MARGIN = env.read_number("GATEWAY_EVAL_MARGIN", default=2, most=100)
 
-# Whether publishing needs a second person: whoever changed an entry since the live release, or asked for the review,
-# needs the approval of somebody else.
+# Whether publishing needs a second person: people who changed an entry since the live release, or asked for the review,
+# need the approval of somebody else.
 GATEWAY_REVIEW_REQUIRED = env.read_boolean("GATEWAY_REVIEW_REQUIRED", default=False)
 
 # Bearer token that /metrics requires.

@@ -64,11 +64,11 @@ class PublishForm(forms.Form):
             del self.fields["lost_because"]
 
     def list_publish_fields(self) -> list[forms.BoundField]:
-        """Return the fields above the buttons. The time stands apart."""
+        """Return the fields above the buttons. The time is shown separately."""
         return [field for field in self.visible_fields() if field.name != "publish_at"]
 
     def clean(self) -> Any:
-        """Refuse a time if the button is the one that publishes now, which Enter presses too."""
+        """Refuse a time with the button that publishes now. Enter also presses that button."""
         if self.cleaned_data.get("publish_at") and self.data.get("when") != LATER:
             self.add_error("publish_at", "To publish at this time, press Schedule. To publish now, clear the time.")
         return super().clean()

@@ -122,7 +122,7 @@ class BodyProperty:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The body: one argument as it stands, or an object with a property for each argument."""
+    """The body: one argument as it is, or an object with a property for each argument."""
 
     content_type: str
     argument: str = ""

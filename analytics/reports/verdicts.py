@@ -77,7 +77,7 @@ class WorstOp:
 
 
 def find_worst_op(figures_by_op: Mapping[str, OpFigures]) -> WorstOp | None:
-    """Return the op to start with; None if no op clearly fails more often than the others. "" is no op."""
+    """Return the op to start with; None if no op clearly fails more often than the others. "" is not an op."""
     calls, failed = (sum(getattr(each, name) for each in figures_by_op.values()) for name in ("calls", "failed"))
     worst = sorted((op for op in figures_by_op if op), key=lambda op: (-figures_by_op[op].failed, op))
     for op in worst:

@@ -162,7 +162,7 @@ def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime)
     for batch in _iter_batches(keys):
         events_by_key: dict[TurnKey, list[TurnEvent]] = {key: [] for key in batch}
         sessions, turns = ({key[index] for key in batch} for index in (1, 2))
-        # This may match other turns too, if clients number turns per session. One condition per turn would take longer
+        # This may also match other turns, if clients number turns per session. One condition per turn would take longer
         # to plan than to run.
         candidates = (
             _filter_events(since - MAX_TURN_LENGTH, until).filter(session__in=sessions, turn__in=turns).exclude(turn="")

@@ -37,7 +37,7 @@ class Layer:
 class Context:
     """The layers of the model's system message, the tool definitions, and the names of the rows that were loaded.
 
-    `tools` has no text: the definitions are sent beside the messages.
+    `tools` has no text: the definitions are sent separately from the messages.
     """
 
     layers: tuple[Layer, ...]

@@ -25,7 +25,7 @@ class GatewayUnavailable(Exception):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """The API key of the service that speaks, and whom it speaks for."""
+    """The API key of the calling service, and the user that it speaks for."""
 
     key: str
     subject: str

@@ -122,7 +122,7 @@ def _name_place(place: dict[str, Any], names: Any) -> dict[str, Any]:
 
 
 @require_safe
-@xframe_options_exempt  # the Content-Security-Policy says who may embed it (config/csp.py)
+@xframe_options_exempt  # the Content-Security-Policy says who can embed it (config/csp.py)
 @page_view(if_anonymous=ask_to_sign_in_elsewhere)
 def show_panel(request: HttpRequest, subject: str) -> HttpResponse:
     """Show a new conversation at a place, or the conversation `session`.

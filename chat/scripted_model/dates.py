@@ -23,7 +23,7 @@ _ANY_DAY = re.compile(
     rf"|in \d{{1,3}} (?:day|week)s?|(?:next |this )?(?:{'|'.join(_WEEKDAYS)})|20\d\d-\d\d-\d\d)\b",
     re.IGNORECASE,
 )
-# Hours of a part of the day; the gateway leaves out what is no working time.
+# Hours of a part of the day; the gateway leaves out time outside working hours.
 _PARTS_OF_DAY = {"morning": ("06:00", "12:00"), "afternoon": ("12:00", "18:00"), "evening": ("18:00", "22:00")}
 
 

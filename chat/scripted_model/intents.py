@@ -44,7 +44,7 @@ _SHORT = 6  # words of a message without a verb, such as: high-priority tasks?
 
 @dataclass(slots=True)
 class ScriptedIntent:
-    """A message, understood as far as the rules go."""
+    """A message as the rules understand it."""
 
     action: str
     kind: str

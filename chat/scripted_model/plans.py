@@ -108,11 +108,11 @@ class _History:
         return outcome
 
     def _has_own_tool(self, call: ScriptedCall) -> bool:
-        """Return whether the op is a tool of its own by now: the chat may offer it after it was missing."""
+        """Return whether the op now has its own tool: the chat may offer it after it was missing."""
         return get_tool_name(call, self.tool_names) in self.tool_names - {EXEC}
 
     def _has_outcome(self, call: ScriptedCall) -> bool:
-        """Return whether the call was made again: the turn after an agreement may not offer its tool any more."""
+        """Return whether the call was made again: the turn after an agreement may no longer offer its tool."""
         return any(outcome.op == call.op for outcome in self.outcomes)
 
     def _take(self, call: ScriptedCall) -> ScriptedOutcome:

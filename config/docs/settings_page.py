@@ -63,7 +63,7 @@ PROCESS_VARIABLES = (
         "GATEWAY_TEST_POSTGRES",
         "choice",
         "",
-        "`embedded`: tests start a PostgreSQL of their own, even if this machine has one.",
+        "`embedded`: tests start their own PostgreSQL, even if this machine has one.",
     ),
     ("CHROMIUM", "path", "", "Browser of the tests. Default: the program `chromium`."),
     ("JSON_SCHEMA_TEST_SUITE", "folder", "", "Copy of the JSON Schema Test Suite. Default: the downloaded one."),

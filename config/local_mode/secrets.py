@@ -18,8 +18,8 @@ _GENERATORS: dict[str, Callable[[], str]] = {
 def load_local_secrets(var: Path) -> dict[str, str]:
     """Return this checkout's secrets, generated on first use in var/secrets.json (mode 600).
 
-    A file of an older version gets the secrets that it lacks. Several processes may start at once: a lock makes them
-    all read what the first one generated.
+    A file of an older version gets the secrets that it lacks. Several processes may start at the same time: a lock
+    makes them all read what the first one generated.
     """
     path = var / "secrets.json"
     stored = _read_file(path)

@@ -1,1 +1,1 @@
-"""Pages of who may do what: clients, users, roles, sign-ins, switches, the audit log."""
+"""Pages on who can do what: clients, users, roles, sign-ins, switches, the audit log."""

@@ -72,7 +72,7 @@ class SwitchableMixin(base.ModelAdmin[Any]):
 
 @admin.register(Switch)
 class SwitchAdmin(AuditHistoryAdmin):
-    """What is or was off, why and by whom. Rows cannot be deleted: they show what was off before."""
+    """What is or was off, why, and who switched it. Rows cannot be deleted: they show what was off before."""
 
     empty = "Nothing has been switched off yet. To switch off an op, group or connection, use its list."
     list_display = ["name", "kind", "state", "reason", "changed_by", "changed_at"]
@@ -92,7 +92,7 @@ class SwitchAdmin(AuditHistoryAdmin):
         )
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show the state as text to users who may only view: a tick next to "off" reads as if it were on."""
+        """Show the state as text to users who can only view: a tick next to "off" reads as if it were on."""
         is_view_only = obj is not None and not self.has_change_permission(request, obj)
         return ["state" if is_view_only and name == "is_off" else name for name in super().get_fields(request, obj)]
 

@@ -1,1 +1,1 @@
-"""Pages of what happened: events, turns, tool selections."""
+"""Pages on what happened: events, turns, tool selections."""

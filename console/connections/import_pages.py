@@ -170,7 +170,7 @@ def describe_upstream_changes(connection: Connection) -> list[DefinitionChange]:
 
 
 def find_changed_again(connection: Connection, names: Sequence[str], shown: Sequence[str]) -> list[str]:
-    """Return the names whose definition is no longer one that was shown, by its digest: it changed meanwhile."""
+    """Return the names whose definition has changed since it was shown, by its digest."""
     rows = connection.definitions.filter(upstream_name__in=names).exclude(seen_digest__in=shown)
     return list(rows.values_list("upstream_name", flat=True))
 

@@ -28,7 +28,7 @@ from core.admin.form_fields import StrictJSONField
 from registry import request_mapping
 from registry.models import Connection, Op, path_validator
 
-# Which input of the page sets a column of the op. Errors of other columns stand above the form.
+# Which input of the page sets a column of the op. Errors of other columns are shown above the form.
 INPUT_BY_COLUMN = {
     "op": "op",
     "tool_name": "op",

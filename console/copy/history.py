@@ -107,7 +107,7 @@ class CopyForm(forms.ModelForm):  # type: ignore[type-arg]  # used with several 
             self.initial[SEEN_FIELD] = history.make_stamp(history.get_copy_row(self.instance))
 
     def clean(self) -> Any:
-        """Raise ValidationError if someone changed the row meanwhile. Saving the same page again overwrites it."""
+        """Raise ValidationError if someone changed the row in the meantime. Saving again overwrites it."""
         cleaned = super().clean()
         if self.instance.pk is None:
             return cleaned

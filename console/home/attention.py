@@ -90,7 +90,7 @@ def build_unpublished(request: HttpRequest) -> dict[str, Any]:
 def build_live_release(_: HttpRequest) -> dict[str, Any]:
     """Return the current activation and the release to roll back to, if there is one.
 
-    `is_again` on the activation: this release was live earlier too, so going to the previous one is not a rollback.
+    `is_again` on the activation: this release was also live earlier, so going to the previous one is not a rollback.
     """
     earlier = Activation.objects.filter(release=OuterRef("release"), is_live=False)
     rows = Activation.objects.filter(is_live=True).select_related("release").defer(*stored_releases.LARGE_COLUMNS)

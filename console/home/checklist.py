@@ -49,7 +49,7 @@ def hide(request: HttpRequest) -> HttpResponse:
     return response
 
 
-# Of those who can do the steps.
+# Of users who can do the steps.
 PERMISSIONS = ["registry.add_connection", "gateway.add_apikey", "registry.add_release", "analytics.add_cohort"]
 
 

@@ -90,7 +90,7 @@ class DiscardAllMixin(base.ModelAdmin[Release]):
 def get_question_url(request: HttpRequest, taken_back: Release | None, *, was_live: bool) -> str:
     """Return the URL of the page if a release was taken back whose changes the draft has; else "".
 
-    If it was live until now, also for a draft with only changes of its own: the page says that they are still there.
+    If it was live until now, also for a draft with only its own changes: the page says that they are still there.
     """
     if taken_back is None or not diff_view.can_write_draft(request):
         return ""

@@ -156,7 +156,7 @@ class ReleaseAdmin(
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Release], search_term: str
     ) -> tuple[QuerySet[Release], bool]:
-        """Find a release by its number, too: r12."""
+        """Also find a release by its number: r12."""
         rows, may_have_duplicates = super().get_search_results(request, queryset, search_term)
         if numbered := _NUMBER.fullmatch(search_term.strip()):
             rows |= queryset.filter(number=int(numbered[1]))

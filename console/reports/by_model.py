@@ -1,4 +1,4 @@
-"""Report: totals by family of models, and the table of totals that other reports use too."""
+"""Report: totals by family of models, and the table of totals that other reports also use."""
 
 from collections.abc import Iterable
 

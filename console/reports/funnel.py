@@ -13,7 +13,7 @@ from core.admin import charts
 
 LEAD = (
     "How far turns get. Models may skip steps: the first columns count all turns that took a step, the last columns "
-    "only those that took every earlier step too."
+    "only those that also took every earlier step."
 )
 COLUMNS = [
     ReportColumn("Step"),

@@ -8,7 +8,7 @@ from core.manifest import AdminPage, Manifest, PageLink, SidebarEntry
 
 GUIDE = "rollout-guide#measuring-the-effect-reports"
 LINKS = {each.url_name: PageLink(each.title, each.url_name, REPORT_PERMISSIONS) for each in REPORTS}
-COMPARISON, MISSES = LINKS["report_comparison"], LINKS["report_misses"]  # have entries of their own
+COMPARISON, MISSES = LINKS["report_comparison"], LINKS["report_misses"]  # have their own entries
 
 MANIFEST = Manifest(
     pages=[

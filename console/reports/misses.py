@@ -91,7 +91,7 @@ def build_report(request: HttpRequest) -> ReportContent:
 
 
 class _ActionLinks:
-    """Links to forms that are prefilled with a miss, for users who may save them."""
+    """Links to forms that are prefilled with a miss, for users who can save them."""
 
     def __init__(self, request: HttpRequest, scope: ReportFilter, ops: Collection[str]) -> None:
         self.may_edit = request.user.has_perm("registry.change_op")
@@ -131,7 +131,7 @@ class _ActionLinks:
         return ReportCell(f"{self.releases[release]}{f' and {others} more' if others else ''}")
 
     def build_links_cells(self, links: Iterable[tuple[str, str] | None]) -> list[ReportCell]:
-        """Return the cell of the column "Make"; none for users who may make nothing."""
+        """Return the cell of the column "Make"; none for users who cannot add anything."""
         present = [(url, label) for label, url in filter(None, links)]
         if not present:
             return [ReportCell(None)] if self.may_make else []

@@ -60,7 +60,7 @@ class ViewsPanel:
 
     @property
     def is_open(self) -> bool:
-        """Whether the form shows at once: a view could not be saved."""
+        """Whether the form is open from the start: a view could not be saved."""
         return bool(self.typed_name)
 
 

@@ -63,7 +63,7 @@ class CohortChange(NamedTuple):
 
 
 def build_facts(request: HttpRequest, cohort: Cohort, at: datetime) -> dict[str, Any]:
-    """Return the template context, each part only for users who may view its rows.
+    """Return the template context, each part only for users who can view its rows.
 
     `decision` and `verdict` (the same in words), `guardrail`, `results`, `exposures` and `changes`.
     """

@@ -58,7 +58,7 @@ def build_variant_choices(only_flag: str = "") -> list[tuple[str, Any]]:
 
 
 def title_flag(key: str) -> str:
-    """Return the title of a flag; the key of one that is not declared any more."""
+    """Return the title of a flag; the key of one that is no longer declared."""
     return FLAGS[FlagKey(key)].title if key in set(FlagKey) else key
 
 

@@ -133,7 +133,7 @@ class ImpactPreviewMixin(LivePreviewAdmin):
 
     preview_path = "impact"
     change_form_template = "console/rollout/impact_form.html"
-    compressed_fields = False  # labels above inputs, because the effect is beside the form
+    compressed_fields = False  # labels above inputs, because the effect is next to the form
 
     class Media:
         css = {"all": ["console/report.css"]}

@@ -73,7 +73,7 @@ class FlagExplanation(NamedTuple):
 def page(request: HttpRequest) -> HttpResponse:
     """Show the variants of one user.
 
-    If only the subject is given, the rest is filled in as last seen, for users who may view subjects.
+    If only the subject is given, the rest is filled in as last seen, for users who can view subjects.
     """
     if not request.user.has_perms(["analytics.view_cohort", "analytics.view_flag", "analytics.view_assignment"]):
         raise PermissionDenied

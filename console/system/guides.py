@@ -41,7 +41,7 @@ GUIDES = {
         "mcp": "for applications that speak the Model Context Protocol",
         "chat": "a chat service on the gateway, and its API",
         "import": "function definitions of OpenAI or Anthropic as ops",
-        "apps": "remove the example apps, or add an app with ops of your own",
+        "apps": "remove the example apps, or add an app with your own ops",
         "workspace": "projects, tasks and calendars that the shipped ops work on",
         "deploy": "settings, databases, workers, backups",
         "reliability": "crashes, timeouts, retries",
@@ -51,7 +51,7 @@ GUIDES = {
     "Reference": {
         "reference/errors": "each code, and what to do about it",
         "reference/events": "the fields of an event",
-        "reference/roles": "who may do what",
+        "reference/roles": "who can do what",
         "reference/settings": "each environment variable, its type and its default",
         "reference/jobs": "what runs in the background, and how often",
     },
@@ -120,7 +120,7 @@ def read_guide(name: str) -> Guide:
 
 
 def make_anchor(heading: str) -> str:
-    """Return the anchor of a heading, by GitHub's rule, since the files are read there too."""
+    """Return the anchor of a heading, by GitHub's rule, since the files are also read there."""
     return _NOT_IN_ANCHORS.sub("", heading.lower()).replace(" ", "-")
 
 

@@ -65,7 +65,7 @@ def draw_span(start: float, length: float, *, is_failed: bool = False) -> SafeSt
 
 
 class LineColor(StrEnum):
-    """A colour, by its name in report.css, which has one for each theme. They differ for colour-blind people too."""
+    """A colour, by its name in report.css, which has one for each theme. They also differ for colour-blind people."""
 
     MAIN = "main"
     FAINT = "faint"  # what the line is compared with: the period before, or everyone else

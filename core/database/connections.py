@@ -30,7 +30,7 @@ from core.database.deadlines import get_wait_until, limit_waits
 T = TypeVar("T")
 GRACE_SECONDS = 1.0
 PAUSE_SECONDS = (0.001, 0.003)  # between two tries; random, so that waiters do not keep in step
-MAX_SECONDS = 24 * 3_600  # of building an index, which waits for older transactions, too
+MAX_SECONDS = 24 * 3_600  # of building an index, which also waits for older transactions
 
 
 class LimitedConnection(psycopg.Connection[Row]):

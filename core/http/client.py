@@ -145,13 +145,13 @@ def request(
 ) -> Response:
     """Send one request and return the answer; raises an OutgoingError.
 
-    `max_bytes` bounds the body as sent and as unpacked. Every connection, a redirect's too, is made to an address
-    that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD and
-    without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no redirect
-    to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW, for a
-    URL from an untrusted source. `read_seconds` limits the time between two chunks of the response; None leaves it to
-    the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised: the
-    server has said that it did what was asked.
+    `max_bytes` bounds the body as sent and as unpacked. Every connection, including those of redirects, is made to an
+    address that `core.http.ssrf` lets through. Up to 5 redirects are followed; to another origin only as GET or HEAD
+    and without headers that could be credentials, else the redirect itself is the answer. With `same_origin`, no
+    redirect to another origin is followed. Nothing is retried. `allow` replaces the networks of GATEWAY_OUTGOING_ALLOW,
+    for a URL from an untrusted source. `read_seconds` limits the time between two chunks of the response; None leaves
+    it to the deadline. With `keep_unread`, a success whose body cannot be read is returned without it, and not raised:
+    the server has said that it did what was asked.
     """
     hop = redirects.build_first_request(method, url, headers or {}, body)
     for redirect_count in range(MAX_REDIRECTS + 1):

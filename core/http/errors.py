@@ -104,7 +104,7 @@ def parse_parameters(headers: Mapping[str, str], name: str) -> Parameters:
         return "", {}
     try:
         return parse_header_parameters(value)
-    except Exception:  # Python's parser has no error of its own: codecs and the header classes raise many
+    except Exception:  # Python's parser has no specific error: codecs and the header classes raise many
         return "", {}
 
 

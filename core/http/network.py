@@ -168,7 +168,7 @@ def _connect(address: Address, seconds: float) -> GuardedStream | None:
 
 def _is_readable(sock: socket.socket) -> bool:
     if sock.fileno() < 0:
-        return True  # closed: a read would return at once too
+        return True  # closed: a read would also return immediately
     poll = select.poll()
     poll.register(sock, select.POLLIN)
     return bool(poll.poll(0))

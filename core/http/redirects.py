@@ -30,7 +30,7 @@ RESERVED_HEADERS = frozenset(
     }
 )
 DEFAULT_HEADERS = {"accept": "*/*", "user-agent": "tool-gateway"}
-# Sent to another origin too. All other headers are dropped, since any header may contain credentials.
+# Also sent to another origin. All other headers are dropped, since any header may contain credentials.
 CROSS_ORIGIN_HEADERS = frozenset({"accept", "accept-language", "user-agent"})
 
 

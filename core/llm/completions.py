@@ -127,7 +127,7 @@ def choose_wait(retry: int, retry_after: float | None) -> float:
 
 
 def _wait(seconds: float, deadline: Deadline) -> bool:
-    """Wait, or return False at once if the deadline comes first."""
+    """Wait, or return False immediately if the deadline comes first."""
     if time.monotonic() + seconds >= deadline.at:
         return False
     time.sleep(seconds)

@@ -175,7 +175,7 @@ def stream_completion(
     """Return the complete answer; pass each piece of its text to `on_text` while it arrives.
 
     `pause` returns the seconds to wait between two reads: a process with many streams saves most of its time if it
-    reads several pieces at once. The first piece does not wait.
+    reads several pieces together. The first piece does not wait.
 
     Raises an LlmError: LlmUnavailable, LlmRefused, LlmMalformed, and LlmAborted if `abort` was set. A request is sent
     again, twice at most, until the first chunk of an answer has arrived. After that, the text that was passed on is

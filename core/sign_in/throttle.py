@@ -1,7 +1,7 @@
 """Limits on wrong passwords (django-axes, ADR 20), and password hashing that yields to requests.
 
-A hash occupies a core and 19 MiB of memory, by purpose. Django hashes a password of an unknown user, too, so all
-sign-ins take their turn here.
+A hash occupies a core and 19 MiB of memory, by purpose. Django also hashes passwords of unknown users, so all sign-ins
+take their turn here.
 """
 
 import logging

@@ -85,7 +85,7 @@ class Caller:
 
 
 def check_no_header_repeats(meta: Mapping[str, Any]) -> None:
-    """Raise InvalidRequestError if a header that says who calls, or for whom, is sent more than once."""
+    """Raise InvalidRequestError if a header that names the caller or the end user is repeated."""
     for name in meta.get(REPEATED_HEADERS, ()):
         if name.startswith(_OUR_HEADERS):
             raise InvalidRequestError(

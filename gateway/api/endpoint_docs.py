@@ -75,7 +75,7 @@ def build_ref(name: str) -> dict[str, Any]:
 def build_object(required: dict[str, Any], optional: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """Return the schema of an object with exactly these members; `more` has other keywords.
 
-    An object that is not a component of its own gets a name from client generators, after the place where it is.
+    Client generators name an object that is not a separate component after its place.
     """
     return {
         "type": "object",

@@ -36,7 +36,7 @@ _OP = {"path": TEXT, "type": {"const": "op"}, "kind": build_ref("OpKind")}
 # other fields would be lost.
 _ANSWERS = ("HelpGroup", "HelpOpFull", "HelpOp", "HelpArg", "HelpSearch", "HelpAgent")
 
-# An agent in help and discovery. All of it stands only in the full format.
+# An agent in help and discovery. Only the full format has all of it.
 AGENT_REQUIRED = {"name": TEXT, "summary": TEXT, "tools": TEXTS}
 AGENT_OPTIONAL = dict.fromkeys(("description", "when_to_use", "system_prompt"), TEXT)
 AGENT_OPTIONAL |= dict.fromkeys(("constraints", "examples", "edge_cases"), TEXTS)

@@ -66,7 +66,7 @@ COMPONENTS: dict[str, Any] = {
             "optional": {**TEXTS, "description": "Tools that fitted the budget, the likeliest first."},
             "added": {**TEXTS, "description": "Tools from outside the context, or added by this step."},
             "removed": {**TEXTS, "description": "Tools of the context that are not shown."},
-            "dropped": {**TEXTS, "description": "Names that were asked for and are no tool that the caller may run."},
+            "dropped": {**TEXTS, "description": "Requested names that are not tools that the caller can run."},
             "confidence": {"type": "number"},
             "reason": TEXT,
             "latency_ms": {"type": "number"},

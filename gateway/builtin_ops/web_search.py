@@ -142,10 +142,10 @@ def _truncate(value: object, max_chars: int) -> str:
 
 @contextmanager
 def hold_slot() -> Iterator[None]:
-    """Hold a slot. Raises InternalError (503 busy) if none is free: waiting for one would block a thread too."""
+    """Hold a slot. Raises InternalError (503 busy) if none is free: waiting for one would also block a thread."""
     if not _slots.acquire(blocking=False):
         raise InternalError(
-            "Too many pages are being read at once; nothing was done. Send the same call again in a moment.",
+            "Too many pages are being read; nothing was done. Send the same call again in a moment.",
             status=503,
             reason="busy",
             retryable=True,

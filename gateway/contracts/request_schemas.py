@@ -117,7 +117,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
     },
 }
 
-# Checks only what all entry types share. Each entry is then validated by the schema of its own type, so that its errors
+# Checks only what all entry types share. Each entry is then validated by the schema of its type, so that its errors
 # do not mention the rules of the other type.
 BATCH: dict[str, Any] = {
     "type": "object",

@@ -154,7 +154,7 @@ def _describe_use(tool: ShownTool, purpose: str) -> str:
 
 
 def _annotate_op(op: CatalogOp) -> ToolAnnotations:
-    """Return what clients may tell a user about an op before it runs."""
+    """Return what clients can tell a user about an op before it runs."""
     if not op.is_write:
         return ToolAnnotations(read_only_hint=True)
     is_destructive = op.confirm or op.action not in ADDITIVE_ACTIONS

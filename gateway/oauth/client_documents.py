@@ -44,7 +44,7 @@ def build_form_source(uri: str) -> str:
 
 
 class OnlyForSignedInUsers:
-    """Fetch documents on the page that asks a user who is signed in. Nobody else can make the gateway fetch one."""
+    """Fetch documents only on the page that asks a signed-in user. Nobody else can make the gateway fetch one."""
 
     def has_permission(self, request: Any, client_id: str) -> bool:
         """Return whether the request is for that page, which requires a sign-in before it reads the client's id."""

@@ -104,7 +104,7 @@ def generate_token(_: Any) -> str:
 def verify_access_token(token: str, *, at: datetime) -> VerifiedKey | None:
     """Return the key whose rights an access token has, or None if the token is not valid. At most three queries.
 
-    Guessing costs no queries. Tokens are not remembered, so one that is revoked, or whose key is, ends at once.
+    Guessing costs no queries. Tokens are not cached, so a revoked token, or one with a revoked key, ends immediately.
     """
     if len(token) > MAX_LENGTH or not token.isprintable() or not key_verification.is_ours(token):
         return None

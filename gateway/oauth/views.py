@@ -163,7 +163,7 @@ def _render_message(request: HttpRequest, title: str, message: str, *, status: i
 
 @method_decorator(never_cache, name="dispatch")
 class OwnApplicationsView(LoginRequiredMixin, View):
-    """Lists the applications of the user who is signed in. A POST with `id` ends the access of one of them."""
+    """Lists the applications of the signed-in user. A POST with `id` ends the access of one of them."""
 
     http_method_names = ["get", "post"]
     login_url = reverse_lazy("oauth2_provider:sign-in")

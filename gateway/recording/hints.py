@@ -59,7 +59,7 @@ def note_search(caller: Caller, trace: Trace, *, paths: Sequence[str], body: dic
 
 
 def note_failure(caller: Caller, trace: Trace, *, path: str, args: dict[str, Any], error: GatewayError) -> None:
-    """Remember a failed call. The second identical failure says so in its message, the third sets the hint too."""
+    """Remember a failed call. The second identical failure says so in its message, the third also sets the hint."""
     if not caller.turn or error.code not in _LASTING_CODES or error.retryable:
         return
     count = _count_same(caller, f"failed {error.reason} {path}", args)

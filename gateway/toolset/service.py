@@ -84,7 +84,7 @@ def build_toolset(body: dict[str, Any], caller: Caller, meta: Mapping[str, Any],
     else:
         toolset = rendering.get_cached_toolset(served.surface, body["format"], catalog, request)
         selected = legacy_selection.describe_static(toolset)
-    if body.get("surface") is None:  # a preview is no exposure
+    if body.get("surface") is None:  # a preview is not an exposure
         exposures.record_exposures(outcomes, subject=caller.subject, source=caller.key.prefix, at=timezone.now())
     return answer_toolset(served, selected, caller=caller, format=body["format"], at=trace.at)
 

@@ -11,7 +11,7 @@ from registry.help.typed_tools import TypedTools
 GLOBAL_CONTEXT = "global"  # context of a user who is not looking at anything in particular
 BASE_CONTEXT = "base"  # ops of this context belong to every context
 
-# Contexts without tools of their own, and the context whose tools they use.
+# Contexts without their own tools, and the context whose tools they use.
 CONTEXT_ALIASES = {
     "ontology": "project",
     "task": "project",
@@ -27,7 +27,7 @@ MAX_TOOLS = 128  # tools per request (limit of OpenAI Chat Completions)
 
 
 def resolve_context(context: str) -> str:
-    """Return the context whose tools a context uses: itself, if it has tools of its own."""
+    """Return the context whose tools a context uses: itself, if it has its own tools."""
     return CONTEXT_ALIASES.get(context, context)
 
 

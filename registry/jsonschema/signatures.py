@@ -102,7 +102,7 @@ def build_usage_args(schema: dict[str, Any], example: dict[str, Any] | None) -> 
 def strip_annotations(schema: Any, *, prose: bool = True) -> Any:
     """Return a schema without our annotations and comments, which are not for models.
 
-    With prose=False, leave out titles, descriptions and examples too.
+    With prose=False, also leave out titles, descriptions and examples.
     """
     hidden = dialect.ANNOTATIONS | {"$comment"} | (set() if prose else {"title", "description", "examples"})
     return _strip_keywords(schema, hidden, names=False)

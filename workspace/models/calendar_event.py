@@ -147,7 +147,7 @@ class CalendarEvent(Entity):
         constraints = [
             # Without a title an event cannot be identified in a list.
             base.require_text("title", name="event_title_given"),
-            # In no calendar nobody could see it. In two calendars it would be unclear who may change it.
+            # Without a calendar nobody could see it. In two calendars it would be unclear who can change it.
             models.CheckConstraint(
                 condition=(Q(project=None) & ~Q(subject="")) | Q(project__isnull=False, subject=""),
                 name="event_in_one_calendar",

@@ -1,4 +1,4 @@
-"""The related layer: rows beside the one that the user looks at, by priority."""
+"""The related layer: rows related to the one that the user looks at, by priority."""
 
 from collections.abc import Mapping
 from datetime import datetime

@@ -63,7 +63,7 @@ def build_least(envelope: dict[str, Any], budget: int) -> str:
 
 
 def build_short(envelope: dict[str, Any]) -> str:
-    """Return a prepared answer in short: errors too, which is the last resort where many do not fit."""
+    """Return a prepared answer in short, including its errors: the last resort if many do not fit."""
     if is_batch(envelope):
         return dump({**envelope, "results": [json.loads(build_short(each)) for each in envelope["results"]]})
     return stubs.build_error(envelope) if is_error(envelope) else stubs.build(envelope, 0)

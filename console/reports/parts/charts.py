@@ -38,7 +38,7 @@ class _Happening(NamedTuple):
 def list_markers(request: HttpRequest, days: Sequence[date], *, cohort: str = "") -> Mapping[int, list[ChartMarker]]:
     """Return what happened on each of some consecutive days: {index of the day: markers}.
 
-    First the last release that went live on a day, then the changes of one cohort or of all, for those who may view the
+    First the last release that went live on a day, then the changes of one cohort or of all, for users who can view the
     audit log.
     """
     happenings = list(_iter_releases(days))

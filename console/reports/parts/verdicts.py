@@ -175,7 +175,7 @@ def build_sides_verdict(scope: ReportFilter, by: str, pair: Sequence[str], sides
 
 
 def build_period_verdict(scope: ReportFilter, total: Totals, before: Totals) -> VerdictBox:
-    """Return how the period differs from that before. Users and tasks differ too, so it never says to widen."""
+    """Return how the period differs from the one before. Users and tasks also differ, so it never says to widen."""
     label, label_before = f"Last {scope.days} days", f"the {scope.days} days before"
     verdict = judge(comparison.compare_metrics(before, total, days=scope.days))
     if before.calls or before.turns:

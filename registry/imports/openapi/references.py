@@ -86,7 +86,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{name} is no value", "", 0)
+    raise json.JSONDecodeError(f"{name} is not a value", "", 0)
 
 
 def _read_float(text: str) -> float | str:

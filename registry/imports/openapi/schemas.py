@@ -110,7 +110,7 @@ def _clean_enum(value: Any, schema: Schema) -> Schema:
 
 
 def _clean_bound(keyword: str, value: Any, schema: Schema) -> Schema:
-    """Return a bound. OpenAPI 3.0 says with a flag beside it whether the bound itself is excluded."""
+    """Return a bound. In OpenAPI 3.0, a separate flag says whether the bound itself is excluded."""
     if not _is_finite(value):
         return {}
     exclusive = "exclusiveMinimum" if keyword == "minimum" else "exclusiveMaximum"
@@ -197,7 +197,7 @@ class SchemaConverter:
         return self._fold_null(merge_unions(schema, converted), uses), size
 
     def _fold_null(self, schema: Schema, uses: set[str]) -> Schema:
-        """Return a schema that allows null beside one other, as a type list.
+        """Return a schema that allows null and one other type, as a type list.
 
         An error about alternatives can only say that none fits. With a list, it can say what is wrong inside of the
         other one.

@@ -102,7 +102,7 @@ def parse_yaml(text: str, *, most: int) -> Any:
 
 def _add_scalar(top: _Container, event: yaml.ScalarEvent, anchors: dict[str, tuple[Any, int]]) -> None:
     if isinstance(top.value, dict) and top.key is None:
-        top.key = event.value  # as it stands: 200, on and 1.10 are text
+        top.key = event.value  # as written: 200, on and 1.10 are text
         return
     is_plain = event.implicit[0] and event.style in (None, "")
     value = _resolve_scalar(event.value) if is_plain or event.tag in _RESOLVED_TAGS else event.value

@@ -71,7 +71,7 @@ def test_parent_can_be_named_by_its_title(api: Api, db: None) -> None:
 
     assert (result["result"]["counts"]["created"], find_parents()) == (1, [PLANS[0]])
     both = reorganize(api, build_node(TASK, "task", {"kind": "plan", "id": PLANS[0], "title": "Any"}))
-    assert "Ignored nodes/0/connections/0/title: nodes/0/connections/0/id was sent too." in both["meta"]["warnings"]
+    assert "Ignored nodes/0/connections/0/title: nodes/0/connections/0/id was also sent." in both["meta"]["warnings"]
 
 
 def test_ambiguous_title_is_refused_with_the_ids_of_its_rows(api: Api, db: None) -> None:

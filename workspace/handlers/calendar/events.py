@@ -70,7 +70,7 @@ def create_event(request: OpRequest) -> OpOutcome:
 
 
 def update_event(request: OpRequest) -> OpOutcome:
-    """Update the fields that were sent. If the event shows a task's dates, update the task too.
+    """Update the fields that were sent. If the event shows a task's dates, also update the task.
 
     Raises NotFound, Forbidden, StateConflict, InvalidArgs.
     """

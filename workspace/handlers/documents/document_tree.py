@@ -164,7 +164,7 @@ def find_parent(
     if id is not None:
         if not tree.has_document(project, id):
             raise access.build_not_found(DOCUMENT, argument=id_argument, place="of this project ")
-        return UUID(id), () if title is None else (f"Ignored {title_argument}: {id_argument} was sent too.",)
+        return UUID(id), () if title is None else (f"Ignored {title_argument}: {id_argument} was also sent.",)
     if title is None:
         return None, ()
     lookup = TitledRow(DOCUMENT.name, title, title_argument, id_argument)

@@ -113,7 +113,7 @@ def update_row(
     row.save(update_fields=[*changed, "updated_at"])
     if then:
         warnings += then(row, changed, by=request.subject, at=request.at)
-    stamp = kind.completion_stamp[1] if kind.completion_stamp else None  # which the state tells
+    stamp = kind.completion_stamp[1] if kind.completion_stamp else None  # which the state already says
     told = [name for name in changed if name != stamp]
     described = [changes.describe_changes(before, after, told), *changed_links]
     message = f"Changed {quote_name(getattr(row, kind.label))}: {', '.join(filter(None, described))}."

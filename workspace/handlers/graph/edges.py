@@ -110,7 +110,7 @@ def _parse_ends(request: OpRequest) -> tuple[list[NamedRow], tuple[str, ...]]:
     if not by_id:
         message = "Send src_id or dst_id: only one end can be named by title, and that is found in the other's project."
         raise _build_argument_error("src_id", "required", message)
-    warnings = tuple(f"Ignored {end}_title: {end}_id was sent too." for end in by_id if f"{end}_title" in args)
+    warnings = tuple(f"Ignored {end}_title: {end}_id was also sent." for end in by_id if f"{end}_title" in args)
     ids = {end: UUID(args[f"{end}_id"]) for end in by_id}
     for end in ENDS:
         if end not in ids:

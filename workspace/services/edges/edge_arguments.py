@@ -109,7 +109,7 @@ def find_by_title(items: Iterable[tuple[str, Mapping[str, Any]]], *, project_id:
         elif "id" not in item:
             lookups.append(TitledRow(item["kind"], item["title"], f"{argument}/title", f"{argument}/id"))
         elif "title" in item:
-            matches.warnings.append(f"Ignored {argument}/title: {argument}/id was sent too.")
+            matches.warnings.append(f"Ignored {argument}/title: {argument}/id was also sent.")
     for lookup, id in zip(lookups, title_lookup.find_ids(lookups, subject=subject, project_id=project_id), strict=True):
         if isinstance(id, ArgumentError):
             matches.errors.append(id)

@@ -104,7 +104,7 @@ def find_kind(id: str, subject: str) -> str | None:
 
 
 def find_wrong_kinds(named: Sequence[NamedRow], *, subject: str) -> list[ArgumentError]:
-    """Return an error for each row that was named with another kind than it has, such as src_kind beside src_id."""
+    """Return an error for each row that was named with another kind than it has, such as src_kind with src_id."""
     errors = []
     for row in named:
         kind = find_kind(str(row.id), subject)

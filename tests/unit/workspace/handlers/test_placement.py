@@ -112,7 +112,7 @@ def test_create_finds_rows_by_title(project: Project) -> None:
 
     assert project_graph.list_edges() == ["plan has_task task", "task depends_on task", "task supports_goal goal"]
     assert Edge.objects.get(rel="has_task").src_id == plan.pk
-    assert "Ignored connections/1/title: connections/1/id was sent too." in outcome.warnings
+    assert "Ignored connections/1/title: connections/1/id was also sent." in outcome.warnings
 
 
 def test_create_refuses_unknown_and_ambiguous_titles(project: Project) -> None:

@@ -230,7 +230,7 @@ def test_move_finds_the_parent_by_title(project: Project, documents: dict[str, D
     assert read_dense_titles(project)["F"] == {"C": {}}
 
     both = move(documents["C"], new_parent_title="nothing", new_parent_id=str(documents["A"].pk))
-    assert both.warnings == ("Ignored new_parent_title: new_parent_id was sent too.",)
+    assert both.warnings == ("Ignored new_parent_title: new_parent_id was also sent.",)
 
 
 def test_move_lists_documents_with_an_ambiguous_title(project: Project, documents: dict[str, Document]) -> None:

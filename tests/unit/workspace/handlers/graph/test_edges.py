@@ -289,7 +289,7 @@ def test_link_uses_the_id_when_id_and_title_are_sent(project: Project) -> None:
 
     outcome = link(task, "depends_on", other, dst_title="nothing is called so")
 
-    assert outcome.warnings == ("Ignored dst_title: dst_id was sent too.",)
+    assert outcome.warnings == ("Ignored dst_title: dst_id was also sent.",)
     assert Edge.objects.get().dst_id == other.pk
 
 
