@@ -1,4 +1,4 @@
-"""Send stored notifications. Each is claimed by one process; one that fails is tried again, ever less often."""
+"""Send stored notifications. Each is claimed by one process; failed ones are retried, less and less often."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ State = Notification.State
 
 
 class NotDelivered(Exception):
-    """The message was not accepted. The message of the error may be shown: it has no addresses and no secrets."""
+    """The message was not accepted. The message of the error can be shown: it has no addresses and no secrets."""
 
 
 def send_when_due(at: datetime) -> bool:
@@ -75,7 +75,7 @@ def _claim_next(at: datetime) -> Notification | None:
         notification: Notification | None = _query_due(at).order_by("next_try_at").first()
         if notification is None:
             return None
-        # Whoever moves the time forward sends it. If its process dies, it is due again after the lease.
+        # The process that moves the time forward sends it. If its process dies, it is due again after the lease.
         claimed = Notification.objects.filter(
             pk=notification.pk, state=State.WAITING, next_try_at=notification.next_try_at
         ).update(next_try_at=at + LEASE, attempts=notification.attempts + 1)
@@ -122,7 +122,7 @@ def _send_email(notification: Notification) -> None:
     except smtplib.SMTPResponseException as error:
         raise NotDelivered(f"The mail server answered {error.smtp_code}.") from None
     except (smtplib.SMTPException, OSError, ValueError) as error:
-        raise NotDelivered(f"The mail server did not take it: {type(error).__name__}.") from None
+        raise NotDelivered(f"The mail server did not accept it: {type(error).__name__}.") from None
 
 
 def _call_webhook(notification: Notification) -> None:
@@ -151,7 +151,7 @@ def _call_webhook(notification: Notification) -> None:
             follow_redirects=False,
         )
     except http.OutgoingError as error:
-        raise NotDelivered(f"The webhook did not take it: {error}") from None
+        raise NotDelivered(f"The webhook did not accept it: {error}") from None
     if not 200 <= response.status < 300:
         raise NotDelivered(f"The webhook answered {response.status}.")
 

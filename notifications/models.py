@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class Notification(models.Model):
-    """One message to one address. The row is the work: a job sends it, again if that fails, and nothing is lost."""
+    """One message to one address. The row is the work: a job sends it, with retries, so nothing is lost."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", "e-mail"

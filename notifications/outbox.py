@@ -1,4 +1,4 @@
-"""Tell people and services that something happened: rows that a job sends after the transaction."""
+"""Notify people and services of events: rows that a job sends after the transaction."""
 
 import logging
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ class OutgoingMessage:
 
 
 def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime) -> list[Notification]:
-    """Store a message for each e-mail address and for the webhook, as far as they are configured, and wake a worker."""
+    """Store a message for each e-mail address and for the webhook, if they are configured, and wake a worker."""
     link = f"{settings.GATEWAY_URL}{message.path}"
     addresses = list(dict.fromkeys(filter(None, recipients))) if settings.GATEWAY_SENDS_EMAIL else []
     targets = [(Channel.EMAIL, address) for address in addresses]
@@ -57,12 +57,12 @@ def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime)
 
 
 def wake_worker() -> None:
-    """Send a message to the broker from a thread of its own: no request waits for it, and a job finds lost ones."""
+    """Send a message to the broker from a separate thread: no request waits for it, and a job finds lost ones."""
     run_in_background("notifications", _send_message)
 
 
 def _send_message() -> None:
     try:
         current_app.send_task(TASK_NAME, retry=False, ignore_result=True)
-    except Exception as error:  # each broker has errors of its own
+    except Exception as error:  # each broker has its own errors
         log.warning("notification.broker_unavailable\n%s", logs.format_safely(error))

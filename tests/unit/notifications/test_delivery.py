@@ -110,7 +110,7 @@ def test_address_that_outgoing_calls_may_not_reach_is_refused(webhook: Server, s
 
     row.refresh_from_db()
     assert row.state == "waiting"
-    assert row.last_error.startswith("The webhook did not take it:")
+    assert row.last_error.startswith("The webhook did not accept it:")
     assert webhook.requests == []
 
 
@@ -118,7 +118,7 @@ def test_address_that_outgoing_calls_may_not_reach_is_refused(webhook: Server, s
     ("error", "text"),
     [
         (smtplib.SMTPDataError(451, b"ben@acme.com is busy"), "The mail server answered 451."),
-        (ConnectionRefusedError("secret host"), "The mail server did not take it: ConnectionRefusedError."),
+        (ConnectionRefusedError("secret host"), "The mail server did not accept it: ConnectionRefusedError."),
     ],
 )
 def test_mail_is_given_up_after_many_tries_and_can_be_sent_again(
