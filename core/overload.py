@@ -28,7 +28,7 @@ _SLOT_SIZE = _HEADER.size + MAX_TEXT
 class FailurePause:
     """Counts a service's failures in this process. After three in a row it is paused for ten seconds.
 
-    Threads share it without a lock: a lost count only delays a pause by one failure. `name` stands in the log.
+    Threads share it without a lock: a lost count only delays a pause by one failure. `name` is used in the log.
     """
 
     name: str
@@ -57,7 +57,7 @@ class FailurePause:
 
 @dataclass(frozen=True, slots=True)
 class RateLimitDecision:
-    """Whether a request is allowed, how many more are allowed at once, and the seconds to wait if it is not."""
+    """Whether a request is allowed, how many more are allowed immediately, and the seconds to wait if it is not."""
 
     allowed: bool
     remaining: int

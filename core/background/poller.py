@@ -3,7 +3,7 @@
 Every half second it calls the functions that the manifests declare. Each reads its rows and
 swaps one reference. So all processes agree within two seconds without talking to each other.
 
-What must not get lost is a row in the database first; the thread only works on it.
+Work that must not get lost is a row in the database first; the thread only processes it.
 
 The SQL of polled queries is built once: building it takes ten times as long as running it, and an idle process does
 nothing else.
@@ -35,8 +35,8 @@ Row = tuple[Any, ...]
 def refresh() -> None:
     """Call every function once. A failure is logged, and the old state stays in use.
 
-    Nothing is called while the database does not answer: each function would wait for it as long as it may. Nor is
-    anything after a query for a table that is missing: the others would fail as well.
+    Nothing is called while the database does not answer: each function would wait for its whole time limit. Nothing
+    more is called after a query for a missing table: the others would fail as well.
     """
     for function in manifest.get().polled:
         if not watch.is_answering():
@@ -93,7 +93,7 @@ def _call_and_log(function: PollFunction, name: str) -> None:
 
 
 def run_in_background(name: str, work: Callable[[], object]) -> threading.Thread:
-    """Start a thread that does the work with database connections of its own. A failure is logged."""
+    """Start a thread that does the work with its own database connections. A failure is logged."""
     thread = threading.Thread(target=_run, args=(name, work), name=name, daemon=True)
     thread.start()
     return thread
@@ -114,7 +114,7 @@ def repeat_meanwhile(name: str, work: Callable[[], object], *, seconds: float) -
         yield
     finally:
         ended.set()
-        thread.join()  # nothing of it may come after the block
+        thread.join()  # it must not run after the block
 
 
 def _run(name: str, work: Callable[[], object]) -> None:

@@ -25,8 +25,8 @@ Key = TypeVar("Key", str, tuple[str, ...])
 class WriteBehindBuffer(Generic[Item]):
     """A queue of items, which `write` stores, at most `batch_size` at a time.
 
-    Items beyond `capacity` are lost. If a write fails, its items are lost. With `retries` they stay queued, if the
-    database is down rather than the items wrong. Lost items are counted and logged under the buffer's name.
+    Items beyond `capacity` are lost. If a write fails, its items are lost. With `retries` they stay queued if the
+    database is down, but not if the items are wrong. Lost items are counted and logged under the buffer's name.
     """
 
     def __init__(
@@ -90,9 +90,9 @@ class WriteBehindBuffer(Generic[Item]):
 
 
 class RecentKeys(Generic[Key]):
-    """The keys that this process has written lately, so that each is written once, or again after `again_after`.
+    """The keys that this process has written recently. Each is written once, or again after `again_after`.
 
-    Holds 50,000 keys. A key that it forgot is written again.
+    It has room for 50,000 keys. A key that it forgot is written again.
     """
 
     def __init__(self, *, again_after: timedelta | None = None) -> None:
@@ -106,7 +106,7 @@ class RecentKeys(Generic[Key]):
         return last is None or (self._again_after is not None and at - last >= self._again_after)
 
     def add_if_due(self, key: Key, at: datetime) -> bool:
-        """Remember a key if it is due, and return whether it was. Of two threads with the same key one gets True."""
+        """Remember a key if it is due, and return whether it was. If two threads have the same key, one gets True."""
         if not self.is_due(key, at):
             return False
         with self._lock:
