@@ -19,7 +19,7 @@ EMPTY_SNAPSHOT = {"format": 1, "groups": [], "ops": []}
 
 
 class ReviewDecision(NamedTuple):
-    """Whether somebody may publish the draft, and why not."""
+    """Whether somebody can publish the draft, and why not."""
 
     allowed: bool
     reason: str = ""
@@ -30,10 +30,10 @@ class ApprovalMissing(Exception):
 
 
 def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Release | None) -> ReviewDecision:
-    """Return whether `by` may publish the draft with this version and these changes to the live release.
+    """Return whether `by` can publish the draft with this version and these changes to the live release.
 
-    Whoever changed one of these entries since the live release, or asked for the review, needs the approval of somebody
-    else for exactly this draft.
+    People who changed one of these entries since the live release, or asked for the review, need the approval of
+    somebody else for exactly this draft.
     """
     if not settings.GATEWAY_REVIEW_REQUIRED:
         return ReviewDecision(True)
@@ -50,7 +50,7 @@ def decide(*, by: str, version: str, changes: Iterable[CopyChange], live: Releas
         )
     what = f"You changed {_join_names(edited)}" if edited else "You asked for the review of this draft"
     step = _suggest_step(request, version, person)
-    return ReviewDecision(False, f"{what}, so a second person who may publish has to approve or publish it. {step}")
+    return ReviewDecision(False, f"{what}, so a second person who can publish must approve or publish it. {step}")
 
 
 def _suggest_step(request: ReviewRequest | None, version: str, person: Person) -> str:
@@ -74,7 +74,7 @@ def _is_approval(request: ReviewRequest, version: str, person: Person) -> bool:
 
 
 def _list_edited(changes: Iterable[CopyChange], live: Release | None, person: Person) -> list[str]:
-    """Return the names of the changed entries that a person has changed, whoever changed them afterwards."""
+    """Return the names of the changed entries that a person has changed, even if others changed them afterwards."""
     since = live.created_at if live else None
     edited = history.list_edited_by(name=person.name, user_id=person.user_id, since=since)
     return [change.name for change in changes if (change.kind, change.name) in edited]
@@ -83,7 +83,7 @@ def _list_edited(changes: Iterable[CopyChange], live: Release | None, person: Pe
 def publish_reviewed(
     *, note: str, by: str, at: datetime, accepted: str = "", seen: str = "", accepted_loss: str = ""
 ) -> Release:
-    """Publish the draft, see `publishing.publish_draft`. Raises ApprovalMissing, too."""
+    """Publish the draft, see `publishing.publish_draft`. Also raises ApprovalMissing."""
     if settings.GATEWAY_REVIEW_REQUIRED:
         seen = seen or publishing.compute_draft_version()
         _check_approval(by, seen)

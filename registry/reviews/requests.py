@@ -20,12 +20,12 @@ from registry.models.review import Person
 MAX_QUOTED = 2_000  # characters of a comment
 Action = ReviewComment.Action
 
-# What was done, as the subject of a message. The others are not told to anybody.
+# What was done, as the subject of a message. Nobody is notified of the others.
 SUBJECTS = {
     Action.ASKED: "{by} asks for a review of {summary}",
     Action.COMMENTED: "{by} commented on the review of {summary}",
     Action.APPROVED: "{by} approved {summary}",
-    Action.SENT_BACK: "{by} requested changes of {summary}",
+    Action.SENT_BACK: "{by} requested changes to {summary}",
 }
 State = ReviewRequest.State
 _AUDIT_ACTIONS = {
@@ -38,7 +38,7 @@ _AUDIT_ACTIONS = {
 
 
 def notify_about(request: ReviewRequest, action: ReviewComment.Action, *, comment: str, by: str, at: datetime) -> None:
-    """Tell those whom a step of a review concerns: who may approve, or who asked."""
+    """Notify the approvers or the requester of a review step."""
     if action not in SUBJECTS:
         return
     subject = SUBJECTS[action].format(by=by, summary=request.summary)
@@ -51,7 +51,7 @@ def notify_about(request: ReviewRequest, action: ReviewComment.Action, *, commen
 
 
 def notify_about_schedule(row: ScheduledPublish, reason: str, *, at: datetime) -> None:
-    """Tell who scheduled a publish that it was done, or why not."""
+    """Notify the person who scheduled a publish of its result."""
     event = "schedule.failed" if reason else "schedule.published"
     subject = f"{row.summary} {'was not published' if reason else 'went live'} as scheduled"
     text = f"{subject}: {row.note}" + (f"\n\n{reason}" if reason else "")
@@ -67,7 +67,7 @@ def find_addresses(names: Iterable[str]) -> list[str]:
 
 
 def find_reviewer_addresses(*, but: str) -> list[str]:
-    """Return the e-mail addresses of those who may approve, except of one person."""
+    """Return the e-mail addresses of the people who can approve, except one person."""
     users = User.objects.with_perm("registry.add_release", backend="django.contrib.auth.backends.ModelBackend")
     reviewers = users.filter(is_staff=True).exclude(username=but).exclude(email="")
     return list(reviewers.order_by("pk").values_list("email", flat=True).distinct())
@@ -77,13 +77,13 @@ def describe_reach(*, by: str) -> str:
     """Return who gets a message if this person asks for a review."""
     reached = []
     if settings.GATEWAY_SENDS_EMAIL and (count := len(find_reviewer_addresses(but=by))):
-        reached.append("1 person who may approve gets an e-mail" if count == 1 else f"{count} people get an e-mail")
+        reached.append("1 person who can approve gets an e-mail" if count == 1 else f"{count} people get an e-mail")
     if settings.GATEWAY_NOTIFY_URL:
         reached.append("the webhook is called")
     if reached:
         text = " and ".join(reached)
         return f"{text[0].upper()}{text[1:]}."
-    return "Nobody gets a message, because no e-mail or webhook reaches them. Tell somebody who may publish."
+    return "Nobody gets a message, because no e-mail or webhook reaches them. Tell somebody who can publish."
 
 
 class ReviewRefused(Exception):
@@ -106,7 +106,7 @@ def ask_for_review(*, version: str, summary: str, comment: str, by: str, at: dat
             if request is None:
                 request = ReviewRequest(asked_by=by, asked_at=at)
             elif request.is_about(version) and request.state == State.APPROVED:
-                raise ReviewRefused(f"{request.decided_by} approved this draft already. Publish it, or comment.")
+                raise ReviewRefused(f"{request.decided_by} already approved this draft. Publish it, or comment.")
             request.version, request.summary, request.state = version, summary[:200], State.WAITING
             request.asked_by, request.asked_by_id, request.asked_at = by, audit_log.find_user_id(by), at
             request.decided_by, request.decided_by_id, request.decided_at = "", None, None
@@ -166,7 +166,7 @@ def _decide(
         request = _lock_open_request()
         person = Person.find(by)
         if request.asker.is_same(person):
-            raise ReviewRefused("You asked for this review, so somebody else has to decide. You can comment.")
+            raise ReviewRefused("You asked for this review, so somebody else must decide. You can comment.")
         request.version, request.state, request.decided_at = version, state, at
         request.decided_by, request.decided_by_id = by, person.user_id
         request.save()
@@ -197,7 +197,7 @@ class OpenReview(NamedTuple):
 
 
 def describe_open_review(*, user: str, may_decide: bool) -> OpenReview | None:
-    """Return the open review for a user, or None. It waits for those who may decide, or for who has to change it."""
+    """Return the open review for a user, or None. It waits for the approvers, or for the requester."""
     request = get_open_request()
     if request is None:
         return None
@@ -207,5 +207,5 @@ def describe_open_review(*, user: str, may_decide: bool) -> OpenReview | None:
         return OpenReview(sentence, may_decide and not is_asker)
     decider = "You" if request.decided_by == user else request.decided_by
     if request.state == State.SENT_BACK:
-        return OpenReview(f"{decider} requested changes of {request.summary}.", is_asker)
+        return OpenReview(f"{decider} requested changes to {request.summary}.", is_asker)
     return OpenReview(f"{decider} approved {request.summary}.", may_decide)

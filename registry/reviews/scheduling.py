@@ -1,4 +1,4 @@
-"""Publish a reviewed draft at a time. What is published is that draft, or nothing: the person is told which."""
+"""Publish a reviewed draft at a time. Either that draft is published or nothing: the person is notified."""
 
 import logging
 from datetime import datetime, timedelta
@@ -21,14 +21,14 @@ from registry.reviews.approval import ApprovalMissing
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(minutes=5)  # after which a process that works on one is taken for dead
+LEASE = timedelta(minutes=5)  # after which a process that works on one counts as dead
 MAX_AHEAD = timedelta(days=90)
 
 State = ScheduledPublish.State
 
 DRAFT_CHANGED = "The draft has changed since it was scheduled. Review it again, then publish or schedule it."
 LIVE_CHANGED = (
-    "Another release was made live since it was scheduled, so the changes would be others. Review the draft again."
+    "Another release was made live since it was scheduled, so the changes would differ. Review the draft again."
 )
 REFUSALS = (
     publishing.NotPublishable,
@@ -96,7 +96,7 @@ def schedule_publish(
             )
             _record(row, AuditEntry.Action.ADDED, by=by, at=at, note=f"for {publish_at:%Y-%m-%d %H:%M %Z}: {note}")
     except IntegrityError:
-        raise NotScheduled("A publish is scheduled already. Cancel it first.") from None
+        raise NotScheduled("A publish is already scheduled. Cancel it first.") from None
     return row
 
 
@@ -137,7 +137,7 @@ def _publish(row: ScheduledPublish, at: datetime) -> str:
     if stored_releases.is_live(row.version):
         return ""  # done before a process died, or by somebody
     if not _may_publish(row.created_by):
-        return f"{row.created_by} may not publish any more. Somebody else has to publish or schedule it."
+        return f"{row.created_by} can no longer publish. Somebody else must publish or schedule it."
     live = stored_releases.get_live_release()
     if publishing.compute_draft_version() != row.version:
         return DRAFT_CHANGED

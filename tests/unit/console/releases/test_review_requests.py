@@ -151,7 +151,7 @@ def test_who_asked_cannot_approve_and_is_told_so(changed: Release, admin: Client
     page = read_text(take_step(admin, "approve"))
 
     assert list_steps(admin) == ["comment", "withdraw"]
-    assert "You asked for this review, so somebody else has to decide." in page
+    assert "You asked for this review, so somebody else must decide." in page
 
 
 def test_request_is_withdrawn_and_the_list_keeps_it(changed: Release, editor: Client) -> None:
@@ -215,9 +215,9 @@ def test_editor_publishes_only_with_the_approval_of_somebody_else(
     publish(admin)
 
     assert "You cannot publish this draft alone." in alone
-    assert "You changed onto.task.add, so a second person who may publish has to approve" in alone
+    assert "You changed onto.task.add, so a second person who can publish must approve" in alone
     assert "publish it. Ask for a review." in alone
-    assert "a second person who may publish has to approve" in refused
+    assert "a second person who can publish must approve" in refused
     assert "name=&quot;note&quot;" not in alone
     live = stored_releases.get_live_release()
     assert live is not None
@@ -302,14 +302,14 @@ def mailed(settings: Any, editor: Client, admin: Client) -> None:
 def test_mails_go_to_those_who_may_approve_and_the_answer_to_who_asked(
     changed: Release, editor: Client, admin: Client
 ) -> None:
-    assert "1 person who may approve gets an e-mail." in read_text(editor.get(reverse(URL)))
+    assert "1 person who can approve gets an e-mail." in read_text(editor.get(reverse(URL)))
     take_step(editor, "ask", "Is it <b>clearer</b>?")
     take_step(admin, "send_back", "Not yet.")
 
     rows = Notification.objects.order_by("created_at").values_list("recipient", "event", "subject")
     assert list(rows) == [
         ("ada@acme.com", "review.asked", "ed asks for a review of 1 op"),
-        ("ed@acme.com", "review.sent_back", "ada requested changes of 1 op"),
+        ("ed@acme.com", "review.sent_back", "ada requested changes to 1 op"),
     ]
     asked = Notification.objects.get(event="review.asked")
     assert asked.text == "ed asks for a review of 1 op.\n\nIs it <b>clearer</b>?"

@@ -128,7 +128,7 @@ def test_who_may_not_publish_any_more_publishes_nothing(
     schedule(admin_client)
     User.objects.update(is_active=False)
 
-    assert run_job(monkeypatch).reason.startswith("admin may not publish any more.")
+    assert run_job(monkeypatch).reason.startswith("admin can no longer publish.")
     assert stored_releases.get_live_release() == changed
 
 
@@ -173,7 +173,7 @@ def test_invalid_time_is_refused_and_nothing_typed_is_lost(
 def test_only_one_publish_waits(admin_client: Client, changed: Release) -> None:
     schedule(admin_client)
 
-    assert "A publish is scheduled already. Cancel it first." in read_text(schedule(admin_client))
+    assert "A publish is already scheduled. Cancel it first." in read_text(schedule(admin_client))
 
 
 def test_publish_goes_on_after_its_process_died(
@@ -221,7 +221,7 @@ def test_last_editor_needs_an_approval_to_schedule(admin_client: Client, changed
     change_op("By admin")
     AuditEntry.objects.filter(kind="op").update(by="admin")
 
-    assert "a second person who may publish has to approve" in read_text(schedule(admin_client))
+    assert "a second person who can publish must approve" in read_text(schedule(admin_client))
     assert not ScheduledPublish.objects.exists()
 
 
