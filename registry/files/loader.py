@@ -45,7 +45,7 @@ def set_app_folders(folders: Iterable[Path]) -> None:
 
 
 def read_shipped_catalog() -> dict[str, Any]:
-    """Return the shipped catalog, with that of the installed apps, as a snapshot. Raises InvalidCatalogFiles."""
+    """Return the shipped catalog, with those of the installed apps, as a snapshot. Raises InvalidCatalogFiles."""
     paths = sorted(
         (path for folder in (OWN_FOLDER, *_app_folders) for path in folder.glob("*.yaml")), key=attrgetter("name")
     )

@@ -149,7 +149,7 @@ class Connection(models.Model):
 
     @property
     def names_subject(self) -> bool:
-        """Whether calls go out in the name of an end user, without whom there is none."""
+        """Whether calls are made for an end user, and so need one."""
         return self.subject_as != self.SubjectAs.NONE or self.auth == self.Auth.USER_OAUTH
 
     @property
@@ -193,20 +193,20 @@ class Connection(models.Model):
             yield "subject_header", "Sending the end user"
 
     def _iterate_unfit(self) -> Iterator[tuple[str, str]]:
-        """Yield each column with a value that an MCP server has no use for, and what to choose instead."""
+        """Yield each column with a value that an MCP server cannot use, and what to choose instead."""
         if self.is_program:
             if self.auth != self.Auth.NONE:
                 yield "auth", "A program of this machine takes no credentials. Choose none."
             if self.subject_as != self.SubjectAs.NONE:
-                yield "subject_as", "A program of this machine is not told the end user. Choose not sent."
+                yield "subject_as", "A program of this machine does not get the end user. Choose not sent."
         elif self.kind == self.Kind.MCP:
             if self.auth == self.Auth.API_KEY and self.key_in != self.KeyIn.HEADER:
                 yield "key_in", "An MCP server takes its key in a header. Choose header."
             names = self.headers if isinstance(self.headers, dict) else ()
             if name := next((name for name in names if name.lower() in _PROTOCOL_HEADERS), ""):
-                yield "headers", f"{name} belongs to the protocol, which sets it."
+                yield "headers", f"The protocol sets {name}."
             if self.shares_sessions and self.names_subject:
-                yield "shares_sessions", "The server is told the end user, so each has a session. Switch it off."
+                yield "shares_sessions", "The server gets the end user, so each user has a session. Switch it off."
 
 
 # The kinds of connections that have settings.
@@ -304,5 +304,5 @@ class DocumentImport(models.Model):
 
     @property
     def unit(self) -> str:
-        """What one of the things to import is called."""
+        """The name of one item to import."""
         return "tool" if self.is_server else "operation"

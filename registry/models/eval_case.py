@@ -12,13 +12,13 @@ from registry.models.fields import path_validator, validate_text_list
 from registry.models.op import Op
 
 MAX_REQUEST_LENGTH = 500  # characters
-MAX_NAME_LENGTH = 200  # characters of a request that stand for the case
+MAX_NAME_LENGTH = 200  # characters of a request that are used as the name of the case
 
 
 class EvalCase(models.Model):
     """A request, and the op that a search for it should show first. Part of no release.
 
-    It names ops by path, because it is also run on releases that have ops which the draft lacks.
+    It names ops by path, because it also runs on releases with ops that the draft lacks.
     """
 
     class Set(models.TextChoices):
@@ -93,7 +93,7 @@ class EvalCase(models.Model):
 
 
 def _explain_unknown(paths: list[str]) -> str:
-    """Return a sentence about the first path that is no op of the draft; empty if all are."""
+    """Return a sentence about the first path that is not an op of the draft; empty if all are."""
     known = set(Op.objects.filter(op__in=paths).values_list("op", flat=True))
     unknown = next((path for path in paths if path not in known), None)
     if unknown is None:

@@ -43,7 +43,7 @@ def validate_headers(value: object) -> None:
     validate_text_map(value)
     for name, text in cast("dict[str, str]", value).items():
         if not request_mapping.is_header_allowed(name):
-            raise ValidationError(f"{name} cannot be set here. Credentials and framing have settings of their own.")
+            raise ValidationError(f"{name} cannot be set here. Credentials and framing have their own settings.")
         if not text.isascii() or not text.isprintable():
             raise ValidationError(f"The value of {name} must be printable ASCII.")
 

@@ -67,9 +67,9 @@ class Group(models.Model):
         return self.path
 
     def clean(self) -> None:
-        """Refuse a path that an op has, or whose parent group is missing: publishing would refuse it, too."""
+        """Refuse a path that an op has, or whose parent group is missing: publishing would also refuse it."""
         if Op.objects.filter(op=self.path).exists():
-            raise ValidationError({"path": "An op has this path already. Rename the op or the group."})
+            raise ValidationError({"path": "An op already has this path. Rename the op or the group."})
         parent = get_parent_path(self.path)
         if parent != ROOT and not Group.objects.filter(path=parent).exists():
             raise ValidationError({"path": f"The group {parent} does not exist. Add it first."})
@@ -186,7 +186,7 @@ class Op(models.Model):
         elif self.request and (problems := request_mapping.find_problems(self.request, self._list_arguments())):
             errors["request"] = problems
         if Group.objects.filter(path=self.op).exists():
-            errors["op"] = ["A group has this path already. Rename the op or the group."]
+            errors["op"] = ["A group already has this path. Rename the op or the group."]
         parent = get_parent_path(self.op)
         if parent != ROOT and not Group.objects.filter(path=parent).exists():
             errors["op"] = [f"The group {parent} does not exist. Add it first."]
@@ -218,6 +218,6 @@ class OpAlias(models.Model):
     def clean(self) -> None:
         """Refuse a name that already means something."""
         if Op.objects.filter(Q(op=self.name) | Q(tool_name=self.name)).exists():
-            raise ValidationError({"name": "An op has this path or tool name already. Choose another alias."})
+            raise ValidationError({"name": "An op already has this path or tool name. Choose another alias."})
         if Group.objects.filter(path=self.name).exists():
-            raise ValidationError({"name": "A group has this path already. Choose another alias."})
+            raise ValidationError({"name": "A group already has this path. Choose another alias."})

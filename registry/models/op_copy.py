@@ -1,4 +1,4 @@
-"""Copy of an op that has rows of its own (policy rules, examples), and vectors of op texts."""
+"""Copy of an op in separate rows (policy rules, examples), and vectors of op texts."""
 
 from django.core.exceptions import ValidationError
 from django.db import models

@@ -39,7 +39,7 @@ class Release(models.Model):
     class Meta:
         ordering = ["-created_at"]
         constraints = [
-            # Anyone who asks for it is told the reason and who withdrew it.
+            # Anyone who asks for it gets the reason and the name of the person who withdrew it.
             models.CheckConstraint(
                 condition=Q(withdrawn_at=None) | (~Q(withdrawn_by="") & ~Q(withdrawn_reason="")),
                 name="release_withdrawn_has_reason",
@@ -62,7 +62,7 @@ class Release(models.Model):
 
 
 def _lock_last_number() -> int:
-    """Return the highest number of a release. The lock makes those wait who add one at the same time."""
+    """Return the highest number of a release. The lock makes concurrent additions wait."""
     numbered = Release.objects.exclude(number=None).order_by("-number")
     numbered.select_for_update().only("number").first()
     last: int = numbered.aggregate(last=Max("number"))["last"] or 0  # read after the lock: who held it added one
@@ -98,7 +98,8 @@ class Activation(models.Model):
         verbose_name_plural = "release history entries"
         ordering = ["-activated_at", "-id"]
         constraints = [
-            # Two releases can never be live at once. The index also serves the query that polls for the live release.
+            # Two releases can never be live at the same time. The index also serves the query that polls for the live
+            # release.
             models.UniqueConstraint(fields=["is_live"], condition=Q(is_live=True), name="activation_one_live"),
         ]
 

@@ -12,18 +12,18 @@ MAX_COMMENT_LENGTH = 5_000  # characters
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody by the id of the account. Without one, as of a command, the name tells."""
+    """Somebody, identified by the id of the account; by name if there is none, as for a command."""
 
     name: str
     user_id: int | None = None
 
     @classmethod
     def find(cls, name: str) -> "Person":
-        """Return the person who has a name now."""
+        """Return the person who currently has a name."""
         return cls(name, audit_log.find_user_id(name))
 
     def is_same(self, other: "Person") -> bool:
-        """Return whether two are one person: names can be changed."""
+        """Return whether two are the same person: names can change."""
         if self.user_id is None or other.user_id is None:
             return self.name == other.name
         return self.user_id == other.user_id
@@ -131,7 +131,7 @@ class ScheduledPublish(models.Model):
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True, help_text="When it was published, cancelled or given up.")
     ended_by = models.CharField(max_length=150, blank=True)
-    # Set by the process that works on it. One that dies is taken for dead after a while, and another one takes over.
+    # Set by the process that works on it. If it stops, it counts as dead after a while, and another one takes over.
     claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
     class Meta:

@@ -19,7 +19,7 @@ class SwitchQuerySet(models.QuerySet["Switch"]):
 
 
 class Switch(models.Model):
-    """The state of an op, group or connection that was switched off (or on again) at once, without a release.
+    """The state of an op, group or connection that was switched off (or on again) without a release.
 
     It refers to its target by name. A target that is removed and added again under that name is still off.
     """

@@ -44,7 +44,7 @@ class CopyKind:
     """One kind of entry.
 
     `key` is the list that holds such entries in a snapshot and in YAML files. An entry's name is `name_prefix` and the
-    values of `name_fields`, joined by slashes; no two entries of a snapshot have the same. `kept_fields` stand in an
+    values of `name_fields`, joined by slashes; no two entries of a snapshot have the same. `kept_fields` are in an
     entry even if they are empty. A model reads `read_fields`.
     """
 

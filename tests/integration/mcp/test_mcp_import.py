@@ -447,12 +447,12 @@ def test_page_of_a_program_has_no_secrets(admin_client: HttpClient) -> None:
     [
         ({"auth": "api_key", "key_name": "k", "key_in": "query"}, "An MCP server takes its key in a header."),
         ({"auth": "api_key", "key_name": "k", "key_in": "cookie"}, "An MCP server takes its key in a header."),
-        ({"headers": '{"mcp-session-id": "7"}'}, "mcp-session-id belongs to the protocol, which sets it."),
+        ({"headers": '{"mcp-session-id": "7"}'}, "The protocol sets mcp-session-id."),
         ({"transport": "stdio"}, "A program of this machine needs this field."),
         ({"transport": "stdio", "command": "x", "auth": "bearer"}, "A program of this machine takes no credentials."),
         (
             {"transport": "stdio", "command": "x", "subject_as": "header", "subject_header": "X-User"},
-            "A program of this machine is not told the end user.",
+            "A program of this machine does not get the end user.",
         ),
         ({"base_url": ""}, "An MCP server needs this field."),
     ],

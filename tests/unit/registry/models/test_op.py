@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
         ({"contexts": "project"}, "contexts", 'Send a list of non-empty strings, such as ["project", "global"].'),
         ({"keywords": ["  "]}, "keywords", 'Send a list of non-empty strings, such as ["project", "global"].'),
         ({"argument_aliases": {"a": 1}}, "argument_aliases", 'Send an object of strings, such as {"search": "query"}.'),
-        ({"op": "onto.task"}, "op", "A group has this path already. Rename the op or the group."),
+        ({"op": "onto.task"}, "op", "A group already has this path. Rename the op or the group."),
         (
             {"op": "far.away"},
             "op",
@@ -58,7 +58,7 @@ def test_group_form_refuses_the_path_of_an_op_and_a_missing_parent() -> None:
     with pytest.raises(ValidationError, match=r"The group onto\.far does not exist\. Add it first\."):
         Group(path="onto.far.away", summary="x").full_clean()
 
-    with pytest.raises(ValidationError, match=r"An op has this path already\. Rename the op or the group\."):
+    with pytest.raises(ValidationError, match=r"An op already has this path\. Rename the op or the group\."):
         Group(path="onto.task.add", summary="x").full_clean()
     Group(path="onto.task.more", summary="x").full_clean()
 
@@ -79,7 +79,7 @@ def test_op_form_accepts_publishable_ops() -> None:
 def test_alias_form_refuses_the_name_of_an_op(name: str) -> None:
     op = make_op()
 
-    with pytest.raises(ValidationError, match="has this path or tool name already"):
+    with pytest.raises(ValidationError, match="already has this path or tool name"):
         OpAlias(op=op, name=name).clean()
     OpAlias(op=op, name="free").clean()
 
