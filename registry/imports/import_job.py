@@ -104,9 +104,9 @@ class ImportRefused(Exception):
 def start_reading(
     *, url: str = "", files: Mapping[str, bytes] | None = None, hosts: Iterable[str] = (), by: str
 ) -> DocumentImport:
-    """Start to read a document, from an address or from uploaded files: {name: content}, the document first.
+    """Start reading a document, from an address or from uploaded files: {name: content}, the document first.
 
-    `hosts` may be asked for files, too, beside the host of the address.
+    `hosts` may be called for files, besides the host of the address.
     """
     uploaded = _name_uploads(files) if files else None
     row = DocumentImport.objects.create(
@@ -121,7 +121,7 @@ def start_reading(
 
 
 def start_reading_server(connection: Connection, *, by: str) -> DocumentImport:
-    """Start to ask an MCP server for its tools: that of a saved connection, with its credentials, or of a new one."""
+    """Start asking an MCP server for its tools: that of a saved connection, with its credentials, or of a new one."""
     row = DocumentImport.objects.create(
         url=mcp_import.get_address(connection)[:500],
         connection=None if connection._state.adding else connection,
@@ -134,9 +134,9 @@ def start_reading_server(connection: Connection, *, by: str) -> DocumentImport:
 
 
 def start_importing(row: DocumentImport, selection: Selection, *, group: str, connection: Connection) -> None:
-    """Start to import what was picked. Saves a new connection. Raises ImportRefused.
+    """Start importing what was picked. Saves a new connection. Raises ImportRefused.
 
-    One import takes a bounded number of operations, because its thread shares the process with those of calls.
+    One import has a limited number of operations, because its thread shares the process with those of calls.
     """
     count = _read_stored(row).count(selection)
     if not count:
@@ -185,7 +185,7 @@ def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
     except IntegrityError:
         row.state, row.error = State.FAILED, "The draft was changed at the same time. Import again."
     except Exception:
-        row.state, row.error = State.FAILED, "The import failed for a reason of ours. The server's log has it."
+        row.state, row.error = State.FAILED, "The import failed because of a gateway error. See the server's log."
         raise
     finally:
         row.save()
@@ -198,7 +198,7 @@ def _show_life(pk: int) -> None:
 
 
 def _remove_made_connection(row: DocumentImport) -> None:
-    """Remove the connection that a failed import made, unless something uses it by now."""
+    """Remove the connection that a failed import made, unless something uses it."""
     connection = row.connection
     if connection is None or not row.found.get("made_connection"):
         return
@@ -237,7 +237,7 @@ def _read_tools(row: DocumentImport) -> None:
 def _import(row: DocumentImport) -> None:
     document = _read_stored(row)
     if row.connection is None:
-        raise UnreadableDocument("Its connection was deleted meanwhile.")
+        raise UnreadableDocument("Its connection was deleted in the meantime.")
     result, source = import_document.import_document(
         document,
         import_document.read_selection(row.selection),

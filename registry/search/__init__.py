@@ -81,7 +81,7 @@ def get_index(catalog: Catalog) -> SearchIndex:
 
 
 def refresh_embeddings() -> None:
-    """Have the ops of all catalogs that are searched embedded by the endpoint, and load the vectors. Called often."""
+    """Send the ops of all searched catalogs to the embeddings endpoint, and load the vectors. Called often."""
     indexes = [catalog.get_derived(SearchIndex) for catalog in cache.list_loaded()]
     op_embeddings.start_sending_when_due([index.embeddings for index in indexes if index is not None])
 

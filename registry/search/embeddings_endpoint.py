@@ -37,7 +37,7 @@ class TextsFailed(EmbeddingsFailed):
 
 
 class TextsRefused(TextsFailed):
-    """The endpoint works, but does not take these texts."""
+    """The endpoint works, but does not accept these texts."""
 
 
 def is_enabled() -> bool:
@@ -63,7 +63,7 @@ def describe_space() -> str:
 def embed_request(request: str, *, size: int) -> Floats | None:
     """Return the unit vector of a request, cached; None if the endpoint is off or does not answer in time.
 
-    `size` is that of the ops' vectors. If it changes, so has the endpoint, and cached vectors are of no use.
+    `size` is that of the ops' vectors. If it changes, the endpoint has changed, and cached vectors are useless.
     """
     if not is_enabled() or _pause.is_active():
         return None

@@ -33,10 +33,10 @@ ACTION_WEIGHT = 0.02
 KEYWORD_WEIGHT = 1  # a request that equals one of an op's keywords
 PHRASE_WEIGHT = 0.15  # for each word but the first of a keyword that is part of a request
 NEAREST_OPS = 8  # ops with the highest cosines from the embeddings endpoint, which may match without any word
-MIN_STANDOUT = 0.2  # how far such an op's cosine is at least on the way from the mean of all ops to 1
+MIN_STANDOUT = 0.2  # the least distance of such an op's cosine from the mean of all ops, as a share of the way to 1
 MIN_COSINE = 0.2  # least cosine at which an op without any word of the request still matches
 
-# How much more an op of a connected service must score to stand before one of our own. With copied words, tools of a
+# How much more an op of a connected service must score to rank before one of our own. With copied words, tools of a
 # service reached 1.14 times the score of the op that they copied.
 SERVICE_HANDICAP = 1.15
 MIN_CLEAR_SCORE = 0.4  # of the best op by words and static vectors; what scores less is usually a coincidence
@@ -122,7 +122,7 @@ class SearchIndex:
         has_match = bool(matches.any())
         matches[standouts] = True
         if not _ID.search(request):
-            # If the request is about the catalog, an op that does not match may still tell what is needed first.
+            # If the request is about the catalog, an op that does not match may still say what is needed first.
             candidates = np.ones_like(matches) if has_match else matches
             matches[self._lookups.raise_scores(scores, candidates)] = True
         keyword_matches = self._keywords.get(name, [])
@@ -148,7 +148,7 @@ class SearchIndex:
     def _score_phrases(self, text: str) -> Floats:
         """Return for each op the bonus of its longest keyword of several words that is part of the text.
 
-        Such a keyword says more than its words: of "what could go wrong", only "wrong" is no stop word.
+        Such a keyword says more than its words: in "what could go wrong", only "wrong" is not a stop word.
         """
         scores = np.zeros(len(self.ops), dtype=np.float32)
         stems = _stem_phrase(text) if self._phrases else ()
@@ -215,13 +215,13 @@ class SearchIndex:
         return cosines
 
     def _has_known_word(self, request_words: Sequence[str]) -> bool:
-        """Return whether any word is a known one. Vectors of nonsense such as zzqx are close to something, too."""
+        """Return whether any word is a known one. Vectors of nonsense such as zzqx are also close to something."""
         return self._vectors is not None and any(map(self._vectors.is_word, request_words))
 
     def _score_actions(self, action: str) -> Floats:
         """Return a bonus for ops with the action, a penalty for a write instead of a read or the reverse.
 
-        Who reads without saying more wants a list.
+        A user who reads without saying more wants a list.
         """
         if not action:
             return np.zeros(len(self.ops), dtype=np.float32)
@@ -267,7 +267,7 @@ def _stem_phrase(text: str) -> tuple[str, ...]:
 def _find_standouts(cosines: Floats, count: int) -> NDArray[np.intp]:
     """Return the indexes of the highest cosines that stand out from the mean.
 
-    Each model has its own range: cosines to what is unrelated are around 0 for one and around 0.8 for another.
+    Each model has its own range: cosines to unrelated texts are around 0 for one and around 0.8 for another.
     """
     mean = float(cosines.sum()) / max(len(cosines), 1)
     highest: NDArray[np.intp] = np.argsort(-cosines, kind="stable")[:count]

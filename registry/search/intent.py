@@ -17,9 +17,9 @@ from registry.search.word_vectors import Floats
 
 # Weights relative to an op's score, about 0 to 2. Chosen on search sets by leaving one out (docs/adr/0011).
 LOOKUP_WEIGHT = 0.3
-LOOKUP_SHARPNESS = 8  # how much less an op counts that itself is not the best
+LOOKUP_SHARPNESS = 8  # how much less an op counts if it is not the best itself
 LOOKED_UP_OPS = 3  # best ops whose ids are looked up
-MIN_DISTANCE = 0.001  # by which a lookup stays behind the op that needs it
+MIN_DISTANCE = 0.001  # how far a lookup ranks behind the op that needs it
 MAX_OTHER_WORDS = 2  # of a lookup's name, besides its verb and its entity
 _NAMESPACE = re.compile(r"^(.+?)(?:[./:]|__)")
 _ID_WORDS = ("id", "ids")

@@ -31,13 +31,13 @@ log = logging.getLogger(__name__)
 MAX_TEXT = 2_000  # characters of an op's text; small models read about 500 tokens
 BATCH_SIZE = 32  # texts per request: text-embeddings-inference refuses more unless it is configured
 BATCH_TIMEOUT_MS = 60_000
-PROBE = "List tasks"  # a text that any endpoint takes, to tell a text that it refuses from an endpoint that refuses all
+PROBE = "List tasks"  # a text that any endpoint accepts, to tell a refused text from an endpoint that refuses all
 CLAIM = timedelta(minutes=2)  # after which another process may send a text again
 REFUSED = timedelta(days=7)  # after which a text that was refused is sent once more
 KEPT = timedelta(days=90)  # since a process last loaded it
-POLL_SECONDS = 5.0  # between two looks for vectors that were missing
+POLL_SECONDS = 5.0  # between two checks for missing vectors
 MAX_PAUSE_SECONDS = 300.0  # the pause doubles with each failure, up to this
-SIZE_SECONDS = 3_600.0  # between two changes of the size of vectors, each of which has all texts sent again
+SIZE_SECONDS = 3_600.0  # between two changes of the size of vectors, each of which sends all texts again
 QUERY_SIZE = 500  # hashes per query
 STORED = np.dtype("<f2")  # float16
 
@@ -80,7 +80,7 @@ class OpEmbeddings:
         return embeddings_endpoint.is_enabled() and bool(self._ops) and self.vectors is None
 
     def load_stored(self) -> None:
-        """Load the vectors if all are stored. A catalog must be served without them, too: no database error leaves."""
+        """Load the vectors if all are stored. A catalog is also served without them: no database error is raised."""
         if not self.is_incomplete:
             return
         try:
@@ -89,7 +89,7 @@ class OpEmbeddings:
             log.warning("embeddings.not_loaded error=%s", type(error).__name__)
 
     def load(self) -> dict[str, str]:
-        """Load the vectors if all are stored. Return the texts by key that have none. Forgets those of another size."""
+        """Load the vectors if all are stored. Return the texts without vectors, by key. Forgets other sizes."""
         rows = _read_rows(self._keys)
         size, self._size = self._size or _find_latest_size(rows.values()), 0
         _delete_other_sizes(rows, size)
@@ -104,7 +104,7 @@ class OpEmbeddings:
         return missing
 
     def change_size(self, size: int) -> None:
-        """Have all texts embedded again because the endpoint has begun to give vectors of another size."""
+        """Mark all texts to be embedded again, because the endpoint now returns vectors of another size."""
         if self.vectors is None or time.monotonic() < self._next_size_change:
             return
         self._next_size_change = time.monotonic() + SIZE_SECONDS

@@ -31,7 +31,7 @@ MAX_TEXT = 4_000  # characters of a description, and of all texts on arguments, 
 
 # Ends each text, so that all texts of a field are split in one call. A call for each takes ten times as long.
 _TEXT_END = tokenizer.BREAK
-SATURATION = 1.2  # k1: how soon the second mention of a word stops counting
+SATURATION = 1.2  # k1: how soon repeated mentions of a word stop counting
 LENGTH_WEIGHT = 0.75  # b: how much less a word counts in a long field
 Indexes = NDArray[np.int64]
 

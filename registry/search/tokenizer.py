@@ -10,7 +10,7 @@ import Stemmer
 
 from core.text.english import STOP_WORDS
 
-BREAK = "\n"  # a word of its own, so that many texts can be split in one call
+BREAK = "\n"  # a separate word, so that many texts can be split in one call
 
 _CAMEL_HUMP = re.compile(r"[A-Z](?:(?<=[a-z0-9].)|(?<=[A-Z].)(?=[a-z]))")  # starts with a letter, so re can skip ahead
 _PUNCTUATION = re.compile(r"[\W_]+")
@@ -54,7 +54,7 @@ _stemmers = threading.local()  # a stemmer is not thread-safe
 def split_words(text: str) -> list[str]:
     """Return the words of a text in order, case-folded but not stemmed. Splits at camel-case humps and punctuation.
 
-    Scripts without spaces give pairs of characters. A line break is a word of its own.
+    Scripts without spaces give pairs of characters. A line break is a separate word.
     """
     spaced = _CAMEL_HUMP.sub(r" \g<0>", text.replace("_", " "))
     if not spaced.isascii():

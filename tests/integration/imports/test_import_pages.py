@@ -184,7 +184,7 @@ def test_an_error_of_ours_is_said_and_logged(admin_client: HttpClient, monkeypat
     with pytest.raises(ZeroDivisionError):  # run_in_background logs it
         pick(admin_client, page)
 
-    assert DocumentImport.objects.get().error == "The import failed for a reason of ours. The server's log has it."
+    assert DocumentImport.objects.get().error == "The import failed because of a gateway error. See the server's log."
     assert (Op.objects.count(), Group.objects.count(), Connection.objects.count()) == (0, 0, 0)
 
 
