@@ -11,7 +11,7 @@ import parsedatetime
 from dateutil import parser as date_parser
 from dateutil.relativedelta import relativedelta
 
-MAX_TEXT_LENGTH = 60  # characters; a longer text is no date
+MAX_TEXT_LENGTH = 60  # characters; a longer text is not a date
 DATE_FORMATS = frozenset(("date", "date-time", "iso-date-time", "iso-date-or-date-time"))
 _DAY_FORMATS = frozenset(("date", "iso-date-or-date-time"))
 TIME_FORMATS = DATE_FORMATS - {"date"}
@@ -62,9 +62,9 @@ _EPOCH_SECONDS, _EPOCH_MILLISECONDS = range(10**8, 10**10), range(10**11, 10**13
 
 
 def find_date(value: Any, format: str, *, now: datetime) -> str | None:
-    """Return a value as text of a date format, None if it is no date or could mean several days.
+    """Return a value as text of a date format, None if it is not a date or could mean several days.
 
-    `now` is in the user's time zone. In formats that take local times, the result is one.
+    `now` is in the user's time zone. In formats that allow local times, the result is one.
     """
     try:
         found = _read_epoch(value) or _read_text(value, now)

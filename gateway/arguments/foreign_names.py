@@ -1,4 +1,4 @@
-"""What a name says that no argument of an op has: a field of another system, a text to add, or what to answer."""
+"""The meaning of a name that no argument has: a field of another system, a text to add, or what to answer."""
 
 from collections.abc import Collection
 
@@ -45,7 +45,7 @@ _PAGE_NAMES = frozenset(
 )
 # Names that say where in a list to begin. Without them, a call returns other rows.
 OFFSET_NAMES = frozenset(("offset", "page", "page_number", "skip", "start_index"))
-_INCLUSION = "include_"  # begins the name of what an answer has beside its rows
+_INCLUSION = "include_"  # begins the name of what an answer has besides its rows
 
 # Names of a time that say which occurrence to delete.
 TIMES_OF_AN_OCCURRENCE = frozenset(
@@ -73,7 +73,7 @@ def is_adding(name: str) -> bool:
 
 
 def is_about_answer(name: str, *, is_write: bool) -> bool:
-    """Return whether the name of an argument says what to answer, as against what to do and with which rows."""
+    """Return whether the name of an argument says what to answer, rather than what to do and with which rows."""
     word = to_snake_case(name[:100])
     if is_write:
         return word in _FORM_NAMES  # a write with a limit or include_subtasks would do less without them, or more

@@ -73,7 +73,7 @@ def correct_name(
 
 
 def _add_kind_of_items(value: Any, name: str, argument: dict[str, Any]) -> None:
-    """Add the kind that the sent name tells to the items of a list, such as task for {"tasks": [{"title": …}]}."""
+    """Add the kind that the sent name gives to the items of a list, such as task for {"tasks": [{"title": …}]}."""
     kind, items = english.to_snake_case(name).removesuffix("s"), argument.get("items", {})
     kinds = items.get("properties", {}).get(KIND, {}).get("enum", ()) if isinstance(items, dict) else ()
     if kind in kinds and isinstance(value, list):

@@ -1,7 +1,7 @@
 """Names that models send for the arguments of ops, whatever the catalog calls them.
 
-They are only ever proposed in a corrected call, never applied to a call that runs. A word stands in a set only if it
-means the same as the others: a weaker or opposite word would damage what it changes.
+They are only ever proposed in a corrected call, never applied to a call that runs. A word is in a set only if it means
+the same as the others: a weaker or opposite word would damage what it changes.
 """
 
 import re
@@ -109,7 +109,7 @@ _MEANINGLESS_PREFIXES = ("new_", "updated_", "the_", "my_", "set_")
 _OWN_ID = frozenset(
     ("id", "uuid", "identifier", "ref", "key", "guid", "item", "item_id", "object_id", "row_id", "node_id", "record_id")
 )
-_PRESENT = ("source", "from", "current", "old", "src")  # where a row is now, as against where it shall go
+_PRESENT = ("source", "from", "current", "old", "src")  # where a row is now, not where it should go
 _ID_ENDING = re.compile(r"_?(?:id|uuid|guid|ref|identifier|name|title)\Z")
 
 

@@ -99,7 +99,7 @@ def list_updated_fields(op: CatalogOp) -> list[str]:
 def _get_ids(op: CatalogOp) -> frozenset[str]:
     """Return the arguments that say which row is meant.
 
-    They are required, and in a request also part of its path: a PUT requires fields of its body, too.
+    They are required, and in a request also part of its path: a PUT also requires fields of its body.
     """
     if op.request_mapping is None:
         return op.required

@@ -31,9 +31,9 @@ class CallRepair:
 
 
 def repair_call(op: CatalogOp, args: dict[str, Any], errors: Sequence[FieldError], help: RepairHelp) -> CallRepair:
-    """Return the corrected call, as far as it is certain, and all errors.
+    """Return the corrected call, if it is certain, and all errors.
 
-    Corrected are: names and values in other words or other letters, dates in words, numbers and booleans in quotes, a
+    It corrects names and values in other words or other letters, dates in words, numbers and booleans in quotes, a
     single value instead of a list and the reverse, null for an optional argument, a title where an id belongs, and the
     malformed id of the project that the user looks at. If the args are those of another op, that op is called.
     """

@@ -29,7 +29,7 @@ FindRuleErrors = Callable[[dict[str, Any]], tuple[list[FieldError], ArgsCorrecti
 
 @dataclass(frozen=True, slots=True)
 class RepairHelp:
-    """What a repair can look up beside the op and its args."""
+    """What a repair can look up besides the op and its args."""
 
     context: UserContext
     now: Callable[[], datetime]

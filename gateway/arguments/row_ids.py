@@ -28,7 +28,7 @@ def get_list_ops(catalog: Catalog) -> ListOps:
 
 
 def find_entity(name: str, op: CatalogOp, args: Mapping[str, Any], list_ops: ListOps) -> str | None:
-    """Return the entity whose rows an id argument names, such as task for parent_task_id. None if nothing tells."""
+    """Return the entity whose rows an id argument names, such as task for parent_task_id. None if nothing shows it."""
     stem = name.removesuffix("_id")
     if stem == name:
         return None
@@ -101,7 +101,7 @@ def find_date(name: str, args: Mapping[str, Any], *, op: CatalogOp, caller: Call
 
 
 def get_time_zone(op: CatalogOp, caller: Caller) -> tzinfo:
-    """Return the time zone in which the op's upstream reads the subject's local times; UTC if it tells none."""
+    """Return the time zone in which the op's upstream reads the subject's local times; UTC if it has none."""
     lookups = find_lookups(op.connection)
     if lookups is None:
         return UTC

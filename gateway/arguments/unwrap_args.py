@@ -13,7 +13,7 @@ Place = tuple[str, dict[str, Any], str]  # path of a value as sent, the object t
 def unwrap_nested(op: CatalogOp, args: dict[str, Any]) -> list[str]:
     """Move values out of the objects that an op's dotted aliases name, in place, and return a warning for each.
 
-    With such aliases an argument may arrive in several spellings at once. The first value that is not blank is used:
+    With such aliases an argument may arrive in several spellings. The first value that is not blank is used:
     outer before nested, then the argument's own name before its aliases, then aliases in alphabetical order. (A release
     sorts its members by RFC 8785, so the order in which aliases were written is lost.)
     """
@@ -43,7 +43,7 @@ def _use_first_value(argument: str, values: dict[str, Any], args: dict[str, Any]
     source = next((path for path, value in values.items() if not _is_blank(value)), next(iter(values)))
     args[argument] = values.pop(source)
     warnings = [] if source == argument else [f"Read {source} as {argument}."]
-    return warnings + [f"Ignored {path}: {source} was sent too." for path in values if not _is_blank(values[path])]
+    return warnings + [f"Ignored {path}: {source} was also sent." for path in values if not _is_blank(values[path])]
 
 
 def _find_places(args: dict[str, Any], heads: list[str]) -> dict[str, list[Place]]:

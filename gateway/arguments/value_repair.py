@@ -14,7 +14,7 @@ from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema, is_title
 
 OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
-ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones, too, or all; all is the default
+ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones as well, or all; all is the default
 STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
 LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
 
@@ -101,7 +101,7 @@ def _format_day(when: date) -> str:
 
 
 def _find_day(work: RepairWork, name: str, holder: Any) -> tuple[datetime | None, str]:
-    """Return a moment of the day that a time means, and how that is known; None if nothing tells the day."""
+    """Return a moment of the day that a time means, and how that is known; None if nothing gives the day."""
     zone = work.help.now().tzinfo
     for other in ("start_at", "occurrence_start"):
         if other != name and isinstance(holder, dict) and (day := dates.read_day(holder.get(other))):
@@ -132,7 +132,7 @@ def find_id_of_title(work: RepairWork, error: FieldError, holder: Any, key: str 
 
 
 def add_missing(work: RepairWork, name: str) -> bool:
-    """Add a missing argument that something else in the args tells. Return whether that is certain."""
+    """Add a missing argument that other args imply. Return whether that is certain."""
     if name == CURRENT_PROJECT and (project := work.help.find_project(work.args)):
         work.args[name] = project
         return True
@@ -149,7 +149,7 @@ def choose_scope(work: RepairWork) -> list[FieldError]:
     if work.args.get(SCOPE, ALL) != ALL:
         return []
     work.args[SCOPE] = ONE
-    message = f"{OCCURRENCE} names one occurrence: send {SCOPE} {ONE}, or {LATER} for all later ones, too."
+    message = f"{OCCURRENCE} names one occurrence: send {SCOPE} {ONE}, or {LATER} for all later ones as well."
     return [FieldError(f"/{SCOPE}", "missing", message, expected=[ONE, LATER])]
 
 
@@ -163,7 +163,7 @@ def add_label(holder: Any, path: Sequence[str | int]) -> bool:
 
 
 def _add_kind(work: RepairWork, name: str) -> bool:
-    """Add the missing kind of a row whose id was sent, such as src_kind beside src_id."""
+    """Add the missing kind of a row whose id was sent, such as src_kind with src_id."""
     stem = name.removesuffix("_kind")
     if stem == name or f"{stem}_id" not in work.args or not work.may_look_up():
         return False
@@ -202,7 +202,7 @@ def _nest(work: RepairWork, name: str) -> bool:
 
 
 def take_kind(holder: dict[str, Any], name: str, schema: dict[str, Any]) -> None:
-    """Send the kind of a row as its own argument, if it stands beside the id: {"from": {"kind": …, "id": …}}."""
+    """Send the kind of a row as its own argument, if it was sent with the id: {"from": {"kind": …, "id": …}}."""
     kind_name = f"{name.removesuffix('_id')}_kind"
     kind = next((holder[name][each] for each in ("kind", "type", "entity") if each in holder[name]), None)
     if isinstance(kind, str) and kind_name in schema.get("properties", {}):

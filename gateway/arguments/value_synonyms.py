@@ -1,7 +1,7 @@
 """Words that models send for values, entities and actions, whatever the catalog calls them.
 
-They are only ever proposed in a corrected call, never applied to a call that runs. A word stands in a set only if it
-means the same as the others: a weaker or opposite word would damage what it changes.
+They are only ever proposed in a corrected call, never applied to a call that runs. A word is in a set only if it means
+the same as the others: a weaker or opposite word would damage what it changes.
 """
 
 import re
@@ -155,7 +155,7 @@ def find_option(value: str, options: Mapping[str, Any]) -> Any:
 
 
 def find_states(word: Any, states: Collection[str]) -> list[str]:
-    """Return the states that a word such as open or closed asks for in a filter; none if it is no such word."""
+    """Return the states that a word such as open or closed asks for in a filter; none if it is not such a word."""
     snake_word = to_snake_case(word[:100]) if isinstance(word, str) else ""
     if snake_word in states or snake_word not in OPEN_WORDS | CLOSED_WORDS:
         return []

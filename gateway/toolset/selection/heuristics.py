@@ -35,7 +35,7 @@ _MAIN_ENTITIES = {
 _MAIN_ACTIONS = ("search", "list", "get", "update", "create")
 _COMPANION_ACTIONS = ("get", "search", "list", "update", "create", "delete")
 
-# Verbs of two words, and orders without a verb, which the verbs of single words do not tell.
+# Verbs of two words, and orders without a verb, which the single-word verbs do not cover.
 _ASKS_CHANGE = re.compile(
     r"\b(?:get rid of|call(?:ing)? off|tick(?:ed)? off|cross(?:ed)? off|put (?:it|this|that|them|off|in|on|down)|"
     r"book (?:it|me|that|us)|make it|if not,? do|turn .{1,30} into|i want|i need|we need|has to|have to|must|should be|"

@@ -20,7 +20,7 @@ from registry.catalog.model import Catalog, CatalogOp
 
 LOW_CONFIDENCE = 0.6  # below it, every candidate that the intent allows may be shown
 SURE_COUNT = 16  # tools that a plan of higher confidence shows at most
-MAX_DROPPED = 10  # names of which are told
+MAX_DROPPED = 10  # names that are reported
 MAX_NAME = 40  # characters of such a name: a model made it up
 
 
@@ -57,7 +57,7 @@ class ToolSelectionResult:
 def compose_selection(
     plan: SelectionPlan, candidates: Sequence[CatalogOp], catalog: Catalog, request: ToolsetRequest, *, max_tokens: int
 ) -> ToolSelectionResult:
-    """Return the selection for a plan: its required tools, then optional ones as far as they fit `max_tokens`."""
+    """Return the selection for a plan: its required tools, then optional ones that fit `max_tokens`."""
     view = catalog.view_for(request.visibility)
     pool = {op.op for op in candidates}
     required, dropped = _resolve_names(plan.required_tools, catalog, view.ops)

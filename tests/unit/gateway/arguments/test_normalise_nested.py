@@ -67,22 +67,22 @@ def normalise_op_args(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[
         (
             {"title": "outer", "document": {"title": "nested"}},
             {"title": "outer"},
-            ["Ignored document.title: title was sent too."],
+            ["Ignored document.title: title was also sent."],
         ),
         (
             {"body": "outer", "document": {"content": "nested"}},
             {"content": "outer"},
-            ["Read body as content.", "Ignored document.content: body was sent too."],
+            ["Read body as content.", "Ignored document.content: body was also sent."],
         ),
         # then the canonical name, then alphabetical order, independent of the sent order
-        ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text: content was sent too."]),
+        ({"text": "t", "content": "c"}, {"content": "c"}, ["Ignored text: content was also sent."]),
         (
             {"text": "t", "markdown": "m", "body": "b"},
             {"content": "b"},
             [
                 "Read body as content.",
-                "Ignored markdown: body was sent too.",
-                "Ignored text: body was sent too.",
+                "Ignored markdown: body was also sent.",
+                "Ignored text: body was also sent.",
             ],
         ),
         ({"document": {"text": "t", "body": "b", "content": "c"}}, {"content": "c"}, None),
@@ -108,7 +108,7 @@ def normalise_op_args(op: CatalogOp, **sent: Any) -> tuple[dict[str, Any], list[
         (
             {"typeKey": "document.b", "type_key": "document.a"},
             {"type_key": "document.a"},
-            ["Ignored typeKey: type_key was sent too."],
+            ["Ignored typeKey: type_key was also sent."],
         ),
         ({"body_markdown": None, "bodyMarkdown": "x"}, {"content": "x"}, ["Read bodyMarkdown as content."]),
         # props is not changed
