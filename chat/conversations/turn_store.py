@@ -51,7 +51,7 @@ def exists(turn: Message) -> bool:
 
 @gives_connection_back
 def load_title(conversation: Conversation) -> str:
-    """Return the title, which the user may have changed meanwhile."""
+    """Return the title, which the user may have changed in the meantime."""
     return Conversation.objects.values_list("title", flat=True).get(pk=conversation.pk)
 
 
@@ -75,7 +75,7 @@ def store_failed_start(turn: Message, error: Mapping[str, Any]) -> None:
 
 
 def store_end(turn: Message, *, tokens: int, dollars: Decimal, at: datetime) -> None:
-    """Store the end of a turn, within a transaction. One that was taken for dead meanwhile stays interrupted."""
+    """Store the end of a turn, within a transaction. A turn that was marked as dead stays interrupted."""
     done = {name: getattr(turn, name) for name in DONE_FIELDS}
     turns = Message.objects.filter(pk=turn.pk)
     if not turns.filter(finish="").update(**done, finish=turn.finish, error=turn.error, heartbeat_at=None):

@@ -1,4 +1,4 @@
-"""Agents: an inner loop with a prompt and ops of its own, whose answer is the result of one call."""
+"""Agents: an inner loop with its own prompt and ops, whose answer is the result of one call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

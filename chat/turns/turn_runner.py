@@ -1,4 +1,4 @@
-"""Run turns in threads of their own: a stream that breaks, or a page that is closed, does not end them."""
+"""Run turns in separate threads: a broken stream or a closed page does not end them."""
 
 import logging
 import threading
@@ -75,14 +75,14 @@ def run_in_thread(new: NewTurn, credentials: Credentials) -> TurnLog:
     except Exception as error:
         event_writer.remove_turn(turn_log)
         log.error("chat.turn_not_started turn=%s\n%s", new.turn.pk, logs.format_safely(error))
-        refusal = ApiError(503, "not_started", "The answer could not be begun. Send the message again.", retry_after=2)
+        refusal = ApiError(503, "not_started", "The answer could not start. Send the message again.", retry_after=2)
         turn_store.store_failed_start(new.turn, refusal.to_dict())
         raise refusal from None
     return turn_log
 
 
 def start_thread(run: Callable[[], None], *, name: str) -> None:
-    """Run a turn in a thread of its own."""
+    """Run a turn in a separate thread."""
     threading.Thread(target=run, name=name, daemon=True).start()
 
 
@@ -247,7 +247,7 @@ class TurnRunner:
         }
 
     def _end(self, finish: Finish) -> None:
-        """Tell how the turn ended, and store it. Both are in the database before the stream ends."""
+        """Report how the turn ended, and store it. Both are in the database before the stream ends."""
         turn, usage = self._turn, self._spent
         self._close_block()
         turn.text, turn.finish = self._text.text, finish

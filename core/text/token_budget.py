@@ -19,7 +19,7 @@ MAX_LIST_DEPTH = 3  # objects around the list whose rows are cut
 TOLERANCE = 1.1  # how far JSON may be over its limit: parts are counted one by one
 MAX_TRIES = 4
 CHECK_EVERY = 500  # rows or members
-SHARE_OF_REST = 0.75  # of the limit, for what stands around the list
+SHARE_OF_REST = 0.75  # of the limit, for what surrounds the list
 
 T = TypeVar("T")
 Path = tuple[str, ...]
@@ -134,7 +134,7 @@ def cut_json(result: dict[str, Any], limit: int, start: int = 0, check: Check = 
 
 
 def fit_members(value: dict[str, Any], limit: int, check: Check) -> tuple[dict[str, Any], list[str]]:
-    """Return an object with its smallest members, as far as they fit, and the names of the others.
+    """Return an object with its smallest members that fit, and the names of the others.
 
     The smallest of the others is kept in part if it is a list or an object.
     """

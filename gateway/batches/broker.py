@@ -140,7 +140,7 @@ class _MessageSender:
         try:
             reach_broker()
             self._failed_at = 0.0
-        except Exception as error:  # each broker has errors of its own
+        except Exception as error:  # each broker has its own errors
             if not self._failed_at:
                 log.warning("batch.broker_unavailable\n%s", logs.format_safely(error))
             self._failed_at = time.monotonic()

@@ -20,7 +20,7 @@ State, Outcome = BatchEntry.State, BatchEntry.Outcome
 def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[str], replayed: bool) -> dict[str, Any]:
     """Return the response to a request that waited. Entries that still run are reported as failed with a timeout.
 
-    Raises PermissionDeniedError if the caller's key may not read the results.
+    Raises PermissionDeniedError if the caller's key cannot read the results.
     """
     rows = _load_readable_entries(batch, caller)
     overdue = InternalError(
@@ -40,7 +40,7 @@ def build_results(batch: Batch, caller: Caller, trace: Trace, *, warnings: list[
 def build_status(batch: Batch, caller: Caller, trace: Trace, *, replayed: bool = False) -> dict[str, Any]:
     """Return the progress of a batch; an entry that is not done has only its state.
 
-    Raises PermissionDeniedError if the caller's key may not read the results.
+    Raises PermissionDeniedError if the caller's key cannot read the results.
     """
     rows = _load_readable_entries(batch, caller)
     results = [
@@ -58,7 +58,7 @@ def _load_readable_entries(batch: Batch, caller: Caller) -> list[BatchEntry]:
         decision = may_read(type, name, caller)
         if not decision.allowed:
             raise PermissionDeniedError(
-                f"This key may not read all results of the batch. {decision.message}", reason=decision.reason
+                f"This key cannot read all results of the batch. {decision.message}", reason=decision.reason
             )
     return rows
 

@@ -33,7 +33,7 @@ WORKER_HEAD_START = 0.1  # seconds that workers have to claim an entry before th
 STANDSTILL_SECONDS = 1.0  # seconds in which no entry starts or ends, after which all workers of a batch may be gone
 GATHER_SECONDS = 0.005  # seconds to wait so that entries ending together are seen in one query
 POLL_INTERVALS = (0.01, 0.1)  # seconds between polls for what other processes did: first and maximum
-MAX_WAITING_REQUESTS = 2  # status requests that a process lets wait at once: it has few threads
+MAX_WAITING_REQUESTS = 2  # status requests that may wait in a process at a time: it has few threads
 MAX_WAIT_SECONDS = 20  # seconds that a status request may wait
 DEGRADED_WARNING = (
     "degraded_sequential: no worker was free in time, so {count} of {all} entries ran one after another. Their results "
@@ -113,7 +113,7 @@ def submit(body: dict[str, Any], caller: Caller, trace: Trace, *, in_background:
 def wait_and_run(batch: Batch, until: Deadline) -> int:
     """Wait until a batch is done or `until` has passed, and run entries that no worker claims. Return their number.
 
-    If the database becomes unavailable, wait for it: the rows tell afterwards what has run.
+    If the database becomes unavailable, wait for it: afterwards the rows show what has run.
     """
     own_count = 0
     while time.monotonic() < until.at:

@@ -23,7 +23,7 @@ from registry.text import cleanup
 MAX_AGE = 300  # seconds
 SALT = "gateway.confirmation"
 MAX_ARGS_TEXT = 400  # characters of a question's args
-MAX_SHORT_VALUE = 40  # characters of a value that stands before longer ones
+MAX_SHORT_VALUE = 40  # characters of a value that comes before longer ones
 MAX_LEFT_OUT = 10  # names of args whose values have no room
 MIN_PART_TEXT = 60  # of an arg that is shown
 MAX_VALUE_TEXT = 80
@@ -79,7 +79,7 @@ def use_token(caller: Caller, work: UpstreamCall, *, trace_id: str) -> None:
 def build_used_error(work: UpstreamCall) -> ConflictError:
     """Return the error for a call whose token another call has used."""
     return ConflictError(
-        f"The token in Gateway-Confirm has confirmed another call of {work.op.op} already; nothing was done. "
+        f"The token in Gateway-Confirm has already confirmed another call of {work.op.op}; nothing was done. "
         "Send the call without it to ask the end user again.",
         reason="confirmation_used",
         help_path=work.op.op,

@@ -1,4 +1,4 @@
-"""Calls that keep nothing: replays of recorded calls on a draft, and an admin's try of an op.
+"""Calls that keep nothing: replays of recorded calls on a draft, and an admin's test of an op.
 
 Only calls that worked and whose args are stored (GATEWAY_CONTENT_DAYS) can be replayed.
 

@@ -9,7 +9,7 @@ from gateway.executors.base import UpstreamResponse
 from gateway.recording import call_events
 from registry.catalog.model import CatalogOp
 
-MAX_NAME_LENGTH = 300  # characters of a name that only the args tell
+MAX_NAME_LENGTH = 300  # characters of a name that only the args contain
 
 
 def describe_outcome(op: CatalogOp, args: dict[str, Any], outcome: UpstreamResponse) -> dict[str, str]:
@@ -22,10 +22,10 @@ def describe_outcome(op: CatalogOp, args: dict[str, Any], outcome: UpstreamRespo
 def describe_attempt(
     op: CatalogOp, args: dict[str, Any], *, subject: str, may_look_up: bool, are_valid: bool
 ) -> dict[str, str]:
-    """Return the same of a call that failed, as far as the args tell.
+    """Return the same for a failed call, from its args.
 
-    The name is that of the row if it may be looked up and the subject sees it, else the one in the args. Args that are
-    not valid tell none: an answer to them repeats no value, which may be a secret in the wrong place.
+    The name is that of the row if it can be looked up and the subject sees it, else the one in the args. Invalid args
+    give none: the answer must not repeat a value, which may be a secret in the wrong place.
     """
     entity, id = _find_entity(op, args), call_events.resolve_entity_id(op, args)
     lookups = in_process.find_lookups(op.connection)
@@ -42,7 +42,7 @@ def _build_operation(entity: str, action: str, id: str, name: str) -> dict[str, 
 
 
 def _find_entity(op: CatalogOp, args: dict[str, Any]) -> str:
-    """Return the entity of an op, or the kind that an argument tells, as entity_kind of onto.entity.links.get does."""
+    """Return the entity of an op, or the kind that an argument names, such as entity_kind of onto.entity.links.get."""
     name = f"{op.entity}_kind"
     kind = args.get(name)
     is_kind = name in op.arguments and kind in get_subschema(op.schema, [name]).get("enum", ())

@@ -178,7 +178,7 @@ def _replay_stored(call: ParsedCall) -> EnvelopeResponse | None:
         parse.check_permission(call, call.op)
     elif Scope.EXEC_WRITE not in call.caller.key.scopes:
         raise PermissionDeniedError(
-            "This API key may not write. Use a key with the scope exec:write.", reason="scope_missing"
+            "This API key cannot write. Use a key with the scope exec:write.", reason="scope_missing"
         )
     replayed = answer.build_replay(call, stored)
     event_log.enqueue_event(answer.build_event(call, replayed, replayed=True))

@@ -78,7 +78,7 @@ def refuse_shape(op: str, request: ShapeRequest, *, is_write: bool) -> InvalidRe
     sent = {"fields": request.fields, "max_tokens": request.max_tokens, "cursor": request.cursor}
     reason = "a write answers whole" if is_write else "it answers in one shape; its args may have a limit and a cursor"
     return InvalidRequestError(
-        f"{op} takes no fields, max_tokens or cursor beside its args: {reason}.",
+        f"{op} does not take fields, max_tokens or cursor besides its args: {reason}.",
         field_errors=[FieldError(f"/{name}", "not_allowed", "Leave it out.") for name, value in sent.items() if value],
     )
 
@@ -191,7 +191,7 @@ def _read_cursor(cursor: str, work: UpstreamCall) -> int:
             return int(index)
     except lists.InvalidCursor:
         pass
-    message = "Send the next_cursor of the answer before, with the same op and args, or leave it out."
+    message = "Send the next_cursor of the previous answer, with the same op and args, or leave it out."
     raise InvalidRequestError("Invalid cursor for this call.", field_errors=[FieldError("/cursor", "invalid", message)])
 
 

@@ -63,7 +63,7 @@ def delete_user_sign_ins(at: datetime) -> bool:
 
 
 def delete_oauth_tokens(_: datetime) -> bool:
-    """Delete expired access tokens, refresh tokens and authorization codes. Returns False: all of them at once."""
+    """Delete expired access tokens, refresh tokens and authorization codes. Returns False: it deletes all of them."""
     clear_expired()
     return False
 

@@ -3,7 +3,7 @@
 The background thread of every process checks every few seconds which jobs are due. The manifests declare them. The
 same thread refreshes releases and keys, so a job does a bounded amount of work and returns whether more is left.
 
-A small write into space that SQLite has already does not show that the disk is full, so its free space counts, too.
+A small write into space that SQLite already has does not show that the disk is full, so free space is checked as well.
 """
 
 import logging
@@ -35,7 +35,7 @@ _is_failing = False
 
 
 def run_when_due() -> None:
-    """Run due jobs, at most every few seconds, or at once if work was left."""
+    """Run due jobs, at most every few seconds, or immediately if work was left."""
     global _next_poll
     if time.monotonic() >= _next_poll:
         _next_poll = time.monotonic() + POLL_SECONDS
@@ -89,7 +89,7 @@ def takes_writes() -> bool:
 
 
 def check_when_due() -> None:
-    """Write, at most every few seconds. The log tells when writes begin to fail and when they work again."""
+    """Write, at most every few seconds. Logs when writes begin to fail and when they work again."""
     global _next_check, _is_failing
     if time.monotonic() < _next_check:
         return
@@ -110,7 +110,7 @@ def check_when_due() -> None:
 
 
 def _get_free_bytes() -> int:
-    """Return the free disk space beside a SQLite file, or a large number for other databases."""
+    """Return the free disk space for a SQLite file, or a large number for other databases."""
     if connection.vendor != "sqlite":
         return sys.maxsize
     return shutil.disk_usage(Path(connection.settings_dict["NAME"]).parent).free

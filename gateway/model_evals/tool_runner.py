@@ -1,6 +1,6 @@
 """The three gateway tools for a model that works on an eval case, answered by the code that answers the API.
 
-Reads run as a demo user; writes are dry runs. Events name the admin as their source, so no figure counts them.
+Reads run as a demo user; writes are dry runs. Events have the source `admin`, so no figure counts them.
 """
 
 import secrets

@@ -1,4 +1,4 @@
-"""Bulkheads: a slow upstream cannot take all threads. Each connection has so many calls at a time in each process.
+"""Bulkheads: a slow upstream cannot take all threads. Each connection has a limit of concurrent calls in each process.
 
 One caller, an end user of a client or a client itself, never takes them all. While others use the connection, it gets
 at most half; otherwise all but one, so that the next caller does not have to wait for calls that hang.

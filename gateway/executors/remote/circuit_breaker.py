@@ -78,7 +78,7 @@ class CircuitBreaker:
     clock: Callable[[], float] = time.monotonic
     _counts: dict[int, CallCounts] = field(default_factory=dict)  # by second
     _probe_at: float | None = None  # None while it is closed
-    _open_for: ClientSubject | None = None  # the only caller for whom it is open; None for everyone
+    _open_for: ClientSubject | None = None  # the only caller that it is open for; None for everyone
     _probe_wait: float = FIRST_PROBE_SECONDS
     _is_probing: bool = False
     _lock: Lock = field(default_factory=Lock)

@@ -83,7 +83,7 @@ def _encode(part: bytes) -> str:
 
 
 class CredentialsCaller(Protocol):
-    """For whom a request is sent, such as an UpstreamCall, and until when it may wait for their token."""
+    """The caller of a request, such as an UpstreamCall, and how long it can wait for their token."""
 
     @property
     def subject(self) -> str: ...
@@ -104,7 +104,7 @@ def apply_credentials(request: BuiltRequest, caller: CredentialsCaller, config: 
 
 
 def forget(config: ConnectionConfig, subject: str = "") -> None:
-    """Have the token of a connection fetched anew before its next use: the upstream answered 401.
+    """Mark the token of a connection to be fetched again: the upstream answered 401.
 
     `subject` is the end user of the call, whose token it was if end users sign in.
     """

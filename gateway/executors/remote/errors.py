@@ -22,7 +22,7 @@ SAID = "details.upstream has what it said."
 USERS_OWN_CREDENTIALS = frozenset({Connection.Auth.NONE, Connection.Auth.USER_OAUTH})
 MAX_RETRY_AFTER = 86_400  # seconds
 
-# The caller can correct a URL or address that may not be called. All other errors are the other server's.
+# The caller can correct a URL or address that is not allowed. All other errors are the other server's.
 API_ERRORS: dict[type[http.OutgoingError], Callable[[str], GatewayError]] = {
     http.BadUrl: lambda message: InvalidRequestError(message, reason="bad_url"),
     http.BadRequest: lambda message: InvalidRequestError(message, reason="bad_outgoing_request"),
@@ -40,7 +40,7 @@ _TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})  # statuses
 _CONFIGURATION_ERRORS: dict[type[http.OutgoingError], tuple[str, str]] = {
     http.BadUrl: ("bad_url", "The service's URL cannot be called."),
     http.BadRequest: ("bad_outgoing_request", "The request to the service cannot be sent."),
-    http.AddressRefused: ("address_refused", "The service's address is unknown, or it may not be called."),
+    http.AddressRefused: ("address_refused", "The service's address is unknown or not allowed."),
     http.Untrusted: ("upstream_untrusted", "The service cannot be trusted: its certificate is not valid."),
 }
 
@@ -91,7 +91,7 @@ def build_refused_for_now_error(
     *, is_rate_limit: bool, retry_after: int | None, details: Mapping[str, Any]
 ) -> UpstreamBusyError:
     """Return the error for an answer with status 429 or 503. Neither applies a call."""
-    problem = "takes no more calls now" if is_rate_limit else "is not available now"
+    problem = "accepts no more calls now" if is_rate_limit else "is not available now"
     when = f"in {retry_after} seconds" if retry_after else "later"
     return UpstreamBusyError(
         f"The service {problem}; nothing was done. Send the same call again {when}.",

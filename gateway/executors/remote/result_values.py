@@ -27,7 +27,7 @@ FileContent = tuple[str, str, bytes]  # name, content type, content
 
 def build_unread_response(error: GatewayError) -> UpstreamResponse:
     """Return the answer of a write that the upstream says it did, in an answer that cannot be read."""
-    return UpstreamResponse(dict(DONE), warnings=(f"It was done, but the answer to it is lost: {error}",))
+    return UpstreamResponse(dict(DONE), warnings=(f"It was done, but its answer was lost: {error}",))
 
 
 def wrap_value(value: Any) -> dict[str, Any]:
@@ -68,8 +68,8 @@ def describe_file(name: str, content_type: str, content: bytes) -> dict[str, Any
 def store_file(work: UpstreamCall, name: str, content_type: str, content: bytes) -> dict[str, Any]:
     """Store a file for the caller and return what to answer: {id, name, content_type, size, url}.
 
-    The try of an admin has no client, so that nobody could fetch the file: it is only described. Raises
-    PermissionDeniedError if the caller has as many files as it may; a write has taken effect, so it says that instead.
+    A test by an admin has no client, so nobody could fetch the file: it is only described. Raises PermissionDeniedError
+    if the caller has reached its limit of files; a write has taken effect, so it says that instead.
     """
     described = describe_file(name, content_type, content)
     if not work.client_id:

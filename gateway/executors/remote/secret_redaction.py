@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, quote, quote_plus, unquote_plus, urlsplit
 from gateway.executors.remote.credentials import BuiltRequest
 from registry.text import cleanup
 
-MIN_LENGTH = 6  # shorter texts would also be found where they are no secret
+MIN_LENGTH = 6  # shorter texts would also be found where they are not secret
 REPLACEMENT = "***"
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _ENCODING_SIGNS = re.compile(r"[%\\&+]")  # of texts that may hold an encoded secret
@@ -32,9 +32,9 @@ class Redactor:
     secrets: tuple[str, ...] = ()
 
     def redact_text(self, text: str) -> str:
-        """Return a text without the secrets: each is replaced where it stands, or all if it is there only decoded.
+        """Return a text without the secrets: each is replaced in its place, or everything if it is there only decoded.
 
-        Invisible characters do not part a secret: who strips them later would put it together again.
+        Invisible characters do not split a secret: stripping them later would put it together again.
         """
         if not self.secrets:
             return text
@@ -98,7 +98,7 @@ def _iterate_parts(value: str) -> Iterator[str]:
         yield word.partition("=")[2]  # of a cookie
     if value[:6].lower() == "basic " and (decoded := _decode_basic(value[6:])):
         yield decoded
-        yield decoded.partition(":")[2]  # the password; the name is no secret, and may stand in addresses
+        yield decoded.partition(":")[2]  # the password; the name is not a secret, and may occur in addresses
 
 
 def _decode_basic(text: str) -> str:
@@ -124,11 +124,11 @@ def _iterate_forms(secret: str) -> Iterator[str]:
 
 
 def _iterate_base64(content: bytes) -> Iterator[str]:
-    """Yield the characters of base64 that are the same whatever stands before and after the content."""
+    """Yield the characters of base64 that are the same whatever precedes and follows the content."""
     for before in range(3):
         padded = b"\0" * before + content
         encoded = base64.b64encode(padded)
-        first = (before * 8 + 5) // 6  # the first character without bits of what stands before
+        first = (before * 8 + 5) // 6  # the first character without bits of the preceding content
         last = len(padded) * 8 // 6  # the characters after it have bits of what follows
         form = encoded[first:last].decode()
         if len(form) >= MIN_LENGTH:

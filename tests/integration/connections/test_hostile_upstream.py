@@ -184,7 +184,7 @@ def check_write_is_sent_once(api: Api, shop: HttpUpstream, error: tuple[int, str
     response = create_order(api, key)
     if error == DONE:
         assert response.json()["ok"], response.content
-        assert response.json()["meta"]["warnings"][0].startswith("It was done, but the answer to it is lost: ")
+        assert response.json()["meta"]["warnings"][0].startswith("It was done, but its answer was lost: ")
     else:
         check_refused(response, error, shop)
     assert len(shop.requests) == 1
