@@ -69,7 +69,7 @@ def test_arguments_are_added_and_removed(server: Server, log_in: Callable[[str],
     page.get_by_role("button", name="Add to the draft and try").click()
 
     # Of limit, an empty row and page, the last one is the third.
-    expect(page.locator("#content-main")).to_contain_text("Argument 3, Example: This is no integer.")
+    expect(page.locator("#content-main")).to_contain_text("Argument 3, Example: Not a valid integer.")
     expect(page.locator("#id_argument-0-name")).to_be_hidden()
     page.locator("#id_argument-3-value").fill("2")
     page.get_by_role("button", name="Add to the draft and try").click()

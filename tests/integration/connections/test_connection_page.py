@@ -503,7 +503,7 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
         ({"method": "DELETE", "kind": "read"}, "DELETE changes something. Choose write."),
         ({"address": "/a/{unknown}"}, "No argument is named unknown. Add it below, or remove the braces."),
         ({"address": "/a/{invoice_id}/.."}, "The path has a segment of one or two dots."),
-        ({"argument-1-value": "much"}, "Argument 2, Example: This is no number."),
+        ({"argument-1-value": "much"}, "Argument 2, Example: Not a valid number."),
         ({"argument-1-value": ""}, "Argument 2, Example: Enter one: a test call needs all required arguments."),
         ({"argument-1-name": ""}, "Argument 2, Name: Enter a name, or remove the row."),
         ({"argument-1-name": "invoice_id"}, "Argument 2, Name: Argument 1 has this name. Choose another one."),
