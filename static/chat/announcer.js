@@ -1,4 +1,4 @@
-/* What is said to everybody, and to screen readers: short states, alerts, and the state of the connection. */
+/* Messages for everybody and for screen readers: short states, alerts, and the state of the connection. */
 
 import { byId, createElement } from "./dom.js";
 

@@ -26,7 +26,7 @@ export function createCard(data) {
   return card;
 }
 
-/** Show where a call stands. */
+/** Show the state of a call. */
 export function updateCard(card, data) {
   const setText = (name, text) => {
     card.querySelector(`.card-${name}`).textContent = text;

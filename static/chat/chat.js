@@ -70,7 +70,7 @@ export class Chat {
     if (problem) this.explain(problem);
   }
 
-  /** Stop the answer, as soon as the server has said which it is. */
+  /** Stop the answer, as soon as the server has sent its id. */
   stop() {
     if (!this.stream || this.isStopping) return;
     this.isStopping = true;
@@ -98,7 +98,7 @@ export class Chat {
     this.stream?.leave();
   }
 
-  /** Follow one turn to its end. Return the ApiProblem if it was not even begun. */
+  /** Follow one turn to its end. Return the ApiProblem if it did not start. */
   async run(follow, { answer = this.transcript.addAnswer(), onAccepted = () => {} } = {}) {
     showAlert("");
     this.answer = answer;
@@ -189,7 +189,7 @@ export class Chat {
   explain(problem, { isTextKept = false, retry = null } = {}) {
     const remedy = REMEDIES[problem.code];
     if (problem.retryAfter != null) {
-      const text = problem.status === RATE_LIMITED ? "Too many messages at once." : problem.message;
+      const text = problem.status === RATE_LIMITED ? "Too many messages." : problem.message;
       this.composer.block(problem.retryAfter, text);
     } else if (remedy) {
       const text = isTextKept ? `${remedy.text} Your text is kept.` : remedy.text;

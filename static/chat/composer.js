@@ -38,7 +38,7 @@ export class Composer {
     return !this.isRunning && Date.now() >= this.blockedUntil;
   }
 
-  /** Put a message back that was refused, before whatever was typed since. */
+  /** Put a refused message back, before any text typed since. */
   restore(text) {
     const rest = this.field.value.trim();
     this.setText(rest && rest !== text ? `${text}\n\n${rest}` : text);
@@ -64,14 +64,14 @@ export class Composer {
     this.stopButton.disabled = true;
   }
 
-  /** Keep drafts apart: from now on this is another conversation. */
+  /** Keep drafts separate: from now on this is another conversation. */
   moveTo(conversationId) {
     sessionStorage.removeItem(this.key);
     this.key = `chat-draft:${conversationId}`;
     this.update();
   }
 
-  /** Let nothing be sent for some seconds, and count them down in the alert. */
+  /** Block sending for some seconds, and count them down in the alert. */
   block(seconds, text) {
     this.blockedUntil = Date.now() + seconds * 1000;
     this.update();

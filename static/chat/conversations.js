@@ -65,7 +65,7 @@ export class Conversations {
     if (item) setItemAnswering(item, isAnswering);
   }
 
-  /** Other conversations may be answering, too: look again until none is. */
+  /** Other conversations may also be answering: check again until none is. */
   watchAnswering() {
     clearTimeout(this.watch);
     const others = () => this.list.items.filter((item) => isItemAnswering(item) && item.dataset.id !== this.currentId);

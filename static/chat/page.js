@@ -28,13 +28,13 @@ document.addEventListener("click", (event) => {
   if (send || action === "retry" || decide) moveFocus();
 });
 
-/** Buttons that disappear when they were used leave the focus nowhere. On phones the keyboard stays closed. */
+/** Buttons that disappear after use lose the focus. On phones the keyboard stays closed. */
 function moveFocus() {
   const target = matchMedia("(pointer: fine)").matches ? byId("message") : byId("scroller");
   target.focus({ preventScroll: true });
 }
 
-// `toggle` does not bubble: it is seen on the way down.
+// `toggle` does not bubble: listen in the capture phase.
 transcript.element.addEventListener(
   "toggle",
   (event) => {

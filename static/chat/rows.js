@@ -6,7 +6,7 @@ import { createElement } from "./dom.js";
 const MAX_ROWS = 50;
 const DATES = ["due_at", "start_at", "start", "date", "updated_at"];
 const DAY = { month: "short", day: "numeric" };
-const TIME = { hour: "2-digit", minute: "2-digit" }; // as the lines of cards have it: 25 Nov, 10:00
+const TIME = { hour: "2-digit", minute: "2-digit" }; // as in the lines of cards: 25 Nov, 10:00
 
 /** Fill in the table when a card is opened for the first time. `onDetails(title)` asks for one row. */
 export function showRows(card, onDetails) {

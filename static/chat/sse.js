@@ -1,9 +1,9 @@
 /* Server-Sent Events from the body of a fetch. EventSource can neither POST nor send headers. */
 
-// The server sends a comment every ten seconds. A line that is silent for longer is broken.
+// The server sends a comment every ten seconds. A connection that is silent for longer is lost.
 const SILENT_AFTER_MS = 35_000;
 
-/** Yield {id, type, data} for each complete event. Ends when the body ends; raises if the line breaks. */
+/** Yield {id, type, data} for each complete event. Ends when the body ends; raises if the connection is lost. */
 export async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let buffer = "";

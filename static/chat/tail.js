@@ -55,7 +55,7 @@ function formatLine(line, text, isCode) {
   line.replaceChildren(...formatInline(item?.[3] ?? heading?.[1] ?? text));
 }
 
-/** Return text nodes, and elements for bold text and code. Bold text that is not closed yet is bold, too. */
+/** Return text nodes, and elements for bold text and code. Bold text that is not closed yet is also bold. */
 function formatInline(text) {
   const closed = text.replace(/\*{1,2}$/, "");
   const isOpen = closed.split("**").length % 2 === 0;

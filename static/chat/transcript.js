@@ -97,7 +97,7 @@ export class Transcript {
     this.isLive = isLive;
   }
 
-  /** Stay where the reader is, who has opened something. */
+  /** Stay where the reader is: they have opened something. */
   holdStill() {
     this.follows = false;
   }

@@ -1,4 +1,4 @@
-/* Follow the events of one turn to its end, also over broken connections. */
+/* Follow the events of one turn to its end, also across lost connections. */
 
 import { ApiProblem, send } from "./api.js";
 import { readEvents } from "./sse.js";
@@ -11,7 +11,7 @@ const GIVE_UP_AFTER_MS = 5 * 60_000; // as long as the server keeps the events
 export const Outcome = { COMPLETE: "complete", GONE: "gone", LOST: "lost", LEFT: "left" };
 
 export class TurnStream {
-  /** `onEvent(type, data)` gets each event once. `onConnection(isLost)` hears when the line breaks and comes back. */
+  /** `onEvent(type, data)` gets each event once. `onConnection(isLost)` is called when the connection is lost and restored. */
   constructor({ onEvent, onConnection }) {
     this.onEvent = onEvent;
     this.onConnection = onConnection;
@@ -26,13 +26,13 @@ export class TurnStream {
     return this.follow(response);
   }
 
-  /** Follow a turn that runs already, from its first event. */
+  /** Follow a running turn, from its first event. */
   async resume(messageId) {
     this.turn = messageId;
     return this.follow(null);
   }
 
-  /** Stop to follow, because the page is left. The turn goes on. */
+  /** Stop following, because the user leaves the page. The turn goes on. */
   leave() {
     this.abort.abort();
   }
@@ -45,7 +45,7 @@ export class TurnStream {
         if (typeof current === "string") return current;
         if (await this.readAll(current)) return Outcome.COMPLETE;
         if (!this.turn) {
-          throw new ApiProblem({ code: "unreachable", message: "The connection broke before an answer began." });
+          throw new ApiProblem({ code: "unreachable", message: "The connection was lost before the answer began." });
         }
         current = null;
       }
@@ -55,7 +55,7 @@ export class TurnStream {
     }
   }
 
-  /** Pass the events of a response on. Return whether the turn ended; without `done` or `error` the line broke. */
+  /** Pass the events of a response on. Return whether the turn ended; without `done` or `error` the connection was lost. */
   async readAll(response) {
     try {
       for await (const event of readEvents(response.body)) {

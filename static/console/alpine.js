@@ -1,5 +1,5 @@
 // Unfold's pages with the build of Alpine that evaluates nothing, so that the Content Security Policy can forbid it. Its
-// expressions know no global names and are single expressions: what else unfold's attributes say is here.
+// expressions know no global names and are single expressions. Everything else that unfold's attributes do is here.
 "use strict";
 
 document.addEventListener("alpine:init", () => {

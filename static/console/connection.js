@@ -30,7 +30,7 @@
 
   const governs = (select, field) => Object.values(readMap(select, "fields")).some((names) => names.includes(field));
 
-  // A select that is itself not needed, such as the transport of an HTTP service, has no say.
+  // A select that is hidden itself, such as the transport of an HTTP service, does not count.
   const isNeeded = (field) =>
     selects.every((each) => !governs(each, field) || !isNeeded(each.name) || namesOf(each, "fields").includes(field));
 
@@ -65,7 +65,7 @@
   for (const select of selects) select.addEventListener("change", update);
   document.addEventListener("formset:added", (event) => {
     offerSecrets();
-    event.target.closest(".form-group").hidden = false; // it is wanted, also if every secret is set
+    event.target.closest(".form-group").hidden = false; // the user asked for it, even if every secret is set
   });
   update();
 })();

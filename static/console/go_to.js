@@ -1,4 +1,4 @@
-// "Go to": Escape closes it at once, Ctrl+K opens it also from an input, and the focus goes back to where it was.
+// "Go to": Escape closes it immediately, Ctrl+K also opens it from an input, and the focus returns to where it was.
 "use strict";
 
 document.addEventListener("DOMContentLoaded", () => {

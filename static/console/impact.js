@@ -91,7 +91,7 @@
     variant.addEventListener("change", () => {
       const title = variant.selectedOptions[0]?.closest("optgroup")?.label;
       const chosen = [...flag.options].find((option) => title && option.textContent.trim() === title);
-      if (chosen) flag.value = chosen.value; // the other variants stay, to change one's mind
+      if (chosen) flag.value = chosen.value; // the other variants stay, so that the user can change the choice
     });
     hideOtherVariants();
   }

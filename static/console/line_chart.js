@@ -33,7 +33,7 @@
         const width = ctx.measureText(text).width;
         const start = Math.max(area.left, Math.min(x - width / 2, area.right - width));
         const height = ends.findIndex((end) => start > end + 4);
-        if (height < 0) continue; // its line and the table tell of it
+        if (height < 0) continue; // its line and the table show it
         ends[height] = start + width;
         ctx.fillText(text, start, area.top - 6 - height * (FONT_SIZE + 1));
       }

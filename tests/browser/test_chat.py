@@ -602,7 +602,7 @@ def test_refusals_keep_the_text_and_say_what_helps(
     field = page.get_by_label("Message", exact=True)
     page.goto("/chat/")
 
-    for status, error, text in ((429, limit, "Too many messages at once."), (503, busy, busy["message"])):
+    for status, error, text in ((429, limit, "Too many messages."), (503, busy, busy["message"])):
         refuse_next(page, status=status, json={"error": error}, headers={"Retry-After": "1"})
         send(page, "Too much")
         expect(alert).to_contain_text(f"{text}You can send again in 1 s.")

@@ -28,7 +28,7 @@
       const text = await response.text();
       if (request.signal.aborted) return;
       if (response.ok) show(new DOMParser().parseFromString(text, "text/html"));
-      else if (response.type === "opaqueredirect") setStatus("You are logged out. Log in in another tab; your edits here are kept.");
+      else if (response.type === "opaqueredirect") setStatus("You are signed out. Sign in in another tab; your edits here are kept.");
       else setStatus(response.status === 413 ? text : "The preview cannot be shown now. Your edits are kept.");
     } catch (error) {
       if (error.name !== "AbortError") setStatus("The gateway does not respond. Your edits are kept.");
@@ -93,7 +93,7 @@
       (input.closest(".json-editor") ?? input).insertAdjacentElement("afterend", note);
       input.setAttribute("aria-describedby", `${input.getAttribute("aria-describedby") ?? ""} ${id}`.trim());
     }
-    const answered = getServerErrors(input); // a failed save has said these already
+    const answered = getServerErrors(input); // a failed save has already shown these
     const unanswered = problems.filter((each) => !answered.includes(each.querySelector(".problem-message").textContent.trim()));
     const lines = unanswered.map((each) => {
       const line = document.createElement("p");
@@ -114,7 +114,7 @@
     return [...errors].map((each) => each.textContent.trim());
   }
 
-  // Once the value changes, the errors of the failed save say nothing about it any more: the preview checks it again.
+  // Once the value changes, the errors of the failed save no longer apply: the preview checks it again.
   form.addEventListener("input", (event) => {
     for (const list of event.target.closest(".field-line, .form-row, td, .grow")?.querySelectorAll(".errorlist") ?? []) list.remove();
   });
@@ -185,7 +185,7 @@
     const isOther = field !== edited;
     edited = field;
     if (field === "parameters_schema") followArgument(event.target);
-    if (!isOther) return; // somebody who chose another tab while editing a field keeps it
+    if (!isOther) return; // keep the tab that the user chose while editing a field
     if (field === "parameters_schema") openTab("tab-arg");
     else if (FULL_ONLY.includes(field)) openTab("tab-full");
     else if (field === "summary" || field === "op") openTab("tab-short", ["tab-full"]);
@@ -225,7 +225,7 @@
     part.classList.add("is-edited");
     const top = part.offsetTop - visible.offsetTop;
     const isSeen = top >= visible.scrollTop && top + part.offsetHeight <= visible.scrollTop + visible.clientHeight;
-    if (!isSeen) visible.scrollTop = Math.max(0, top - 48); // not scrollIntoView: it moves the page, too
+    if (!isSeen) visible.scrollTop = Math.max(0, top - 48); // not scrollIntoView, which also moves the page
   }
 
   /* ---------------------------------------------------------------------------------------------------------------- */
