@@ -49,7 +49,7 @@ class AuditEntry(models.Model):
     note = models.CharField(max_length=500, blank=True)
 
     class Meta:
-        db_table = "analytics_auditentry"  # where it was before this app
+        db_table = "analytics_auditentry"  # named by its former app
         verbose_name, verbose_name_plural = "audit log entry", "audit log entries"
         ordering = ["-time", "-id"]
         indexes = [

@@ -59,7 +59,7 @@ def parse_database_url(url: str) -> dict[str, Any] | None:
     if engine not in (POSTGRES, SQLITE):
         return None
     if engine == SQLITE and not rest.startswith("/") and rest != ":memory:":
-        return None  # the first folder of the path would be taken for a host, and be ignored
+        return None  # the first folder of the path would be read as a host and ignored
     try:
         database: dict[str, Any] = environ.Env.db_url_config(url)
     except ValueError:

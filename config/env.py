@@ -125,7 +125,7 @@ def read_token(name: str, *, least: int = 0) -> str:
 
 
 def read_encryption_keys(name: str, *, production: bool) -> list[str]:
-    """Return Fernet keys, of which the first one encrypts. Local mode generates one; production may have none."""
+    """Return Fernet keys; the first one encrypts. Local mode generates one; production may have none."""
     keys = _read_list(name) or ([] if production else [load_local_secrets(VAR_DIR)[name]])
     if not all(_FERNET_KEY.fullmatch(key) for key in keys):
         raise InvalidSetting(name, "has a value that is not a Fernet key", ENCRYPTION_KEYS)

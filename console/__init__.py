@@ -1,1 +1,1 @@
-"""The console: every page on which people work with the product. Its address is /admin/."""
+"""The console: every page for the people who run the product. Its address is /admin/."""

@@ -51,7 +51,7 @@ def build_diff_context(page: Page[CopyChange], page_differences: Sequence[EntryD
 
 
 def build_findings_context(all_findings: Sequence[Finding], changes: Iterable[CopyChange] = ()) -> dict[str, Any]:
-    """Return the context of console/releases/findings.html. `changes` are those that may be left out."""
+    """Return the context of console/releases/findings.html. `changes` are those that can be left out."""
     shown = all_findings[:MAX_LISTED]
     names = {kind: {finding.op for finding in shown if finding.kind == kind} for kind in COPY_KINDS}
     links = {(kind, name): link for kind in COPY_KINDS for name, link in _iterate_links(kind, names[kind])}

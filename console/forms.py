@@ -98,7 +98,7 @@ class WithdrawForm(forms.Form):
 
 
 class NameForm(forms.Form):
-    """Give a release a name and labels, by which people find it."""
+    """Give a release a name and labels that people find it by."""
 
     name = forms.CharField(
         max_length=60, required=False, widget=UnfoldAdminTextInputWidget(), help_text="Such as: clearer summaries."

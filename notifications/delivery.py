@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 MINUTE = 60  # seconds
 PAUSES = (MINUTE // 2, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * 60 * MINUTE, 6 * 60 * MINUTE, 12 * 60 * MINUTE)
-LEASE = timedelta(minutes=2)  # after which a process that claimed one is taken for dead
+LEASE = timedelta(minutes=2)  # after which a process that claimed one counts as dead
 WEBHOOK_MS = 10_000
 MAX_RESPONSE_BYTES = 10_000
 MAX_SENT_AT_ONCE = 200

@@ -34,7 +34,7 @@ class Notification(models.Model):
     sent_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        db_table = "analytics_notification"  # where it was before this app
+        db_table = "analytics_notification"  # named by its former app
         ordering = ["-created_at", "id"]
         indexes = [
             # What the job looks for every half minute.

@@ -33,7 +33,7 @@ class UserDecision:
 
 @dataclass(frozen=True, slots=True)
 class NewTurn:
-    """A turn that is to be run. `message` is empty if it goes on after decisions."""
+    """A turn to run. `message` is empty if it goes on after decisions."""
 
     conversation: Conversation
     turn: Message

@@ -70,7 +70,7 @@ class TurnLog:
             self._waiters = []
 
 
-_waking: list[Waiter] = []  # those that are woken together
+_waking: list[Waiter] = []  # streams that are woken together
 _waking_lock = Lock()
 
 

@@ -26,7 +26,7 @@ LAST_CALL = "You may make no more calls. Answer with what you know."
 
 @dataclass(frozen=True, slots=True)
 class AgentPlan:
-    """What the gateway says about an agent that is to be run."""
+    """The gateway's answer about an agent to run."""
 
     agent: str
     system_prompt: str

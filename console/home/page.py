@@ -69,7 +69,7 @@ ORDERS = {
 
 
 def context(request: HttpRequest, page: dict[str, Any]) -> dict[str, Any]:
-    """Return the page's context with its parts as `parts`, without those that the user may not see."""
+    """Return the page's context with its parts as `parts`, without those that the user cannot see."""
     parts = [
         {"template": part.template, "content": content}
         for part in (PARTS[name] for name in _get_order(request))

@@ -12,7 +12,7 @@ from gateway.contracts.errors import FieldError
 from gateway.contracts.validation import get_subschema
 from registry.jsonschema import signatures
 
-MIN_NAME_SIMILARITY = 0.78  # before one spelling is taken for another: `position` must not become `description`
+MIN_NAME_SIMILARITY = 0.78  # before a spelling is read as another: `position` must not become `description`
 CONNECTIONS = "connections"  # of a new row with others
 KIND = "kind"  # of an item in a list of rows of several kinds
 CURSOR = "cursor"  # where the next page begins
@@ -198,14 +198,14 @@ def _use_other_op(work: RepairWork, error: FieldError, name: str, *, exact: bool
 
 
 def _find_alias(work: RepairWork, name: str) -> str | None:
-    """Return the argument of which the name has an alias in it, such as mitigation_plan of mitigation."""
+    """Return the argument with an alias that the name contains, such as mitigation for mitigation_plan."""
     words = set(english.to_snake_case(name[:100]).split("_"))
     targets = {target for alias, target in work.op.argument_aliases.items() if alias in words} - work.args.keys()
     return targets.pop() if len(targets) == 1 else None
 
 
 def _find_similar_name(error: FieldError, name: str) -> str | None:
-    """Return the argument of which a name is a misspelling."""
+    """Return the argument that a name misspells."""
     matches = english.find_similar(name, [error.expected] if error.expected else [], cutoff=MIN_NAME_SIMILARITY)
     return matches[0] if matches else None
 

@@ -141,5 +141,5 @@ def _shorten(error: FieldError) -> FieldError:
     if error.code in (row_ids.TITLE, row_ids.SIMILAR_TITLE):
         message = message.replace("send the id", "retry_with has the id")
     if error.code == row_ids.SIMILAR_TITLE:
-        return replace(error, message=message)  # with its title, by which the model sees whether that row is meant
+        return replace(error, message=message)  # with its title, which shows the model whether that row is meant
     return replace(error, message=message, expected=None, got=None)

@@ -16,7 +16,7 @@ from gateway.contracts.validation import get_subschema, is_title
 OCCURRENCE, SCOPE = "occurrence_start", "scope"  # which occurrence of a recurring row is meant
 ONE, LATER, ALL = "this", "following", "all"  # only that one, all later ones as well, or all; all is the default
 STATE, FILTERING_ACTIONS = "state_key", ("list", "search", "shift")  # by state, an op of these chooses rows
-LABEL = "temp_id"  # of a row that a call creates, by which other arguments of the call name it
+LABEL = "temp_id"  # of a row that a call creates; other arguments of the call use it as its name
 
 
 def correct_value(

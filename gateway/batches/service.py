@@ -47,7 +47,7 @@ def reopen_entries(batch: Batch, caller: Caller, *, runs_for: timedelta) -> int:
     """Reset entries that required confirmation, and those that depend on them. Return how many required it.
 
     Entries that succeeded stay as they are. The caller's token confirms one entry; any other one requires confirmation
-    again, with its own token. Entries that the caller's key may not run are not reset.
+    again, with its own token. Entries that the caller's key cannot run are not reset.
     """
     with transaction.atomic():
         locked = Batch.objects.select_for_update().get(pk=batch.pk)  # a second request with the same token waits

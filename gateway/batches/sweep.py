@@ -26,7 +26,7 @@ _helper: threading.Thread | None = None
 
 
 def renew_and_sweep() -> None:
-    """Renew leases and sweep, every two seconds. One query if no batch is open, four if nothing is to be done."""
+    """Renew leases and sweep, every two seconds. One query if no batch is open, four if there is nothing to do."""
     global _next
     if time.monotonic() < _next:
         return

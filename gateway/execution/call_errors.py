@@ -180,7 +180,7 @@ def _build_not_found_error(
 
 
 def _correct_malformed_call(op: CatalogOp, body: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the corrected call if it is certain: args were sent as a string, in a list, or beside args."""
+    """Return the corrected call if it is certain: args were sent as a string, in a list, or next to args."""
     args = body.get("args", {})
     if isinstance(args, str):
         try:

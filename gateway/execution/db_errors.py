@@ -38,7 +38,7 @@ def enforce_read_deadline(deadline: Deadline, *, timeout_ms: int) -> Iterator[No
 def to_api_error(error: Exception, *, keyed: bool) -> GatewayError:
     """Return the API error for a deadline or a database error. Nothing was done: the transaction was rolled back.
 
-    `keyed` tells whether the call has an idempotency key.
+    `keyed` says whether the call has an idempotency key.
     """
     cause = error.__cause__
     if isinstance(error, DeadlineExceeded) or isinstance(cause, psycopg.errors.QueryCanceled):

@@ -74,7 +74,7 @@ def _replay_op(op: ReplayedOp) -> OpReplay:
 
 
 def _find_calls(op: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return the ids and args of the newest calls that worked. Calls that admins tried are no traffic."""
+    """Return the ids and args of the newest calls that worked. Tests by admins do not count as traffic."""
     since = timezone.now() - timedelta(days=settings.GATEWAY_CONTENT_DAYS)
     events = OperationEvent.objects.filter(
         type=OperationEvent.Type.EXEC, op=op, ok=True, time__gte=since, content__args__isnull=False

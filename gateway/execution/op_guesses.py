@@ -118,7 +118,7 @@ def _limit_to_group(view: CatalogView, group: str) -> CatalogView:
 def is_in_unknown_group(catalog: Catalog, view: CatalogView, name: str) -> bool:
     """Return whether a path of group, resource and verb begins with a group that the caller does not have.
 
-    A first part that means a group or an entity, such as calendar in calendar.meeting.list, is no group of its own.
+    A first part that means a group or an entity, such as calendar in calendar.meeting.list, is not a separate group.
     """
     first, *rest = name[:200].split(".")
     if len(rest) < 2 or first in view.children:
@@ -250,7 +250,7 @@ def _iter_verbs(words: list[str]) -> Iterator[str]:
 def _find_by_action(ops: list[CatalogOp], verb: str) -> OpGuess | None:
     """Return the op with the action that a verb names, in its own word before others, and the shortest path.
 
-    An op of a connected service is not taken where one of our own means the same.
+    An op of a connected service is not used if one of our own ops means the same.
     """
     for actions in ([op for op in ops if verb in op.action.split("_")], _list_by_synonym(ops, verb)):
         ranked = sorted((((op.is_of_service, op.op.count(".")), op) for op in actions), key=lambda each: each[0])

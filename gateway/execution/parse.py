@@ -72,7 +72,7 @@ def permit(call: ParsedCall) -> PermittedCall:
 
 
 def check_permission(call: ParsedCall, op: CatalogOp) -> None:
-    """Raise PermissionDeniedError if the caller may not run the op."""
+    """Raise PermissionDeniedError if the caller cannot run the op."""
     decision = policies.may_run(call.caller, op)
     if not decision.allowed:
         raise PermissionDeniedError(decision.message, reason=decision.reason)

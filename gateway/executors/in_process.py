@@ -122,7 +122,7 @@ def find_lookups(connection: str) -> Lookups | None:
 
 
 def find_time_zone(subject: str) -> tzinfo:
-    """Return the time zone of a subject by the first upstream that tells one; UTC if none does."""
+    """Return the time zone of a subject from the first upstream that has one; UTC if none does."""
     return next((lookups.get_time_zone(subject) for lookups in _list_lookups()), UTC)
 
 
@@ -173,7 +173,7 @@ def _build_request(work: UpstreamCall, prepared: Any) -> GatewayOpRequest:
 def _raise_error(refusal: OpRefusal, work: UpstreamCall) -> NoReturn:
     # The field errors of invalid args say everything; the first one would be repeated.
     is_said = isinstance(refusal, InvalidArgs) and refusal.field_errors
-    # An app may raise a class of its own, or the base class.
+    # An app may raise its own class, or the base class.
     kind = next((each for each in type(refusal).__mro__ if each in ERROR_CLASSES), StateConflict)
     raise ERROR_CLASSES[kind](
         describe_invalid_args(is_corrected=False) if is_said else refusal.message,

@@ -48,7 +48,7 @@ def _build_scope(request: HttpRequest) -> Message:
 
 
 class _Exchange:
-    """The two callables of ASGI for one request: what it sends, and what it is sent."""
+    """The two callables of ASGI for one request: `receive` and `send`."""
 
     def __init__(self, body: bytes) -> None:
         self._messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]

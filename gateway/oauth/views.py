@@ -1,4 +1,4 @@
-"""Pages on which a user lets an application in or ends its access, and endpoints for applications."""
+"""Pages to give an application access or end it, and endpoints for applications."""
 
 import logging
 from typing import Any

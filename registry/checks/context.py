@@ -91,7 +91,7 @@ class SummaryIndex:
 
 
 def extract_words(summary: str) -> WordSet:
-    """Return the stems by which a summary is compared."""
+    """Return the stems that summaries are compared by."""
     stems = (word if word in _DIRECTION_WORDS else tokenizer.stem(word) for word in tokenizer.split_words(summary))
     return frozenset(stems) - {"", tokenizer.BREAK}
 

@@ -24,7 +24,7 @@ Row = Mapping[str, Any]
 
 
 def build_related(results: Results, tools: ToolNames, *, place: str, zone: ZoneInfo, now: datetime) -> Layer:
-    """Return the related layer, without its last lines if it does not fit. It is empty where nothing is related."""
+    """Return the related layer, without its last lines if it does not fit. It is empty if nothing is related."""
     lines, op = _list_lines(results, tools, place, zone, now)
     if not lines:
         return Layer.of_text(NAME, "", budget=budgets.RELATED)

@@ -1,4 +1,4 @@
-"""The least that is sent of an answer: what it was, which row it is about, and that the rest is missing."""
+"""The minimum that is sent of an answer: what it was, which row it is about, and that the rest is missing."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -121,7 +121,7 @@ def _move_event(row: Row, changes: dict[str, Any], message: str, days: Days) -> 
 def _shift_date(
     row: Row, changes: dict[str, Any], days: Days
 ) -> Generator[list[ScriptedCall], list[ScriptedOutcome], dict[str, Any]]:
-    """Return the changes with a new date for a row that is to be moved by some days. Raises Finished."""
+    """Return the changes with a new date for a row that should move by some days. Raises Finished."""
     name = _DATE_FIELD.get(row.kind, "due_at")
     if name not in row.fields:
         outcome = yield from run(build_op(row.kind, "get"), **{f"{row.kind}_id": row.id})

@@ -47,7 +47,7 @@ def format_path_parameter(parameter: Parameter, value: Any) -> str:
 
 
 def _check_text(argument: str, text: str) -> None:
-    """Refuse what a server behind a decoding proxy would take for a way up, although it is percent-encoded here."""
+    """Refuse text that a server behind a decoding proxy would read as a way up, although it is percent-encoded here."""
     if _CONTROL.search(text):
         raise UnsendableArgument(argument, "control_character", f"{argument} must not contain control characters.")
     for _ in range(_MAX_DECODINGS):

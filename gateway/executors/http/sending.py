@@ -139,7 +139,7 @@ def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
 
 
 def _is_failure(outcome: Outcome) -> bool | None:
-    """Return whether the upstream failed, None if the outcome does not tell."""
+    """Return whether the upstream failed, None if the outcome does not show it."""
     if isinstance(outcome, http.Response):
         return circuit_breaker.is_failure_status(outcome.status)
     return None if isinstance(outcome, PERMANENT_ERRORS) else True

@@ -1,6 +1,6 @@
 """A session with an MCP server, kept open by a task of the event loop.
 
-The SDK's client has to be opened and closed by the same task, so each session has one that waits until it is closed.
+The same task must open and close the SDK's client, so each session has a task that waits until it is closed.
 """
 
 import asyncio
@@ -218,7 +218,7 @@ class McpSession:
             self._closing.set()
 
     async def _wait_until_unused(self) -> None:
-        """Return once the session is to be closed, or no call has run in it for a while."""
+        """Return once the session should close, or no call has run in it for a while."""
         while not self._closing.is_set():
             idle_seconds = 0.0 if self.is_running else time.monotonic() - self.used_at
             if idle_seconds >= IDLE_SECONDS:

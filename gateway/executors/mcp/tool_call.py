@@ -56,7 +56,7 @@ class McpToolCall:
 
     @property
     def is_failure(self) -> bool | None:
-        """Whether the server failed; None if the call does not tell."""
+        """Whether the server failed; None if the call does not show it."""
         if self.result is not None:
             return False
         is_ours = self.is_changed or self.needs_input or isinstance(self.exchange.error, (AddressRefused, TooLarge))

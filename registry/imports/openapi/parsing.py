@@ -18,7 +18,7 @@ MAX_RESULT = 100_000_000  # bytes
 
 @dataclass
 class ParsingTask:
-    """The files of a document, and why others that it refers to are missing. `unread` are those that nobody tried."""
+    """The files of a document, and why others that it refers to are missing. `unread` were not tried yet."""
 
     url: str
     files: Mapping[str, bytes]
