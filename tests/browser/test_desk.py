@@ -1,4 +1,4 @@
-"""What holds on every page of the desk: panels stay in their place, "Go to" obeys the keyboard."""
+"""What holds on every page of the console: panels stay in their place, "Go to" works with the keyboard."""
 
 from typing import Any
 

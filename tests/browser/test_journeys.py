@@ -1,4 +1,4 @@
-"""A day at the admin's desk, in a real browser: an editor edits, an admin publishes and takes it back."""
+"""A day in the console, in a real browser: an editor edits, an admin publishes and takes it back."""
 
 import re
 from collections.abc import Callable

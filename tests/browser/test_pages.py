@@ -1,4 +1,4 @@
-"""The pages of the admin as an admin sees them: nothing in the way of anybody, nothing from elsewhere, no complaint.
+"""The pages of the console as an admin sees them: nothing in the way of anybody, nothing from elsewhere, no complaint.
 
 The colours of one page of each template are looked at in both themes, and that page on a phone. Of the others, `make
 test` opens those with forms, whose fields differ; `make test-all` opens all, and looks at their colours too.

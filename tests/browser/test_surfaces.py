@@ -1,4 +1,4 @@
-"""An editor makes up the hybrid and the discovery surface at the desk: pins, a discovery name, an agent."""
+"""An editor sets up the hybrid and the discovery surface in the console: pins, a discovery name, an agent."""
 
 from collections.abc import Callable
 from typing import Any

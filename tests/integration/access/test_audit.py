@@ -1,4 +1,4 @@
-"""The history of connections, flags, cohorts and switches that are changed in the admin."""
+"""The history of connections, flags, cohorts and switches that are changed in the console."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Every admin page, form and action is open to exactly the roles that may use it.
 
-The pages and actions come from the admin. `tests.support.console.role_matrix` and the table below list the expected
+The pages and actions come from the console. `tests.support.console.role_matrix` and the table below list the expected
 roles. A new page or action without an expectation fails.
 """
 

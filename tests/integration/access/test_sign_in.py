@@ -1,4 +1,4 @@
-"""Signing in to the admin: too many wrong passwords lock it, and hashing passwords does not block the server."""
+"""Signing in to the console: too many wrong passwords lock it, and hashing passwords does not block the server."""
 
 import logging
 import math

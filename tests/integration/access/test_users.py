@@ -1,4 +1,4 @@
-"""People and their roles in the admin."""
+"""People and their roles in the console."""
 
 from datetime import UTC, datetime
 

@@ -57,7 +57,7 @@ PROTOCOLS = {
 
 # Routes of pages, which have their own protection.
 PAGES = {
-    "": "a redirect to the admin, for browsers only; tests/integration/console/test_admin_error_pages.py",
+    "": "a redirect to the console, for browsers only; tests/integration/console/test_admin_error_pages.py",
     "account/": "the session of who has signed in; tests/integration/access/test_second_factor.py",
     "admin/": "Django's sessions, staff and permissions; tests/integration/console/test_admin.py opens them",
     "connect/callback": "a signed state, valid once; tests/integration/access/test_user_sign_in.py",

@@ -167,7 +167,7 @@ def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssert
         api.post("exec", {"op": "onto.task.update", "args": UPDATE})
 
 
-# --- in the admin -----------------------------------------------------------------------------------------------------
+# --- in the console ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

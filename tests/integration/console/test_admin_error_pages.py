@@ -1,4 +1,4 @@
-"""Errors in the admin: a person in a browser reads a page, other clients get the API's envelope."""
+"""Errors in the console: a person in a browser reads a page, other clients get the API's envelope."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-""" "Go to" in the admin's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
+""" "Go to" in the console's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
 
 import pytest
 from django.contrib.auth.models import Permission, User

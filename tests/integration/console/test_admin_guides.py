@@ -1,4 +1,4 @@
-"""The guides of docs/ can be read in the admin, and each page links to what they say about it."""
+"""The guides of docs/ can be read in the console, and each page links to what they say about it."""
 
 import re
 from html.parser import HTMLParser

@@ -103,7 +103,7 @@ def test_action_that_shows_a_new_key_needs_the_add_permission(
 
 
 def iterate_json_fields() -> Iterator[tuple[str, forms.Field]]:
-    """Yield every editable JSON field of the admin, inlines included, with its form field."""
+    """Yield every editable JSON field of the console, inlines included, with its form field."""
     request = RequestFactory().get("/")
     request.user = User(is_superuser=True, is_active=True, is_staff=True)
     for model_admin in admin.site._registry.values():

@@ -148,7 +148,7 @@ def assert_answered(response: HttpResponse) -> None:
 
 @cache
 def list_parameters() -> list[str]:
-    """Return the names of all query parameters that the admin pages read."""
+    """Return the names of all query parameters that the pages of the console read."""
     root = Path(settings.BASE_DIR)
     code = "\n".join(
         file.read_text()

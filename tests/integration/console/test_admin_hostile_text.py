@@ -1,4 +1,4 @@
-"""What people write in the admin is text on every page that shows it: never markup, and nothing is lost."""
+"""What people write in the console is text on every page that shows it: never markup, and nothing is lost."""
 
 from collections.abc import Iterator
 from datetime import timedelta

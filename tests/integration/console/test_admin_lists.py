@@ -1,4 +1,4 @@
-"""All lists of the admin: numbers are right-aligned, empty lists say what to do, and pages show their location."""
+"""All lists of the console: numbers are right-aligned, empty lists say what to do, and pages show their location."""
 
 import re
 from html import unescape

@@ -1,4 +1,4 @@
-"""Every model is in the admin, can be searched, and lists its rows in few queries."""
+"""Every model is in the console, can be searched, and lists its rows in few queries."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The admin's home page: what needs attention, in the order of a role's work, and the first steps of a new gateway."""
+"""The home page: what needs attention, in the order of a role's work, and the first steps of a new gateway."""
 
 import re
 from datetime import timedelta

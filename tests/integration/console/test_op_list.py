@@ -1,4 +1,4 @@
-"""The list of ops in the admin: tokens, calls, failures and unpublished changes, sorted and filtered."""
+"""The list of ops in the console: tokens, calls, failures and unpublished changes, sorted and filtered."""
 
 import re
 from datetime import timedelta

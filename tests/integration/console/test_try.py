@@ -1,4 +1,4 @@
-"""Trying an op in the admin: it answers like the API, saves nothing but an event, and reports ignore it."""
+"""Trying an op in the console: it answers like the API, saves nothing but an event, and reports ignore it."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""Importing an OpenAPI document in the admin: choose it, see what is in it, pick operations, read the report."""
+"""Importing an OpenAPI document in the console: choose it, see what is in it, pick operations, read the report."""
 
 import json
 import time

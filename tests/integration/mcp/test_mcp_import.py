@@ -1,4 +1,4 @@
-"""Importing the tools of an MCP server: the command, the admin's pages, checks for changes, the connection's page."""
+"""Importing the tools of an MCP server: the command, the console's pages, checks for changes, the connection's page."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Reports in the admin: every page opens, shows figures, links to their rows, and has a CSV export."""
+"""Reports in the console: every page opens, shows figures, links to their rows, and has a CSV export."""
 
 import csv
 import io

@@ -16,7 +16,7 @@ REDIRECT_URI = "https://app.example.com/callback"
 
 
 def register_application(name: str = "Example app", redirect_uri: str = REDIRECT_URI) -> Application:
-    """Register an application as the admin does."""
+    """Register an application as the console does."""
     return Application.objects.create(
         name=name,
         redirect_uris=redirect_uri,

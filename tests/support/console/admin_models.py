@@ -1,4 +1,4 @@
-"""The models in the admin, their pages and their actions."""
+"""The models in the console, their pages and their actions."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Admin pages of the registry: their addresses, forms and actions."""
+"""Pages of the registry: their addresses, forms and actions."""
 
 from datetime import UTC, datetime
 from typing import Any

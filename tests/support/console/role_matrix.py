@@ -166,7 +166,7 @@ PAGES: dict[str, tuple[str, str | None]] = {
     "autocomplete": ("AEPU", None),
     "search": (STAFF, STAFF),  # shows each user what they may see
     "jsi18n": (STAFF, None),
-    "view_on_site": ("", ""),  # no model has a page outside the admin
+    "view_on_site": ("", ""),  # no model has a page outside the console
     "app_list": ("AEPU", "AEPU"),
     "auth_user_password_change": ("A", "A"),
 }
@@ -191,7 +191,7 @@ MODEL_PAGES = {
 
 
 def get_expected_roles(name: str) -> tuple[str, str | None]:
-    """Return the roles that may GET and POST a page. Fails for a page without an expectation."""
+    """Return the roles that can GET and POST a page. Fails for a page without an expectation."""
     if name not in MODEL_PAGES:
         return PAGES[name]
     model, of_model = MODEL_PAGES[name]

@@ -103,7 +103,7 @@ def copy_started_checkout(checkout: Checkout, to: Path) -> Checkout:
 
 
 def can_log_in(server: Server, name: str, password: str) -> bool:
-    """Return whether a user can log in to the admin."""
+    """Return whether a user can sign in to the console."""
     with httpx2.Client(base_url=server.url, **PLAIN_HTTP) as http:
         token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', http.get("/admin/login/").text)
         assert token

@@ -1,4 +1,4 @@
-"""The admin pages of the workspace."""
+"""The console pages of the workspace."""
 
 from typing import Any
 

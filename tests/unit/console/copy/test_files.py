@@ -1,4 +1,4 @@
-"""Export copy as an archive in the admin, and import files after a review of the changes."""
+"""Export copy as an archive in the console, and import files after a review of the changes."""
 
 import io
 import zipfile

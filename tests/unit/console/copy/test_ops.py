@@ -1,4 +1,4 @@
-"""Ops in the admin: how they are edited, and what their form refuses."""
+"""Ops in the console: how they are edited, and what their form refuses."""
 
 import csv
 import io

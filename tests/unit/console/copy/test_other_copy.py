@@ -1,4 +1,4 @@
-"""Admin pages of the draft: they open, fields owned by services are read-only, shipped rows cannot be deleted."""
+"""Pages of the draft: they open, fields owned by services are read-only, shipped rows cannot be deleted."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""After a rollback the desk asks whether the draft keeps the changes that were taken back."""
+"""After a rollback the console asks whether the draft keeps the changes that were taken back."""
 
 import html
 from typing import Any

@@ -1,4 +1,4 @@
-"""Releases in the admin: what was live when, and how releases are shown, read and compared."""
+"""Releases in the console: what was live when, and how releases are shown, read and compared."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The request checks of the admin, rule by rule. tests/integration/console/test_admin_hostile.py tests the pages."""
+"""The request checks of the console, rule by rule. tests/integration/console/test_admin_hostile.py tests the pages."""
 
 import pytest
 from django.contrib.auth.models import User

@@ -1,4 +1,4 @@
-"""Formats of the admin's templates."""
+"""Formats of the console's templates."""
 
 import pytest
 from django.utils.safestring import mark_safe

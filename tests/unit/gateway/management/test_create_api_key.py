@@ -70,7 +70,7 @@ def test_command_adds_a_key_to_an_existing_client() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["old", "--ops", "onto.*"],  # ops of an existing client are changed in the admin
+        ["old", "--ops", "onto.*"],  # ops of an existing client are changed in the console
         ["old", "--subjects", "acme-*"],
         ["new", "--scopes", "everything"],
         ["new", "--rate", "0"],
