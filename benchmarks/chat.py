@@ -35,7 +35,7 @@ WARM_UP_SECONDS, MEASURED_SECONDS = 4, 10
 DEMO_PROJECT = "0d9a4c1e-5b7f-4e2a-9c31-6f8e2b7d1a01"
 DEMO_SUBJECT = "demo-user"
 READ = {"op": "onto.task.list", "args": {"limit": 5}}
-NOT_INITIAL = ("tools", "history")  # layers that are no part of the initial context
+NOT_INITIAL = ("tools", "history")  # layers that are not part of the initial context
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def measure_first_token(lab: Lab) -> list[BenchmarkFigure]:
 
 
 def measure_streams(lab: Lab) -> Iterator[BenchmarkFigure]:
-    """Measure new streams, many steady ones, and the gateway's calls meanwhile."""
+    """Measure new streams, many steady ones, and the gateway's calls in the meantime."""
     first_events = asyncio.run(_measure_new_streams(lab))
     against = f"{NEW_A_SECOND} new streams a second; gateway and model answer at once"
     for percent in (50, 95):
@@ -110,7 +110,7 @@ async def _measure_new_streams(lab: Lab) -> list[float]:
 
 
 async def _measure_steady_streams(bench: ChatBench, count: int) -> list[BenchmarkFigure]:
-    """Measure the chat's worker while many streams get events at a steady pace, and reads of the gateway meanwhile."""
+    """Measure the chat's worker while many streams get events at a steady pace, and the gateway's reads."""
     requests = [build_message(bench.key, f"steady-{n}", "Hello") for n in range(count)]
     reading = asyncio.create_task(read_streams(bench.chat, requests, per_second=STARTS_A_SECOND))
     await asyncio.sleep(count / STARTS_A_SECOND + shorten(WARM_UP_SECONDS))

@@ -1,5 +1,6 @@
-"""How many calls and tokens it takes from an end user's request to the right call: on the shipped catalog alone, and
-with thousands of other tools beside it.
+"""How many calls and tokens it takes from an end user's request to the right call.
+
+Measured on the shipped catalog alone, and with thousands of other tools added.
 
 A scripted searcher sends the request itself as a query. It knows the right op when it sees it, as a good model does,
 but not the op's args: it reads help until it has seen them. If the search does not show the op, it walks down from the

@@ -230,7 +230,7 @@ class Lab:
 def _run_manage(url: str, *arguments: str, **variables: str) -> bytes:
     """Run a management command on a database and return what it prints. Raises CommandFailed.
 
-    It has no process group of its own, so that Ctrl-C ends it, too.
+    It shares our process group, so that Ctrl-C also ends it.
     """
     process = subprocess.run(
         [sys.executable, "manage.py", *arguments],

@@ -1,4 +1,4 @@
-"""MCP: calls a second through /mcp beside FastMCP, for the same three tools and as a proxy of another server."""
+"""MCP: calls a second through /mcp compared with FastMCP, for the same three tools and as a proxy of another server."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

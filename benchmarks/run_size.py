@@ -2,7 +2,7 @@
 
 import os
 
-SMOKE = "BENCHMARKS_SMOKE"  # the environment variable of a smoke run, so that the processes of benchmarks see it, too
+SMOKE = "BENCHMARKS_SMOKE"  # the environment variable of a smoke run, so that the processes of benchmarks also see it
 DIVISOR = 100
 
 
@@ -12,7 +12,7 @@ def is_smoke() -> bool:
 
 
 def shrink(number: int, least: int = 1) -> int:
-    """Return how many of something a run takes: the number, or a hundredth of it, but at least so many."""
+    """Return how many of something a run takes: the number, or a hundredth of it, but at least the minimum."""
     return min(number, max(least, number // DIVISOR)) if is_smoke() else number
 
 

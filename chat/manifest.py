@@ -10,7 +10,7 @@ from core.manifest import Job, Manifest, ModelList
 
 
 def get_subject(user: User) -> str:
-    """Return the subject of a user: that of the chat profile, empty without one.
+    """Return the subject of a user from the chat profile; empty without one.
 
     It is never the user name: another user may have it as subject.
     """

@@ -82,7 +82,7 @@ def _build_items(section: str, request: HttpRequest) -> Iterator[dict[str, Any]]
 
 
 def _build_last_items(request: HttpRequest) -> Iterator[dict[str, Any]]:
-    """Yield the entry of the guides, and that of System if the user may see one of its lists."""
+    """Yield the entry of the guides, and System if the user can see one of its lists."""
     contents = {
         heading: [
             _build_page(guides.read_title(name), "guide", name) | {"about": about} for name, about in each.items()

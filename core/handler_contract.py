@@ -1,8 +1,8 @@
 """The contract of handlers in this process: what they receive, return and raise, and what they can look up.
 
-An app with handlers imports this module and nothing of the gateway. The gateway builds the requests, reads the outcomes
-and turns refusals into errors of the API. Messages of refusals name arguments but never repeat the values sent: a value
-may be a secret.
+An app with handlers imports this module and nothing from the gateway. The gateway builds the requests, reads the
+outcomes and turns refusals into errors of the API. Messages of refusals name arguments but never repeat the values
+sent: a value may be a secret.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,7 +100,7 @@ class TookTooLong(OpRefusal):
 
 
 def build_invalid_args(field_errors: Sequence[ArgumentError]) -> InvalidArgs:
-    """Return the exception for these field errors. Its message is that of the first one, with a count of the others."""
+    """Return the exception for these field errors. Its message is the first error's, with a count of the others."""
     other_count = len(field_errors) - 1
     message = field_errors[0].message
     return InvalidArgs(

@@ -27,7 +27,7 @@ class ProcessTimedOut(Exception):
 
 
 def run(program: str, request: bytes, *, seconds: float, memory: int, file_size: int = 0) -> bytes:
-    """Return what a program answers to a request: a module, or a file that imports nothing of ours.
+    """Return what a program answers to a request: a module, or a file that imports none of our modules.
 
     `memory` limits its address space and `file_size` each file that it writes, in bytes. Raises ProcessFailed or
     ProcessTimedOut.

@@ -3,7 +3,7 @@
 It is a separate process, because SQLite may compile a query of a few hundred characters for hours, and only the end of
 its process stops that. `core.limited_process` starts it and sets the limits. It reads a JSON object from its standard
 input and writes one to its standard output: `{columns, rows, has_more, is_cut}`, or `{error}` with SQLite's message. It
-imports nothing of the gateway.
+imports nothing from the gateway.
 """
 
 import json

@@ -36,7 +36,7 @@ class NotDelivered(Exception):
 
 
 def send_when_due(at: datetime) -> bool:
-    """Start to send what is due, as a periodic job. Returns False: the thread sends all of it."""
+    """Start to send what is due, as a periodic job. Returns False: the thread sends everything."""
     if _query_due(at).exists():
         run_in_background("notifications", send_due)
     return False

@@ -1,4 +1,4 @@
-"""Record operation events: those of writes in the write's transaction, all others after the response.
+"""Record operation events: events of writes in the write's transaction, all others after the response.
 
 `record_event` inserts in the caller's transaction. `enqueue_event` adds to a buffer, which a thread writes in bulk
 every 100 ms and when the process ends. Events lost to a full buffer or a failed database are counted and logged.

@@ -225,7 +225,7 @@ class UnknownName(NamedTuple):
 def count_unknown_names(report_filter: ReportFilter, *, limit: int = 20) -> list[UnknownName]:
     """Return the unknown names that were called or read most often.
 
-    Reads events, of which an index covers these few. Daily figures do not store names that callers make up.
+    Reads events; an index covers these few. Daily figures do not store names that callers make up.
     """
     events = (
         report_filter.select_events().filter(reason__in=[UNKNOWN_OP, UNKNOWN_PATH]).filter(UNKNOWN_NAME).exclude(op="")

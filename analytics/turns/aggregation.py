@@ -155,7 +155,7 @@ def _find_turn_keys(since: datetime, until: datetime) -> list[TurnKey]:
 
 
 def _iter_turn_events(keys: Sequence[TurnKey], since: datetime, until: datetime) -> Iterator[list[TurnEvent]]:
-    """Yield the events of each turn in order of time; of a long one only the last hours, and all since `since`.
+    """Yield the events of each turn in order of time; for a long turn, only the last hours and all since `since`.
 
     The figures of a turn are those of its last hours. The repairs of all events since `since` are counted in this run.
     """

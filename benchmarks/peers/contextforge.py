@@ -34,7 +34,7 @@ VARIABLES = {
 
 @contextmanager
 def serve_contextforge(python: str, service: str) -> Iterator[PeerServer]:
-    """Serve ContextForge on a database of its own until the block ends."""
+    """Serve ContextForge on a separate database until the block ends."""
     with TemporaryDirectory(prefix="contextforge-") as folder:
         variables = VARIABLES | {"DATABASE_URL": f"sqlite:///{folder}/peer.db"}
         with (Path(folder) / "log").open("w") as log:

@@ -1,4 +1,4 @@
-"""FastMCP's proxy of an MCP server, over streamable HTTP without sessions. It runs in an environment of its own."""
+"""FastMCP's proxy of an MCP server, over streamable HTTP without sessions. It runs in a separate environment."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""FastMCP's proxy of an OpenAPI service, over streamable HTTP. It runs in an environment of its own.
+"""FastMCP's proxy of an OpenAPI service, over streamable HTTP. It runs in a separate environment.
 
 It has the fastest settings for a load: no sessions, answers as JSON, no check of what the service answers.
 """

@@ -1,4 +1,4 @@
-"""FastMCP with three tools of its own, whose tool_exec calls the service. It runs in an environment of its own."""
+"""FastMCP with three tools, whose tool_exec calls the service. It runs in a separate environment."""
 
 import os
 from typing import Any

@@ -1,4 +1,4 @@
-"""Another gateway that makes the same call of the same service. Each is installed in an environment of its own."""
+"""Another gateway that makes the same call of the same service. Each is installed in a separate environment."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class PeerServer:
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A gateway to compare with, in an environment of its own. `serve` takes its Python and the URL of the service."""
+    """A gateway to compare with, in a separate environment. `serve` takes its Python and the URL of the service."""
 
     title: str
     environment: str  # its folder in .venv/peers

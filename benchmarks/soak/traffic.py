@@ -48,7 +48,7 @@ class Traffic:
         return time.monotonic() - self.started
 
     def wait_until(self, due_s: float) -> bool:
-        """Wait until this many seconds after the start. Return False if the traffic stopped meanwhile."""
+        """Wait until this many seconds after the start. Return False if the traffic stopped in the meantime."""
         return not self.stop.wait(max(0.0, due_s - self.elapsed_s))
 
     def record(self, name: str, due_s: float, send: Callable[[], object], **more: Any) -> bool:

@@ -1,4 +1,4 @@
-"""One session: a fresh workspace, the messages of a task as turns of the chat, and what came of it."""
+"""One session: a fresh workspace, the messages of a task as turns of the chat, and the result."""
 
 import asyncio
 import logging
@@ -60,7 +60,7 @@ class SessionRunner:
         self._template = template
 
     def run(self, task: EvaluationTask, surface: str, repeat: int) -> SessionResult:
-        """Run a task once on a surface, in a workspace of its own."""
+        """Run a task once on a surface, in a separate workspace."""
         result = SessionResult(task.name, surface, repeat)
         try:
             self._run(task, result)

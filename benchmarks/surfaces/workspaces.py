@@ -1,4 +1,4 @@
-"""A demo workspace of its own for each session: copied from the loaded demo under new ids, and compared afterwards.
+"""A separate demo workspace for each session: copied from the loaded demo under new ids, and compared afterwards.
 
 New ids also because the help of ops shows the demo's own ids in its examples.
 """
@@ -62,7 +62,7 @@ class WorkspaceTemplate:
         self._rows = [(model, list(model._base_manager.all())) for model in _get_models()]
 
     def copy_for(self, subject: str, *, today: date) -> None:
-        """Create the demo's rows for a subject and a colleague of its own, with their dates relative to today."""
+        """Create the demo's rows for a subject and its own colleague, with their dates relative to today."""
         values: dict[Any, Any] = {row.pk: uuid4() for _, rows in self._rows for row in rows}
         values |= {DEMO_SUBJECT: subject, DEMO_COLLEAGUE: f"{subject}-colleague"}
         shift = today - self._day
@@ -72,7 +72,7 @@ class WorkspaceTemplate:
 
 
 def take_snapshot(subject: str) -> dict[str, SnapshotRow]:
-    """Return all rows of a subject's workspace, deleted ones too, by id."""
+    """Return all rows of a subject's workspace by id, including deleted ones."""
     projects = Membership.objects.filter(subject=subject).values("project")
     rows = {}
     for model in _get_models():

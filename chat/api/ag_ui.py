@@ -27,7 +27,7 @@ NAMES = {
 
 
 class AgUiEncoder(TurnEncoder):
-    """Turns the events of one turn into those of a run. `run_id` and `thread_id` are the client's."""
+    """Converts the events of one turn into events of a run. `run_id` and `thread_id` are the client's."""
 
     def __init__(self, *, thread_id: str, run_id: str) -> None:
         super().__init__()

@@ -26,7 +26,7 @@ NAMES = {
 
 
 class AiSdkEncoder(TurnEncoder):
-    """Turns the events of one turn into chunks of a message: a new one, or the client's that goes on."""
+    """Converts the events of one turn into chunks of a message: a new one, or the client's message, continued."""
 
     def __init__(self, *, message_id: str = "") -> None:
         super().__init__()

@@ -21,7 +21,7 @@ MAX_ID = 200
 
 
 class TurnEncoder(ABC):
-    """Turns the events of one turn into those of a protocol.
+    """Converts the events of one turn into events of a protocol.
 
     Protocols frame each text of an answer: a call of a tool ends one, and the next word begins another.
     """

@@ -68,7 +68,7 @@ class ProtocolRequest(serializers.Serializer[Any]):
 
 
 class CancelRequest(serializers.Serializer[Any]):
-    """Which turn to cancel: that of the message, or the one that runs."""
+    """Which turn to cancel: the turn of the message, or the running one."""
 
     message_id = serializers.UUIDField(required=False)
 
@@ -92,7 +92,7 @@ def read_body(request: HttpRequest, serializer_class: type[serializers.Serialize
 def read_thread(request: HttpRequest) -> dict[str, Any]:
     """Return the body of another protocol: a whole thread with all answers, limited by its size alone.
 
-    Validate what is read of it. Raises ApiError if it is not a JSON object, or too large.
+    Validate the fields that are read. Raises ApiError if it is not a JSON object, or too large.
     """
     content = _read_bytes(request, advice="Send only the last message.")
     try:

@@ -111,7 +111,7 @@ def build_history(turns: Sequence[PastTurn], *, summary: str, budget: int = budg
     """Return the summary of earlier turns, if there is one, and the newest turns that fit.
 
     The results of calls are shortened first, then the oldest turns are left out. A call is never parted from its
-    result. Of the last turn, something is always sent.
+    result. Some of the last turn is always sent.
     """
     head = [_build_summary(summary, min(budgets.SUMMARY, budget // 2))] if summary.strip() else []
     room = budget - count_tokens(head)

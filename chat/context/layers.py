@@ -73,7 +73,7 @@ def _get_tools_budget(toolset: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The page from which the user writes: of one project, of one task, the calendar, or none of these."""
+    """The page from which the user writes: a project, a task, the calendar, or none of these."""
 
     type: str
     project_id: str | None = None

@@ -75,7 +75,7 @@ _waking_lock = Lock()
 
 
 def _wake_soon(waiters: list[Waiter]) -> None:
-    """Wake streams within some milliseconds, those of all turns together: waking one costs the loop as much."""
+    """Wake streams within some milliseconds, those of all turns together: waking one costs the loop the same."""
     with _waking_lock:
         is_first = not _waking
         _waking.extend(waiters)

@@ -74,7 +74,7 @@ class Days:
         return {"time_min": day, "time_max": day} if day else {}
 
     def parse_hours(self, text: str) -> dict[str, str]:
-        """Return time_min and time_max as `parse_range` does, or those of a part of the day that the text names."""
+        """Return time_min and time_max as `parse_range` does, or of the part of the day that the text names."""
         day = self.parse_day(text)
         part = next((hours for name, hours in _PARTS_OF_DAY.items() if name in text.lower()), None)
         if day and part:
@@ -96,7 +96,7 @@ class Days:
         return today + timedelta(7 - today.weekday())
 
     def shift(self, value: object, days: int) -> str | None:
-        """Return the day so many days after that of a row's date, in the user's zone; None if it has none."""
+        """Return the day a number of days after a row's date, in the user's zone; None if it has none."""
         moment = self.parse_local(value)
         return (moment.date() + timedelta(days)).isoformat() if moment else None
 

@@ -157,7 +157,7 @@ def _read_due(lower: str, days: Days) -> str:
 
 
 def _read_due_words(lower: str) -> str:
-    """Return a date in words as it is: the gateway knows more of them, and says what to send."""
+    """Return a date in words unchanged: the gateway knows more of them, and says what to send."""
     match = _DUE_WORDS.search(lower)
     return match[1] if match and not _find_name(STATE_PATTERNS, match[1]) else ""
 

@@ -33,7 +33,7 @@ class Row:
 def read_rows(outcome: ScriptedOutcome) -> list[Row]:
     """Return the rows of a result, in order: of a list, a search, a get or a write.
 
-    Of an old result the chat may have left only the id and the title of its row.
+    In an old result, the chat may have left only the id and the title of the row.
     """
     result = outcome.result
     if isinstance(result.get("id"), str):

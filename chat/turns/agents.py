@@ -155,7 +155,7 @@ def _build_envelope(plan: AgentPlan, text: str, calls: int) -> dict[str, Any]:
 
 
 def _cut_tokens(text: str, budget: int) -> str:
-    """Return a text that has at most so many tokens."""
+    """Return a text cut to a number of tokens."""
     while token_budget.count(text) > budget:
         text = text[: int(len(text) * 0.9)].rstrip() + "…"
     return text

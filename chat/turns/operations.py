@@ -1,4 +1,4 @@
-"""Operation events and the ledger of a turn: which rows were touched, and what became of it."""
+"""Operation events and the ledger of a turn: which rows were touched, and the outcome."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

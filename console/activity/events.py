@@ -105,7 +105,7 @@ class OperationEventAdmin(LogAdmin):
 
     @admin.display(description="problem")
     def problem(self, event: OperationEvent) -> str:
-        """Show what went wrong in a few words. The link to the event's page has all of it."""
+        """Show what went wrong in a few words. The event's page has the details."""
         return breakable(problems.describe_problem(event))
 
     @admin.display(description="latency", ordering="latency_ms")
@@ -161,7 +161,7 @@ def _render_content(event: OperationEvent, part: str) -> str:
 
 
 def describe_outcome(event: OperationEvent) -> VerdictBox:
-    """Return what became of an event, in a sentence or two."""
+    """Return the outcome of an event, in a sentence or two."""
     problem = problems.describe_problem(event)
     if not problem:
         return VerdictBox(f"It succeeded in {format_duration(event.latency_ms)}.", "good")

@@ -60,7 +60,7 @@ class ShownStep:
 
 @dataclass(frozen=True, slots=True)
 class ShownTrace:
-    """A turn's trace, what the chat service reported of it, and whether steps are left out."""
+    """A turn's trace, the report of the chat service, and whether steps are left out."""
 
     trace: TurnTrace
     steps: Sequence[ShownStep]
@@ -126,7 +126,7 @@ def _load_help_tokens(events: Sequence[OperationEvent]) -> ReleaseTokens:
 
 
 def _count_tokens(event: OperationEvent, help_tokens: ReleaseTokens) -> int | None:
-    """Return the tokens of a step: of an op's help as its release counts them, else of stored args and result."""
+    """Return the tokens of a step: from its release for an op's help, else of its stored args and result."""
     content: dict[str, Any] = event.content or {}
     if content and "too_large" not in content:
         return sum(token_budget.count(json_text.canonicalize(part).decode()) for part in content.values())

@@ -102,7 +102,7 @@ NEW_FIELDSETS: list[Any] = [
 
 
 def read_audit_values(connection: Connection) -> dict[str, Any]:
-    """Return all settings if the connection has some, else name and kind. Of its secrets, only when each was set."""
+    """Return all settings if the connection has some, else name and kind. For secrets, only when each was set."""
     names = AUDITED_FIELDS if connection.is_remote else ("name", "kind")
     rows = ConnectionSecret.objects.filter(connection=connection).order_by("name")
     secrets = {f"secret {row.name}": _describe_secret(row) for row in rows}
@@ -153,7 +153,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
         return [*own, *super().get_urls()]
 
     def get_fieldsets(self, request: HttpRequest, obj: Connection | None = None) -> Any:
-        """Return the settings of the connection's kind; for a new one, those of all kinds."""
+        """Return the settings of the connection's kind; for a new one, the settings of all kinds."""
         identity = (None, {"fields": ["name", "kind"]})
         return [identity, *(NEW_FIELDSETS if obj is None else FIELDSETS.get(obj.kind, ()))]
 

@@ -46,7 +46,7 @@ class ErrorCount:
 class ConnectionFigures:
     """Figures of the latest calls of a day. `percentiles` are the 50th, 95th and 99th of the latency in ms.
 
-    The addresses are those of the lists of all calls and of those that failed.
+    The addresses are of the lists of all calls and of failed calls.
     """
 
     calls: int

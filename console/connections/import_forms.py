@@ -131,7 +131,7 @@ class GroupFormMixin(forms.Form):
         return group
 
     def clean_name_of_new(self, cleaned: dict[str, Any]) -> None:
-        """Fill in the name of a new connection, and refuse that of another one."""
+        """Fill in the name of a new connection, and refuse the name of an existing one."""
         cleaned["name"] = cleaned.get("name") or cleaned["group"].replace(".", "_")
         if Connection.objects.filter(name=cleaned["name"]).exists():
             self.add_error("name", f"A connection {cleaned['name']} exists already. Choose it above, or another name.")

@@ -187,7 +187,7 @@ def approve_upstream_changes(
 
 
 def _diff_definition(row: UpstreamDefinition, shipped: dict[str, Any]) -> tuple[ChangedPassage, ...]:
-    """Return what differs: of a tool its definition first, then what else changes about its op."""
+    """Return the differences: for a tool, first its definition, then the other changes of its op."""
     if row.seen is None:
         return ()
     if row.seen_definition is None:

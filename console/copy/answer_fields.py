@@ -1,6 +1,6 @@
 """Choose which fields of a remote answer a model sees, with a recorded answer as the preview.
 
-The answer comes from a try of the op. It goes to the browser, signed, and back: nothing of it is stored.
+The answer comes from a try of the op. It goes to the browser, signed, and back. It is not stored.
 """
 
 from dataclasses import dataclass, field

@@ -42,7 +42,7 @@ class ModelRunAdmin(base.ModelAdmin[ModelRun]):
     actions = ["stop"]
 
     def get_fieldsets(self, request: HttpRequest, obj: ModelRun | None = None) -> Any:
-        """Return the settings of a new run; of a started one also its result."""
+        """Return the settings of a new run; for a started one, also its result."""
         if obj is None:
             return [(None, {"fields": SETTINGS})]
         lines = [("shown_state", "progress"), ("ops_right", "args_right"), ("model", "dollars"), "version"]

@@ -14,7 +14,7 @@ MAX_SWITCHES = 20
 
 
 class HomePart(NamedTuple):
-    """A part of the page: its name, which is that of its template; permissions, all required; what builds its content.
+    """A part of the page: its name and that of its template, its required permissions, and what builds its content.
 
     A part without content is left out.
     """

@@ -50,7 +50,7 @@ def _build_verdict(scope: ReportFilter, total: Totals, before: Totals) -> Verdic
 
 
 class _Period(NamedTuple):
-    """The totals of each day, of as many days before, and what happened."""
+    """The totals of each day and of the same number of days before, and what happened."""
 
     days: Mapping[date, Totals]
     before: Sequence[Totals]

@@ -129,7 +129,7 @@ def _read_text(inline: Token) -> str:
 
 
 def _move_links(tokens: list[Token], folder: str) -> None:
-    """Change addresses that are relative to docs/ into those of this site. Other files are named, without a link."""
+    """Change addresses that are relative to docs/ into addresses of this site. Other files get no link."""
     is_open: list[bool] = []
     for token in tokens:
         if token.type == "image":

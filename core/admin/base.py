@@ -80,7 +80,7 @@ class ModelAdmin(FormFieldMixin[Row], BaseAdmin[Row]):
         return str(row)
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        """Return whether a URL may filter the list by a lookup: those of its filters and of our links.
+        """Return whether a URL can filter the list by a lookup: one of its filters or of our links.
 
         Django allows every column. Then a user who sees the list could guess a column that no page shows, by comparing
         it with one text after another: secret_hash__startswith.

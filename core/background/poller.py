@@ -101,7 +101,7 @@ def run_in_background(name: str, work: Callable[[], object]) -> threading.Thread
 
 @contextmanager
 def repeat_meanwhile(name: str, work: Callable[[], object], *, seconds: float) -> Iterator[None]:
-    """Do small work again and again in a thread, every so many seconds, until the block ends. A failure is logged."""
+    """Repeat small work in a thread, at an interval in seconds, until the block ends. A failure is logged."""
     ended = threading.Event()
 
     def repeat() -> None:
@@ -138,7 +138,7 @@ class PolledQuery:
         """Return the rows as the database's driver returns them.
 
         Django's conversions are left out: text can be used as it is, and everything else can be compared with the rows
-        of the poll before.
+        of the previous poll.
         """
         if self._statement is None:
             self._statement = self._build().query.sql_with_params()

@@ -60,7 +60,7 @@ def note_password(request: HttpRequest, user: AbstractBaseUser, **_: Any) -> Non
 
 
 def note_new_factor(request: HttpRequest, user: AbstractBaseUser, authenticator: Any, **_: Any) -> None:
-    """Let a session go on in which a second factor was added, as it has just been shown (authenticator_added)."""
+    """Let a session continue after a second factor was added: it has just been shown (authenticator_added)."""
     if authenticator.type != Authenticator.Type.RECOVERY_CODES:
         record_authentication(request, user, SECOND_FACTOR, id=authenticator.pk, type=authenticator.type)
 

@@ -43,7 +43,7 @@ def count_json(value: Any) -> int:
 
 
 def estimate(text: str) -> int:
-    """Return the tokens of a text. Of a very long one, it is a low estimate that takes no time."""
+    """Return the tokens of a text. For a very long one, it is a low estimate that takes no time."""
     return count(text) if len(text) <= MAX_COUNTED_CHARS else len(text) // 8
 
 

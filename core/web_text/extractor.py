@@ -4,7 +4,8 @@
 busy for minutes, where no thread can be stopped. The process can open no files or sockets once it parses the page. This
 is necessary: one of the libraries downloads a list if it does not find its file.
 
-Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with those of `ExtractedText`.
+Input: a line of JSON with the fields of `ExtractionRequest`, then the body. Output: JSON with the fields of
+`ExtractedText`.
 """
 
 import codecs

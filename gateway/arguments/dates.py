@@ -214,7 +214,7 @@ def _read_words(text: str, now: datetime) -> tuple[datetime, bool] | None:
 
 
 def _count_weeks(now: datetime, count: str | None, weekday: int) -> datetime:
-    """Return the day of the week that is so many weeks after this one."""
+    """Return the day of the week a number of weeks after this one."""
     weeks = 1 if count in (None, "a", "an") else int(count) if count.isdecimal() else _COUNTS.index(count) + 1
     monday = now - timedelta(days=now.weekday())
     return (monday + timedelta(weeks=weeks, days=weekday)).replace(hour=0, minute=0, second=0, microsecond=0)

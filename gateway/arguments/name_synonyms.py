@@ -116,7 +116,7 @@ _ID_ENDING = re.compile(r"_?(?:id|uuid|guid|ref|identifier|name|title)\Z")
 def find_argument(name: str, arguments: Collection[str], *, entity: str, missing: Collection[str] = ()) -> str | None:
     """Return the argument that a name means, None if it means none of them or could mean several.
 
-    Of several, the one that is required and missing is meant.
+    If there are several, the one that is required and missing is meant.
     """
     spellings = _list_spellings(name, entity)
     for spelling in spellings:

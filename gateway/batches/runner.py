@@ -58,8 +58,8 @@ def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
     """Run entries of a batch one after another for one turn of a worker's thread. Return whether any entry ran.
 
     A turn ends with the entry during which its time runs out. With `hands_over` a message for the batch then goes to
-    the end of the broker's queue, so that no batch keeps threads from others. Without it the caller comes back by
-    itself.
+    the end of the broker's queue, so that no batch keeps threads from others. Without it, the caller returns on its
+    own.
     """
     try:
         batch = store.get_cached_batch(id)

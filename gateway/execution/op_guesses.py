@@ -30,7 +30,7 @@ class OpGuess:
 
 @dataclass(frozen=True, slots=True)
 class _OpIndex:
-    """The ops of a view, our own before those of services, by what a name may say of them."""
+    """The ops of a view, our own before those of services, by the parts of names."""
 
     ops: list[CatalogOp]
     by_written_path: Mapping[str, list[CatalogOp]]

@@ -182,7 +182,7 @@ def _build_cursor(index: int, work: UpstreamCall) -> str:
 
 
 def _read_cursor(cursor: str, work: UpstreamCall) -> int:
-    """Return the index of the row with which the answer goes on. Raises InvalidRequestError."""
+    """Return the index of the row where the answer continues. Raises InvalidRequestError."""
     if not cursor:
         return 0
     try:

@@ -139,7 +139,7 @@ def find_kind(id: str, subject: str) -> str | None:
 
 
 def convert_errors(field_errors: Sequence[ArgumentError]) -> list[FieldError]:
-    """Return an upstream's errors of arguments as those of an answer."""
+    """Convert an upstream's errors of arguments for an answer."""
     return [FieldError(error.path, error.code, error.message, error.expected, error.got) for error in field_errors]
 
 

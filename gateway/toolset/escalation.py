@@ -129,7 +129,7 @@ def _widen(
 ) -> list[CatalogOp]:
     """Return the ops of the next step, the missing one first, because providers limit their number.
 
-    Of a static toolset, which has the whole context, the next steps go beyond it; audits and forecasts still get no
+    A static toolset has the whole context, so its next steps go beyond it; audits and forecasts still get no
     write except the missing one.
     """
     if is_static:

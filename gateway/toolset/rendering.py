@@ -82,7 +82,7 @@ def to_native_tools(tools: Sequence[ShownTool], format: str) -> list[ToolDefinit
     """Return the tools of a request to a provider with tool search.
 
     OpenAI gets the search alone, and the definitions of what it finds with its result. Anthropic gets all definitions,
-    of which it shows the model those that the result refers to.
+    and shows the model those that the result refers to.
     """
     if format == "openai":
         return [to_openai_responses(tool) for tool in tools if tool.is_search]

@@ -120,7 +120,7 @@ class ImportableDocument(Protocol):
         """Return how much is picked."""
 
     def compute_digest(self) -> str:
-        """Return the hash of all of it."""
+        """Return the hash of everything."""
 
 
 @dataclass(frozen=True, slots=True)

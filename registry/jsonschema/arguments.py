@@ -39,7 +39,7 @@ def iter_arguments(
 
 
 def list_required_alternatives(schema: dict[str, Any]) -> list[list[str]]:
-    """Return the alternative sets of required arguments, of which a call must send one. Empty if there is no choice."""
+    """Return the alternative sets of required arguments. A call must send one of them. Empty if there is no choice."""
     for keyword in _UNION_KEYWORDS:
         parts = [dialect.dereference(schema, part) for part in _get_subschema_list(schema, keyword)]
         alternatives = [sorted(_get_own_properties(part)[1]) for part in parts]

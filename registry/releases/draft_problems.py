@@ -17,7 +17,7 @@ def find_problems(
     """Return the blocking findings of a snapshot (see `checks.find_errors`).
 
     An op without problems is checked by itself again only after it has changed: most of a large draft stays the same
-    from one look at the review to the next, and until it is published.
+    between two looks at the review, and until it is published.
     """
     global _sound_hashes
     hashes = {op["op"]: json_text.try_digest(op) for op in content["ops"]}

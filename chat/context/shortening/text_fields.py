@@ -34,7 +34,7 @@ def _find_length(text: str, budget: int) -> int:
 
 
 def _correct_offset(row: dict[str, Any], name: str, missing: int, chars: int) -> int | None:
-    """Correct the entry of a text that the gateway truncated, which would go on after what is missing now.
+    """Correct the entry of a text that the gateway truncated, which would continue after the missing part.
 
     Returns the offset, or None if the gateway sent the whole text.
     """

@@ -139,7 +139,7 @@ def _describe_reason(verdict: Verdict, other: str) -> str:
 
 
 def _describe_wait(reason: MetricComparison, other: str) -> str:
-    """Return how much data is missing on the side that has less of it."""
+    """Return how much data is missing on the side with less data."""
     smaller = min(reason.first.total, reason.second.total)
     counts = f"{tables.format_count(smaller)} of {MIN_SAMPLE} {reason.metric.denominator}"
     if reason.first.total < reason.second.total:

@@ -143,11 +143,11 @@ class McpSession:
         self._closing.set()
 
     def add_close_callback(self, callback: Callable[["McpSession"], None]) -> None:
-        """Call a function once nothing of the session is left."""
+        """Call a function once the session has fully ended."""
         self._task.add_done_callback(lambda _: callback(self))
 
     async def wait_until_closed(self) -> None:
-        """Return once nothing of the session is left."""
+        """Return once the session has fully ended."""
         await asyncio.wait([self._task])
 
     async def get_digest(self, tool: str) -> str:

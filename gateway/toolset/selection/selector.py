@@ -26,7 +26,7 @@ MAX_NAME = 40  # characters of such a name: a model made it up
 
 @dataclass(frozen=True)
 class ToolSelectionResult:
-    """The tools selected for one message, and what became of the plan's and the context's tools. All by tool name."""
+    """The tools selected for one message, and the outcome for the plan's and the context's tools. All by tool name."""
 
     plan: SelectionPlan
     ops: tuple[CatalogOp, ...]

@@ -1,4 +1,4 @@
-"""Read an OpenAPI document: which operations it has, as what a model sends and what the gateway makes of it."""
+"""Read an OpenAPI document: its operations, with their args and the requests that these become."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace", 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its name, method and path, tags, its parsed name, and what was mapped of it."""
+    """One operation: its name, method and path, tags, its parsed name, and its mapping."""
 
     name: str  # such as GET /pets/{id}
     method: str

@@ -1,4 +1,4 @@
-"""Map one operation: its args as a schema, how they become a request, and what help says of it."""
+"""Map one operation: its args as a schema, how they become a request, and its texts in help."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
