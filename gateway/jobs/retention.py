@@ -50,7 +50,7 @@ def delete_sessions(at: datetime) -> bool:
 
 
 def delete_sign_ins(at: datetime) -> bool:
-    """Delete failed sign-ins that lock nothing any more, and sign-ins whose addresses are no longer known ones."""
+    """Delete failed sign-ins that no longer lock anything, and sign-ins from addresses that are no longer known."""
     failures = AccessAttempt.objects.filter(attempt_time__lt=at - settings.AXES_COOLOFF_TIME)
     more = _delete_expired(failures, oldest="attempt_time")
     sign_ins = AccessLog.objects.filter(attempt_time__lt=at - KNOWN_ADDRESS_AGE)
