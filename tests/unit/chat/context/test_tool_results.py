@@ -89,6 +89,12 @@ def test_fit_results_gives_the_newest_room_first() -> None:
     assert counts[0] < 3 < counts[1] < counts[2] == 20
 
 
+def test_fit_results_keeps_a_small_answer_whole_beside_large_ones() -> None:
+    nothing = _list_tasks(0, total=0, message="No tasks match.")
+    shown, *_ = _fit(nothing, *[_list_tasks(40)] * 3, budget=900)
+    assert shown["result"] == nothing["result"]
+
+
 def test_fit_results_keeps_the_row_of_an_old_write() -> None:
     created = {"task": {"id": "t-9", "title": "Order the worktop", "description": "word " * 900}, "message": "Created."}
     created_answer = {"op": "onto.task.create", "ok": True, "result": created}

@@ -92,7 +92,7 @@ def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpCl
     assert not AuditEntry.objects.exists()
 
     Cohort.objects.update(is_on=False)
-    assert "is off now" in take_step(manager_client, cohort, "100", seen="50%")
+    assert "and is now off" in take_step(manager_client, cohort, "100", seen="50%")
     assert Cohort.objects.get().percentage == 50
 
 

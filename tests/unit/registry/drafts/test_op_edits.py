@@ -51,7 +51,7 @@ def test_edit_begins_lists_that_are_empty() -> None:
         (OpEdit.KEYWORD, "JOT", "", "already has this"),
         (OpEdit.ALIAS, "put off", "", "A name has letters"),
         (OpEdit.ARGUMENT_ALIAS, "label", "colour", "has no argument colour"),
-        (OpEdit.ARGUMENT_ALIAS, "name", "title", "an alias of title already"),
+        (OpEdit.ARGUMENT_ALIAS, "name", "title", "already an alias of title"),
         (OpEdit.DO, "x" * 301, "", "the limit of a rule is 300"),
         (OpEdit.EXAMPLE, "[1]", "", "a JSON object"),
         (OpEdit.EXAMPLE, '{"a": 1, "a": 2}', "", "the same key twice"),
