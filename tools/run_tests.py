@@ -13,9 +13,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 from xml.etree import ElementTree
 
 from environ import Env
@@ -28,6 +29,7 @@ BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could av
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
 SLOWEST = 10  # tests and modules that are listed at the end
+OTHER_PORTS = 4  # shares of test ports (tests/support/servers/processes.py) that the second run begins after
 FEW = 3  # failed tests that are run once more, alone: more failures are not an accident
 
 # What pytest's exit codes mean where the counts do not show it.
@@ -66,13 +68,7 @@ def main(arguments: list[str], *, on_postgres: Sequence[str] = ("-m", "both_data
     # Without bytecode each process that a test starts compiles the project again, for a second or two.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with _alone():
-        seed = random.getrandbits(32)
-        runs = [_run(databases.get_sqlite(), seed, arguments)]
-        try:
-            with databases.open_postgres() as database:
-                runs.append(_run(database, seed, [*on_postgres, *arguments]))
-        except NoPostgres as error:
-            runs.append(Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1})))
+        runs = _run_both(arguments, [*on_postgres, *arguments])
     if runs[0].passed and runs[1].code == NOTHING_RAN:
         runs[1].code = 0  # none of the tests that ARGS chose is marked
     _print_outcome(runs)
@@ -116,48 +112,94 @@ def _alone() -> Iterator[None]:
         yield
 
 
-def _run(database: Database, seed: int, arguments: list[str]) -> Run:
-    """Run pytest on a database, pass its output through, and count from its JUnit file."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = cores + 1  # tests that start processes wait for them, and leave a core idle
-    print(f"\n== {database.label} ({workers} workers; ARGS=--randomly-seed={seed} repeats this order)", flush=True)
-    # The seed is chosen here because pytest -q does not print the one that it chooses. "auto" yields to --pdb, a number
-    # not.
-    environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(workers)} | os.environ | {"DATABASE_URL": database.url}
-    started = time.monotonic()
-    run = Run(name=database.label)
-    run.code = _run_pytest(run, ["-n", "auto", f"--randomly-seed={seed}", *arguments], environment)
-    if run.code == 1 and 0 < run.failed <= FEW and "--pdb" not in arguments:
-        _run_failed_again(run, arguments, environment)
-    run.seconds = time.monotonic() - started
-    return run
+def _run_both(on_sqlite: list[str], on_postgres: list[str]) -> list[Run]:
+    """Run pytest on both databases at once, because a third of the time a run waits for processes and pages.
 
-
-def _run_pytest(run: Run, arguments: list[str], environment: dict[str, str]) -> int:
-    """Run pytest, add its counts to `run` and return its exit code."""
-    report = VAR / "junit.xml"
-    report.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *arguments]
-    with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=environment)) as process:
-        code = process.wait()
-    if report.exists():
-        _count(run, report)
-    return code
-
-
-def _run_failed_again(run: Run, arguments: list[str], environment: dict[str, str]) -> None:
-    """Run the failed tests once more, one at a time.
-
-    A machine that stalls for seconds can fail a test that waits for something. Such a test has a bug in how it
-    waits, so it is listed; but it says nothing about the change under test.
+    What the second one prints comes when the first one has ended. With --pdb it runs afterwards.
     """
-    print(f"\n== {run.name}: the failed tests again, alone", flush=True)
-    again = Run(name=run.name)
-    alone = ["-n", "0", "-p", "no:randomly", "--last-failed", "--last-failed-no-failures=none"]
-    again.code = _run_pytest(again, [*arguments, *alone], environment)
-    if again.code == 0 and again.passed == run.failed:
-        run.code, run.unstable = 0, again.passed
-        run.passed, run.failed = run.passed + again.passed, 0
+    seed = random.getrandbits(32)
+    sqlite = _Suite(databases.get_sqlite(), seed, on_sqlite, share=0)
+    with ExitStack() as stack:
+        try:
+            server = stack.enter_context(databases.open_postgres())
+        except NoPostgres as error:
+            return [sqlite.run(), Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1}))]
+        postgres = _Suite(server, seed, on_postgres, share=OTHER_PORTS)
+        if "--pdb" in on_sqlite:
+            return [sqlite.run(), postgres.run()]
+        with (VAR / "postgres-tests.log").open("w+") as output, postgres.started(output) as process:
+            runs = [sqlite.run(), postgres.finish(process)]
+            output.seek(0)
+            print(f"\n== {server.label}\n{output.read()}", flush=True)
+        for suite in (sqlite, postgres):
+            suite.try_again()
+    return runs
+
+
+class _Suite:
+    """One run of pytest on a database. JUnit file, cache and ports are its own."""
+
+    def __init__(self, database: Database, seed: int, arguments: list[str], *, share: int) -> None:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._workers = cores + (share == 0)  # tests that start processes wait for them, and leave a core idle
+        self._run = Run(name=database.label)
+        self._report = VAR / f"junit-{share}.xml"
+        # The seed is chosen here because pytest -q does not tell the one it chooses.
+        self._arguments = [f"--randomly-seed={seed}", *arguments]
+        if share:
+            self._arguments += ["-o", f"cache_dir={VAR / 'pytest-cache'}"]
+        # "auto" yields to --pdb, a number does not.
+        self._environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": str(self._workers)} | os.environ
+        self._environment |= {"DATABASE_URL": database.url, "GATEWAY_TEST_PORT_SHARE": str(share)}
+
+    def run(self) -> Run:
+        """Run it, its output going straight through."""
+        with self.started(None) as process:
+            return self.finish(process)
+
+    @contextmanager
+    def started(self, output: IO[str] | None) -> Iterator[subprocess.Popen[bytes]]:
+        """Start it, and stop it if the block is left before it ended."""
+        hint = f"ARGS={self._arguments[0]} repeats this order"
+        print(f"\n== {self._run.name} ({self._workers} workers; {hint})", flush=True)
+        self._report.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "pytest", f"--junit-xml={self._report}", "-n", "auto", *self._arguments]
+        process = subprocess.Popen(command, cwd=ROOT, env=self._environment, stdout=output, stderr=output)
+        with _stopped_with_us(process):
+            yield process
+
+    def finish(self, process: subprocess.Popen[bytes]) -> Run:
+        """Wait for its end and count."""
+        self._run.code = process.wait()
+        if self._report.exists():
+            _count(self._run, self._report)
+        return self._run
+
+    def try_again(self) -> None:
+        """Run a few failed tests once more, one at a time.
+
+        A machine that stands still for seconds can fail a test that waits for something. Such a test has a bug in how
+        it waits, so it is listed; but it says nothing about the change under test.
+        """
+        run = self._run
+        if run.code != 1 or not 0 < run.failed <= FEW or "--pdb" in self._arguments:
+            return
+        print(f"\n== {run.name}: the failed tests again, alone", flush=True)
+        alone = ["-n", "0", "-p", "no:randomly", "--last-failed", "--last-failed-no-failures=none"]
+        chosen = [each for each in self._arguments if not each.startswith("--randomly-seed")]
+        again = Run(name=run.name)
+        report = self._report.with_suffix(".again.xml")
+        again.code = subprocess.run(
+            [sys.executable, "-m", "pytest", f"--junit-xml={report}", *chosen, *alone],
+            cwd=ROOT,
+            env=self._environment,
+            check=False,
+        ).returncode
+        if report.exists():
+            _count(again, report)
+        if again.code == 0 and again.passed == run.failed:
+            run.code, run.unstable = 0, again.passed
+            run.passed, run.failed = run.passed + again.passed, 0
 
 
 @contextmanager
@@ -168,14 +210,16 @@ def _stopped_with_us(process: "subprocess.Popen[bytes]") -> Iterator["subprocess
     except KeyboardInterrupt:
         process.wait()
         raise
-    except SystemExit:
-        process.send_signal(signal.SIGINT)
-        process.wait()
-        raise
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+            process.wait()
 
 
 def _count(run: Run, report: Path) -> None:
-    for case in ElementTree.parse(report).iter("testcase"):  # noqa: S314 - pytest wrote it just now
+    results = ElementTree.parse(report)  # noqa: S314 - pytest wrote it just now
+    run.seconds += sum(float(suite.get("time", 0)) for suite in results.iter("testsuite"))
+    for case in results.iter("testcase"):
         skipped = case.find("skipped")
         module, seconds = case.get("classname", ""), float(case.get("time", 0))
         run.seconds_by_test[f"{module}::{case.get('name')}"] += seconds

@@ -60,7 +60,8 @@ def free_port() -> int:
     The system gives ports of this range to no outgoing connection, and each test worker has a share of its own: until
     the server listens, nobody else takes the port.
     """
-    share = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % PORT_SHARES
+    worker, first = os.environ.get("PYTEST_XDIST_WORKER", "gw0"), int(os.environ.get("GATEWAY_TEST_PORT_SHARE", "0"))
+    share = (first + int(worker[2:])) % PORT_SHARES
     while True:
         port = PORTS.start + share * PORTS_EACH + 2 * next(_ports) % PORTS_EACH
         with suppress(OSError), socket.socket() as probe, socket.socket() as next_probe:
