@@ -6,14 +6,16 @@ import hmac
 import logging
 import smtplib
 from datetime import datetime, timedelta
-from typing import Any
 
 import orjson
 from django.conf import settings
 from django.core.mail import EmailMessage
+from django.db.models import QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from core import http
+from core.background import leases
 from core.background.poller import run_in_background
 from core.database.deadlines import Deadline
 from notifications.models import Notification
@@ -22,7 +24,7 @@ log = logging.getLogger(__name__)
 
 MINUTE = 60  # seconds
 PAUSES = (MINUTE // 2, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * 60 * MINUTE, 6 * 60 * MINUTE, 12 * 60 * MINUTE)
-LEASE = timedelta(minutes=2)  # after which a process that claimed one counts as dead
+LEASE = timedelta(minutes=2)
 WEBHOOK_MS = 10_000
 MAX_RESPONSE_BYTES = 10_000
 MAX_SENT_AT_ONCE = 200
@@ -35,9 +37,9 @@ class NotDelivered(Exception):
     """The message was not accepted. The message of the error can be shown: it has no addresses and no secrets."""
 
 
-def send_when_due(at: datetime) -> bool:
+def send_when_due(_: datetime) -> bool:
     """Start to send what is due, as a periodic job. Returns False: the thread sends everything."""
-    if _query_due(at).exists():
+    if _query_due().exists():
         run_in_background("notifications", send_due)
     return False
 
@@ -46,17 +48,18 @@ def send_due() -> int:
     """Send what is due and return how many were sent."""
     sent = 0
     for _ in range(MAX_SENT_AT_ONCE):
-        notification = _claim_next(timezone.now())
+        notification = leases.claim(_query_due(), LEASE)
         if notification is None:
             break
-        sent += _send(notification)
+        with leases.keep(notification, LEASE):
+            sent += _send(notification)
     return sent
 
 
-def send_again(notification: Notification, *, at: datetime) -> bool:
+def send_again(notification: Notification) -> bool:
     """Put a failed notification back to be sent, with all tries. Return whether it had failed."""
     failed = Notification.objects.filter(pk=notification.pk, state=State.FAILED)
-    return bool(failed.update(state=State.WAITING, attempts=0, next_try_at=at))
+    return bool(failed.update(state=State.WAITING, attempts=0, held_until=Now()))
 
 
 def delete_old(at: datetime) -> bool:
@@ -65,23 +68,8 @@ def delete_old(at: datetime) -> bool:
     return False
 
 
-def _query_due(at: datetime) -> Any:
-    return Notification.objects.filter(state=State.WAITING, next_try_at__lte=at)
-
-
-def _claim_next(at: datetime) -> Notification | None:
-    """Return the next one that is due, which no other process sends; None if there is none."""
-    while True:
-        notification: Notification | None = _query_due(at).order_by("next_try_at").first()
-        if notification is None:
-            return None
-        # The process that moves the time forward sends it. If its process dies, it is due again after the lease.
-        claimed = Notification.objects.filter(
-            pk=notification.pk, state=State.WAITING, next_try_at=notification.next_try_at
-        ).update(next_try_at=at + LEASE, attempts=notification.attempts + 1)
-        if claimed:
-            notification.attempts += 1
-            return notification
+def _query_due() -> QuerySet[Notification]:
+    return Notification.objects.filter(leases.FREE, state=State.WAITING).order_by("held_until")
 
 
 def _send(notification: Notification) -> bool:
@@ -91,13 +79,13 @@ def _send(notification: Notification) -> bool:
         else:
             _call_webhook(notification)
     except NotDelivered as error:
-        _record_failure(notification, str(error), timezone.now())
+        _record_failure(notification, str(error))
         return False
-    Notification.objects.filter(pk=notification.pk).update(state=State.SENT, sent_at=timezone.now(), last_error="")
+    _release(notification, state=State.SENT, sent_at=timezone.now(), last_error="", held_until=Now())
     return True
 
 
-def _record_failure(notification: Notification, error: str, at: datetime) -> None:
+def _record_failure(notification: Notification, error: str) -> None:
     is_last = notification.attempts > len(PAUSES)
     log.warning(
         "notification.%s event=%s channel=%s attempt=%d error=%s",
@@ -108,9 +96,19 @@ def _record_failure(notification: Notification, error: str, at: datetime) -> Non
         error,
     )
     pause = timedelta(seconds=PAUSES[min(notification.attempts, len(PAUSES)) - 1])
-    Notification.objects.filter(pk=notification.pk).update(
-        state=State.FAILED if is_last else State.WAITING, next_try_at=at + pause, last_error=error[:200]
+    _release(
+        notification,
+        state=State.FAILED if is_last else State.WAITING,
+        held_until=Now() + pause,
+        last_error=error[:200],
     )
+
+
+def _release(notification: Notification, **changes: object) -> None:
+    try:
+        leases.release(notification, **changes)
+    except leases.LeaseLost:  # this process stood still, and another one sends it again
+        log.warning("notification.lease_lost event=%s", notification.event)
 
 
 def _send_email(notification: Notification) -> None:

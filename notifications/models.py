@@ -5,8 +5,10 @@ from uuid import uuid4
 from django.db import models
 from django.db.models import Q
 
+from core.background.leases import LeasedRow
 
-class Notification(models.Model):
+
+class Notification(LeasedRow):
     """One message to one address. The row is the work: a job sends it, with retries, so nothing is lost."""
 
     class Channel(models.TextChoices):
@@ -28,7 +30,8 @@ class Notification(models.Model):
     by = models.CharField(max_length=150)
     state = models.CharField(max_length=10, choices=State, default=State.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
-    next_try_at = models.DateTimeField()
+    # One whose try failed is held without a holder, until the next try.
+    held_until = models.DateTimeField("next try at", db_column="next_try_at")
     last_error = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True, blank=True)
@@ -38,7 +41,7 @@ class Notification(models.Model):
         ordering = ["-created_at", "id"]
         indexes = [
             # What the job looks for every half minute.
-            models.Index(fields=["next_try_at"], condition=Q(state="waiting"), name="notification_due"),
+            models.Index(fields=["held_until"], condition=Q(state="waiting"), name="notification_due"),
         ]
         constraints = [
             models.CheckConstraint(

@@ -8,6 +8,7 @@ from datetime import datetime
 from celery import current_app
 from django.conf import settings
 from django.db import transaction
+from django.db.models.functions import Now
 
 from core import logs
 from core.background.poller import run_in_background
@@ -46,7 +47,7 @@ def notify(message: OutgoingMessage, *, recipients: Iterable[str], at: datetime)
             text=message.text,
             link=link[:500],
             by=message.by[:150],
-            next_try_at=at,
+            held_until=Now(),
             created_at=at,
         )
         for channel, recipient in targets

@@ -1,12 +1,18 @@
 """Rows of most kinds, for a database that later versions are upgraded from (see tools/dump_database)."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import django
 
 NAME = "ana"
 PASSWORD = "a-Long-Passphrase-7"  # noqa: S105 - of an account that exists only in dumps
 AT = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+
+def _find_name(model: Any, *names: str) -> str:
+    """Return the name that a field has in this version."""
+    return next(name for name in names if hasattr(model, name))
 
 
 def write_rows() -> None:
@@ -30,7 +36,7 @@ def write_rows() -> None:
         text="pilot",
         by=NAME,
         created_at=AT,
-        next_try_at=AT,
+        **{_find_name(models["Notification"], "held_until", "next_try_at"): AT},
     )
     flag = models["Flag"].objects.get(pk="AGENTIC_CHAT_TOOL_GATEWAY")
     cohort = models["Cohort"].objects.create(name="pilot", flag=flag, variant="gateway", percentage=25)

@@ -3,7 +3,6 @@
 from django.contrib import admin, messages
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from analytics.rollups.models import OpDaily, Rollup
 from console.log_pages import LogAdmin
@@ -83,7 +82,7 @@ class NotificationAdmin(LogAdmin):
         "link",
         ("channel", "target"),
         ("event", "by"),
-        ("state", "attempts", "next_try_at"),
+        ("state", "attempts", "held_until"),
         "last_error",
         ("created_at", "sent_at"),
     ]
@@ -99,8 +98,7 @@ class NotificationAdmin(LogAdmin):
 
     @admin.action(description="Send the failed ones again", permissions=["send"])
     def send_again(self, request: HttpRequest, queryset: QuerySet[Notification]) -> None:
-        at = timezone.now()
-        count = sum(delivery.send_again(notification, at=at) for notification in queryset)
+        count = sum(delivery.send_again(notification) for notification in queryset)
         outbox.wake_worker()
         self.message_user(
             request,

@@ -15,8 +15,10 @@ import pytest
 from django.core import mail
 from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
+from core.background import leases
 from notifications import delivery, outbox
 from notifications.models import Notification
 from notifications.outbox import OutgoingMessage
@@ -96,7 +98,7 @@ def test_webhook_that_fails_is_called_again_later(webhook: Server) -> None:
     assert (row.state, row.attempts, row.last_error) == ("waiting", 1, "The webhook answered 500.")
     assert len(webhook.requests) == 1
     webhook.answers = lambda _: build_response(Connection="close")
-    Notification.objects.update(next_try_at=timezone.now())
+    Notification.objects.update(held_until=Now())
     assert delivery.send_due() == 1
     row.refresh_from_db()
     assert (row.state, row.attempts, row.last_error) == ("sent", 2, "")
@@ -128,25 +130,41 @@ def test_mail_is_given_up_after_many_tries_and_can_be_sent_again(
 
     with mock.patch.object(EmailMessage, "send", side_effect=error):
         for _ in range(20):
-            Notification.objects.filter(state="waiting").update(next_try_at=timezone.now())
+            Notification.objects.filter(state="waiting").update(held_until=Now())
             delivery.send_due()
 
     row.refresh_from_db()
     assert (row.state, row.attempts, row.last_error) == ("failed", len(delivery.PAUSES) + 1, text)
     assert "notification.given_up event=review.asked channel=email" in caplog.text
     assert "ben@acme.com" not in caplog.text
-    assert delivery.send_again(row, at=timezone.now())
+    assert delivery.send_again(row)
     assert delivery.send_due() == 1
-    assert not delivery.send_again(row, at=timezone.now())
+    assert not delivery.send_again(row)
 
 
 def test_one_that_another_process_sends_is_left_to_it_until_its_lease_ends() -> None:
     notify("ben@acme.com")
-    claimed = delivery._claim_next(AT)  # by a process that dies
+    assert leases.claim(delivery._query_due(), delivery.LEASE)  # by a process that dies
 
-    assert claimed is not None
-    assert delivery._claim_next(AT) is None
-    assert delivery._claim_next(AT + delivery.LEASE) is not None
+    assert delivery.send_due() == 0
+    Notification.objects.update(held_until=Now() - timedelta(seconds=1))
+    assert delivery.send_due() == 1
+
+
+def test_process_that_stood_still_leaves_the_row_to_the_one_that_took_over(caplog: pytest.LogCaptureFixture) -> None:
+    (row,) = notify("ben@acme.com")
+
+    def stand_still(_: EmailMessage) -> None:
+        Notification.objects.update(held_until=Now())
+        assert leases.claim(delivery._query_due(), delivery.LEASE)
+        raise ConnectionRefusedError
+
+    with mock.patch.object(EmailMessage, "send", stand_still):
+        delivery.send_due()
+
+    row.refresh_from_db()
+    assert (row.state, row.attempts, row.last_error) == ("waiting", 2, "")
+    assert "notification.lease_lost" in caplog.text
 
 
 def test_nothing_is_stored_if_nothing_is_configured(settings: Any) -> None:

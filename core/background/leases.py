@@ -1,0 +1,170 @@
+"""Leases: a row is work that one process at a time does, and no work is lost with its process.
+
+A process claims a row with one update that only one process can win, and has it until `held_until`. It extends the
+lease while it works, and releases the row with the fields that say how it ended. If it dies, the lease ends by itself,
+and the row is claimed by another process or ended for it. What is claimed, and what an end looks like, belongs to the
+model. All times are the database's, so that the clocks of machines do not matter.
+"""
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TypeVar
+
+from django.db import connection, models
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from core import logs
+
+log = logging.getLogger(__name__)
+
+INTERVAL = 2.0  # seconds between two extensions of the leases that this process keeps
+
+# SQL for now, and for now plus a number of seconds.
+SQL_TIMES = {
+    "postgresql": ("STATEMENT_TIMESTAMP()", "STATEMENT_TIMESTAMP() + %s * INTERVAL '1 second'"),
+    "sqlite": (
+        "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')",
+        "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW', '+' || %s || ' seconds')",
+    ),
+}
+# On PostgreSQL a concurrent claim skips the row that another one has locked; SQLite has a single writer.
+_LOCK = {"postgresql": " FOR UPDATE SKIP LOCKED", "sqlite": ""}
+
+
+class LeasedRow(models.Model):
+    """A row that one process at a time works on. A model with a field `attempts` counts how often it was claimed."""
+
+    holder = models.CharField(
+        max_length=32, blank=True, default="", db_default="", editable=False, help_text="Who has the lease."
+    )
+    held_until = models.DateTimeField(
+        null=True, blank=True, editable=False, help_text="Until when nobody may claim it."
+    )
+
+    class Meta:
+        abstract = True
+
+
+R = TypeVar("R", bound=LeasedRow)
+
+ENDED = Q(held_until__lte=Now())  # rows whose lease has ended: if one is still in work, its process died
+FREE = Q(held_until=None) | ENDED
+
+
+class LeaseLost(Exception):
+    """Another process has taken the row over."""
+
+
+def create_holder() -> str:
+    """Return a name for one lease. No two leases have the same, not even of one process."""
+    return secrets.token_hex(16)
+
+
+def claim(rows: QuerySet[R], lasts: timedelta) -> R | None:
+    """Lease the first free one of these rows, all of one table, and return it; None if there is none."""
+    choice, parameters = rows.filter(FREE).values("pk")[:1].query.sql_with_params()
+    statement = build_claim_sql(rows.model, choice, vendor=connection.vendor)
+    values = [create_holder(), lasts.total_seconds(), *parameters]
+    return next(iter(list(rows.model._base_manager.raw(statement, values))), None)
+
+
+def build_claim_sql(
+    model: type[LeasedRow], choice: str, *, vendor: str, changes: str = "", returning: str = "*"
+) -> str:
+    """Return the statement that leases the row whose id `choice`, a SELECT of one id, finds.
+
+    Its parameters are the holder, the seconds that the lease lasts, and those of `choice`. `changes` sets further
+    columns.
+    """
+    table, primary_key = model._meta.db_table, model._meta.pk.column
+    columns = {field.name: field.column for field in model._meta.concrete_fields}
+    counting = "attempts = attempts + 1, " if "attempts" in columns else ""
+    return (
+        f"UPDATE {table} SET {changes}{counting}"  # noqa: S608 - no value is in the text
+        f"{columns['holder']} = %s, {columns['held_until']} = {SQL_TIMES[vendor][1]}"
+        f" WHERE {primary_key} = ({choice}{_LOCK[vendor]}) RETURNING {returning}"
+    )
+
+
+def extend(row: LeasedRow, lasts: timedelta) -> bool:
+    """Let the lease end so much later than now. Return False if another process has taken the row over."""
+    return bool(_query_held(row).update(held_until=Now() + lasts))
+
+
+def release(row: LeasedRow, **changes: object) -> None:
+    """End the lease of a row and set these fields, in one update.
+
+    With a later `held_until`, nobody can claim the row before that. Raises LeaseLost if another process has taken it
+    over: then nothing is set.
+    """
+    if not _query_held(row).update(**{"holder": "", "held_until": None} | changes):
+        raise LeaseLost(f"{row} was taken over by another process")
+
+
+def _query_held(row: LeasedRow) -> QuerySet[LeasedRow]:
+    return type(row)._base_manager.filter(pk=row.pk, holder=row.holder)
+
+
+_kept: dict[str, tuple[LeasedRow, timedelta]] = {}  # rows that this process works on, by holder
+_thread: threading.Thread | None = None
+_lock = threading.Lock()
+
+
+@contextmanager
+def keep(row: LeasedRow, lasts: timedelta) -> Iterator[None]:
+    """Extend the lease of a row every two seconds until the block ends.
+
+    A thread does that for all rows of the process. It is a thread of its own, because others may be busy for longer
+    than a lease. It ends when it finds none.
+    """
+    global _thread
+    with _lock:
+        _kept[row.holder] = row, lasts
+        if _thread is None or not _thread.is_alive():
+            _thread = threading.Thread(target=_extend_repeatedly, name="leases", daemon=True)
+            _thread.start()
+    try:
+        yield
+    finally:
+        with _lock:
+            del _kept[row.holder]
+
+
+def count_kept(model: type[LeasedRow]) -> int:
+    """Return how many rows of a model this process works on."""
+    with _lock:
+        return sum(isinstance(row, model) for row, _ in _kept.values())
+
+
+def extend_kept() -> None:
+    """Extend all leases that this process keeps, with one statement for each model and length."""
+    with _lock:
+        kept = list(_kept.values())
+    groups: dict[tuple[type[LeasedRow], timedelta], list[LeasedRow]] = {}
+    for row, lasts in kept:
+        groups.setdefault((type(row), lasts), []).append(row)
+    for (model, lasts), rows in groups.items():
+        held = model._base_manager.filter(pk__in=[row.pk for row in rows], holder__in=[row.holder for row in rows])
+        held.update(held_until=Now() + lasts)
+
+
+def _extend_repeatedly() -> None:
+    global _thread
+    while True:
+        time.sleep(INTERVAL)
+        with _lock:
+            if not _kept:
+                _thread = None
+                return
+        try:
+            extend_kept()
+        except Exception as error:  # the next try may come before the leases end
+            log.warning("leases.not_extended leases=%d\n%s", len(_kept), logs.format_safely(error))
+        finally:
+            connection.close()
