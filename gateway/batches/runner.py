@@ -18,7 +18,7 @@ from core.metrics import CallLabels
 from core.text import json_text
 from gateway.access import key_verification, policies
 from gateway.access.request_context import Caller, UserContext, find_agent
-from gateway.batches import broker, leases, references, scheduling, store
+from gateway.batches import broker, entry_claims, references, scheduling, store
 from gateway.batches.scheduling import EntryState
 from gateway.contracts import envelopes
 from gateway.contracts.envelopes import EnvelopeResponse, Trace
@@ -86,7 +86,7 @@ def run_next_entry(
 
     `until` is a deadline in addition to that of the op.
     """
-    entry = leases.claim_entry(batch, indexes)
+    entry = entry_claims.claim_entry(batch, indexes)
     if entry is None:
         return None
     trace_token = logs.trace.set(batch.trace_id)
@@ -144,7 +144,7 @@ def close_entries(batch: Batch, reasons: dict[int, str]) -> int:
         reason = reasons[row.index]
         error = ConflictError(CLOSE_MESSAGES[reason], reason="cancelled" if reason == "too_late" else reason)
         envelopes_by_index[row.index] = build_entry_error(batch, row, error, Trace(batch.trace_id))
-    closed_count = leases.close_entries(batch, envelopes_by_index)
+    closed_count = entry_claims.close_entries(batch, envelopes_by_index)
     broker.notify_waiters()
     return closed_count
 
@@ -169,13 +169,13 @@ def _run_claimed_entry(batch: Batch, entry: BatchEntry, until: Deadline | None) 
         else:
             labels = _run_exec_entry(batch, entry, caller, trace, catalog, until)
     except GatewayError as error:
-        leases.finish_entry(entry, build_entry_error(batch, entry, error, trace))
+        entry_claims.finish_entry(entry, build_entry_error(batch, entry, error, trace))
     except (Superseded, *store.DATABASE_DOWN_ERRORS):  # another run stores the result
         raise
     except Exception as error:
         log.error("batch.entry_crashed entry=%s trace=%s\n%s", entry, trace.id, logs.format_safely(error))
         failed = InternalError("The gateway failed to run this entry. Tell the administrator its trace id.")
-        leases.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
+        entry_claims.finish_entry(entry, build_entry_error(batch, entry, failed, trace))
     else:
         metrics.count_call(labels, seconds=trace.elapsed_ms() / 1000)
 
@@ -201,9 +201,9 @@ def _run_help_entry(entry: BatchEntry, caller: Caller, trace: Trace, catalog: Ca
                 error=error_payload,
             )
         )
-        leases.finish_entry(entry, {"path": path, "ok": False, "error": error_payload})
+        entry_claims.finish_entry(entry, {"path": path, "ok": False, "error": error_payload})
         return call_events.build_metric_labels(event_type, error=error_payload)
-    leases.finish_entry(entry, {"path": answer.path, "ok": True, "result": json_text.load(answer.body)})
+    entry_claims.finish_entry(entry, {"path": answer.path, "ok": True, "result": json_text.load(answer.body)})
     return call_events.build_metric_labels(event_type, op_kind=answer.op_kind)
 
 
@@ -214,18 +214,20 @@ def _run_exec_entry(
 
     def store_response(answer: EnvelopeResponse) -> None:
         reason = None if answer.envelope["ok"] else answer.envelope["error"]["details"]["reason"]
-        if reason == "unavailable" and entry.attempts < leases.MAX_ATTEMPTS:  # the database was down, but is back
-            leases.extend_lease(entry, DATABASE_GRACE_MS)
-        elif reason == "in_progress" and 1 < entry.attempts < leases.MAX_ATTEMPTS:  # probably the previous attempt
-            leases.extend_lease(entry, _get_grace_ms(entry, catalog))
+        if reason == "unavailable" and entry.attempts < entry_claims.MAX_ATTEMPTS:  # the database was down, but is back
+            entry_claims.extend_lease(entry, DATABASE_GRACE_MS)
+        elif (
+            reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS
+        ):  # probably the previous attempt
+            entry_claims.extend_lease(entry, _get_grace_ms(entry, catalog))
         else:
-            leases.finish_entry(entry, answer.envelope)
+            entry_claims.finish_entry(entry, answer.envelope)
 
     try:
         body = _fill_references(batch, entry)
     except InvalidRequestError as error:
         answer = pipeline.reject_call(error, name=entry.name, caller=caller, trace=trace, catalog=catalog)
-        leases.finish_entry(entry, answer.envelope)
+        entry_claims.finish_entry(entry, answer.envelope)
         return call_events.build_exec_labels(answer)
     answer = pipeline.execute(
         body=body,

@@ -10,7 +10,7 @@ import time
 from django.db import connection
 
 from core import logs
-from gateway.batches import broker, leases, runner, store
+from gateway.batches import broker, entry_claims, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
 from gateway.execution.stages import Superseded
@@ -32,7 +32,7 @@ def renew_and_sweep() -> None:
         return
     _next = time.monotonic() + INTERVAL
     if runner.running_entries:
-        leases.renew_leases(list(runner.running_entries))
+        entry_claims.renew_leases(list(runner.running_entries))
     if store.has_open_entries():
         sweep_batches()
         if is_worker:
@@ -41,7 +41,7 @@ def renew_and_sweep() -> None:
 
 def sweep_batches() -> None:
     """Recover entries of dead runners, close overdue entries, and wake workers for pending ones."""
-    for entry in leases.find_lost_entries():
+    for entry in entry_claims.find_lost_entries():
         _recover_entry(entry)
     for batch in store.find_overdue():
         pending = [each.index for each in store.load_entry_states(batch) if each.state == BatchEntry.State.PENDING]
@@ -82,7 +82,7 @@ def _recover_entry(entry: BatchEntry) -> None:
     After too many attempts the entry fails instead.
     """
     batch: Batch = entry.batch
-    if entry.attempts < leases.MAX_ATTEMPTS:
+    if entry.attempts < entry_claims.MAX_ATTEMPTS:
         broker.wake_workers(batch, 1)
         return
     error = InternalError(
@@ -90,7 +90,7 @@ def _recover_entry(entry: BatchEntry) -> None:
         reason="runner_lost",
     )
     try:
-        leases.finish_entry(entry, runner.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
+        entry_claims.finish_entry(entry, runner.build_entry_error(batch, entry, error, Trace(batch.trace_id)))
     except Superseded:
         return
     runner.continue_batch(batch, after=entry.index)

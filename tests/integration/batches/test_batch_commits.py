@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from django.db import connection
 
-from gateway.batches import leases, runner, store
+from gateway.batches import entry_claims, runner, store
 from tests.support.clients.api import Api
 from tests.support.clients.batches import LIST, build_create_entry, send_background_batch
 
@@ -21,7 +21,7 @@ def test_batch_commits_wait_for_the_disk_only_after_writes_and_cancels(api: Api,
     commits: list[str] = []
 
     def record_commit(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if sql.startswith(f"UPDATE {leases._ENTRY}"):
+        if sql.startswith(f"UPDATE {entry_claims._ENTRY}"):
             commits.append("asynchronous" if "synchronous_commit" in sql else "synchronous")
         return execute(sql, params, many, context)
 

@@ -9,7 +9,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
-from gateway.batches import broker, leases, runner, service, store, sweep
+from gateway.batches import broker, entry_claims, runner, service, store, sweep
 from gateway.models import Batch, BatchEntry
 from tests.support.clients.api import Api
 from tests.support.clients.batches import LIST, send_background_batch, send_batch, slow_down_op, wait_until_done
@@ -52,7 +52,7 @@ def test_batch_wakes_no_more_threads_than_it_may_use(
     assert queued_batches == []  # the first call sent the messages
 
     for _ in range(3):
-        leases.claim_entry(store.get_cached_batch(UUID(id)))
+        entry_claims.claim_entry(store.get_cached_batch(UUID(id)))
     Batch.objects.update(woken_at=timezone.now() - timedelta(seconds=5))
     sweep.sweep_batches()
     assert queued_batches == [id]
@@ -105,7 +105,7 @@ def test_entries_that_become_ready_run_in_parallel(
     monkeypatch.setattr(runner, "TURN_SECONDS", turn_seconds)
     id = send_background_batch(api, LIST, *[{**LIST, "depends_on": [0]}] * 4, mode="parallel")
     assert queued_batches == [id]
-    monkeypatch.setattr(leases, "claim_entry", claim_once(leases.claim_entry))
+    monkeypatch.setattr(entry_claims, "claim_entry", claim_once(entry_claims.claim_entry))
 
     assert runner.run_turn(UUID(id))
 

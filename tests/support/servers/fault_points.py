@@ -31,19 +31,19 @@ class FaultPointsConfig(AppConfig):
         """Wrap the steps in their modules."""
         from analytics.events import event_log
         from core.http.network import GuardedStream
-        from gateway.batches import broker, leases, responses, runner, store, sweep
+        from gateway.batches import broker, entry_claims, responses, runner, store, sweep
         from gateway.execution import idempotency, local_write, pipeline, remote_write
         from gateway.executors.http import sending
         from tests.support.servers import probe
 
         _wrap(store, "create_batch", "taken")
         _wrap(broker, "wake_workers", "wake")
-        _wrap(leases, "claim_entry", "entry-claim")
+        _wrap(entry_claims, "claim_entry", "entry-claim")
         _wrap(idempotency, "claim_key", "key-claim")
         keep = probe.HANDLERS["probe_keep"]
         probe.HANDLERS["probe_keep"] = replace(keep, apply=_add_points(keep.apply, "handler"))
         _wrap(idempotency, "build_store_statement", "outcome")
-        _wrap(leases, "finish_entry", "entry-finish")
+        _wrap(entry_claims, "finish_entry", "entry-finish")
         _wrap(event_log, "record_event", "event")
         _wrap(local_write, "_write_once", "commit")
         _wrap(pipeline, "execute", "exec")
@@ -57,7 +57,7 @@ class FaultPointsConfig(AppConfig):
         _wrap(sending, "send", "send")
         _wrap(GuardedStream, "read", "upstream-read")  # of the upstream's answer, once the request was written
         if os.environ.get("CRASH_HASTE"):
-            leases.LEASE = store.NOTIFY_AFTER = SHORT_LEASE
+            entry_claims.LEASE = store.NOTIFY_AFTER = SHORT_LEASE
             remote_write.STORE_GRACE = SHORT_GRACE
             sweep.INTERVAL = 0.5
 

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from gateway.batches import leases, store
+from gateway.batches import entry_claims, store
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="by design: PostgreSQL plans by what tables hold")
 @pytest.mark.parametrize(
-    "find_rows", [leases.find_lost_entries, store.find_overdue, store.find_unnotified, store.find_stalled]
+    "find_rows", [entry_claims.find_lost_entries, store.find_overdue, store.find_unnotified, store.find_stalled]
 )
 def test_sweep_queries_use_the_index_of_open_entries(find_rows: Callable[[], Any]) -> None:
     statements: list[tuple[str, Any]] = []
