@@ -32,7 +32,7 @@ MANIFEST = Manifest(
     polled=[
         release_routing.preload_cohort_releases,
         key_verification.refresh_verified_keys,
-        sweep.renew_and_sweep,
+        sweep.sweep_when_due,
         broker.check_when_due,
         runner.check_when_due,
         health.update_metrics,

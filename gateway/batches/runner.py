@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
+from datetime import timedelta
 from hashlib import sha256
 from typing import Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from analytics.rollout.assignment import Routing
 from core import logs, metrics
+from core.background import leases
 from core.database.deadlines import Deadline
 from core.metrics import CallLabels
 from core.text import json_text
@@ -42,7 +44,7 @@ from registry.models import ROOT, Release
 log = logging.getLogger(__name__)
 
 TURN_SECONDS = 0.5  # seconds after which a worker's thread puts its batch at the end of the queue
-DATABASE_GRACE_MS = 1000  # milliseconds after which an entry that lost its database connection is run again
+DATABASE_GRACE = timedelta(seconds=1)  # after which an entry that lost its database connection is run again
 
 CLOSE_MESSAGES = {
     "skipped": "An earlier entry failed, so this one was skipped (stop_on_error). Nothing was done.",
@@ -50,8 +52,6 @@ CLOSE_MESSAGES = {
     "cancelled": "The batch was cancelled before this entry started. Nothing was done.",
     "too_late": "The batch ran out of time before this entry started. Nothing was done; send it again.",
 }
-
-running_entries: dict[str, BatchEntry] = {}  # entries that this process runs, by runner; the poller renews their leases
 
 
 def run_turn(id: UUID, *, hands_over: bool = True) -> bool:
@@ -92,13 +92,12 @@ def run_next_entry(
     trace_token = logs.trace.set(batch.trace_id)
     if entry.attempts > 1:
         log.warning("batch.entry_restarted entry=%s attempt=%d", entry, entry.attempts)
-    running_entries[entry.runner] = entry
     try:
-        _run_claimed_entry(entry.batch, entry, until)
+        with leases.keep(entry, entry_claims.LEASE):
+            _run_claimed_entry(entry.batch, entry, until)
     except Superseded as error:
         log.warning("batch.entry_superseded batch=%s error=%s", batch.pk, error)
     finally:
-        del running_entries[entry.runner]
         logs.trace.reset(trace_token)
     broker.notify_waiters()
     return entry
@@ -215,11 +214,9 @@ def _run_exec_entry(
     def store_response(answer: EnvelopeResponse) -> None:
         reason = None if answer.envelope["ok"] else answer.envelope["error"]["details"]["reason"]
         if reason == "unavailable" and entry.attempts < entry_claims.MAX_ATTEMPTS:  # the database was down, but is back
-            entry_claims.extend_lease(entry, DATABASE_GRACE_MS)
-        elif (
-            reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS
-        ):  # probably the previous attempt
-            entry_claims.extend_lease(entry, _get_grace_ms(entry, catalog))
+            leases.extend(entry, DATABASE_GRACE)
+        elif reason == "in_progress" and 1 < entry.attempts < entry_claims.MAX_ATTEMPTS:  # by the previous attempt
+            leases.extend(entry, _get_grace(entry, catalog))
         else:
             entry_claims.finish_entry(entry, answer.envelope)
 
@@ -241,10 +238,10 @@ def _run_exec_entry(
     return call_events.build_exec_labels(answer)
 
 
-def _get_grace_ms(entry: BatchEntry, catalog: Catalog) -> int:
-    """Return the milliseconds after which the outcome of an attempt that started before now is known."""
+def _get_grace(entry: BatchEntry, catalog: Catalog) -> timedelta:
+    """Return the time after which the outcome of an attempt that started before now is known."""
     op = catalog.find_op(entry.name)
-    return (op.timeout_ms if op else 0) + int(remote_write.STORE_GRACE.total_seconds() * 1000)
+    return timedelta(milliseconds=op.timeout_ms if op else 0) + remote_write.STORE_GRACE
 
 
 def _derive_idempotency_key(batch: Batch, entry: BatchEntry) -> str:

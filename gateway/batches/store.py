@@ -15,10 +15,10 @@ from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
+from core.background import leases
 from core.background.poller import PolledQuery
 from core.text import json_text
 from gateway.access.request_context import Caller
-from gateway.batches import entry_claims
 from gateway.batches.scheduling import LOST, BatchPlan, EntryState
 from gateway.contracts.errors import ConflictError
 from gateway.models import Batch, BatchEntry
@@ -38,7 +38,7 @@ _open_entry_query = PolledQuery(lambda: BatchEntry.objects.filter(_OPEN).order_b
 _ENTRY_STATES_SQL = {  # raw SQL: a request that waits for a batch runs it many times a second
     vendor: f"SELECT \"index\", CASE WHEN state = 'running' AND held_until < {now} THEN '{LOST}' ELSE state END,"  # noqa: S608
     f' outcome FROM {BatchEntry._meta.db_table} WHERE batch_id = %s ORDER BY "index"'
-    for vendor, (now, _) in entry_claims.SQL_TIMES.items()
+    for vendor, (now, _) in leases.SQL_TIMES.items()
 }
 
 
@@ -75,7 +75,7 @@ class _BatchCache(Generic[T]):
 def get_database_time() -> datetime:
     """Return the database's time."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {entry_claims.SQL_TIMES[connection.vendor][0]}", [])
+        cursor.execute(f"SELECT {leases.SQL_TIMES[connection.vendor][0]}", [])
         value = cursor.fetchone()[0]
     return value if isinstance(value, datetime) else datetime.fromisoformat(value).replace(tzinfo=UTC)
 

@@ -1,4 +1,4 @@
-"""Background work of every process: renew the leases of its entries, and recover abandoned batches.
+"""Background work of every process: recover abandoned batches.
 
 The poller thread calls it. Every change is an update that only one process can win.
 """
@@ -10,6 +10,7 @@ import time
 from django.db import connection
 
 from core import logs
+from core.background import leases
 from gateway.batches import broker, entry_claims, runner, store
 from gateway.contracts.envelopes import Trace
 from gateway.contracts.errors import InternalError
@@ -25,14 +26,12 @@ _next = 0.0
 _helper: threading.Thread | None = None
 
 
-def renew_and_sweep() -> None:
-    """Renew leases and sweep, every two seconds. One query if no batch is open, four if there is nothing to do."""
+def sweep_when_due() -> None:
+    """Sweep every two seconds. One query if no batch is open, four if there is nothing to do."""
     global _next
     if time.monotonic() < _next:
         return
     _next = time.monotonic() + INTERVAL
-    if runner.running_entries:
-        entry_claims.renew_leases(list(runner.running_entries))
     if store.has_open_entries():
         sweep_batches()
         if is_worker:
@@ -56,7 +55,7 @@ def start_helper() -> None:
     So batches continue, more slowly, while the broker is down, has lost messages or does not deliver to this worker.
     """
     global _helper
-    is_free = len(runner.running_entries) < broker.get_thread_count() and not (_helper and _helper.is_alive())
+    is_free = leases.count_kept(BatchEntry) < broker.get_thread_count() and not (_helper and _helper.is_alive())
     if is_free and broker.is_silent() and store.find_stalled():
         _helper = threading.Thread(
             target=_run_stalled_batches, name="helper"

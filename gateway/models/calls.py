@@ -5,6 +5,7 @@ from uuid import uuid4
 from django.db import models
 from django.db.models import Q
 
+from core.background.leases import LeasedRow
 from gateway.models.client import ApiKey, Client
 
 
@@ -95,7 +96,7 @@ class Batch(models.Model):
         return str(self.id)
 
 
-class BatchEntry(models.Model):
+class BatchEntry(LeasedRow):
     """One call of a batch: pending, leased to one runner, or done."""
 
     class State(models.TextChoices):
@@ -116,7 +117,9 @@ class BatchEntry(models.Model):
     needs = models.JSONField(default=list, help_text="Indexes of the entries it depends on.")
     state = models.CharField(max_length=10, choices=State, default=State.PENDING)
     outcome = models.CharField(max_length=10, choices=Outcome, blank=True)
-    runner = models.CharField(max_length=32, blank=True, help_text="The runner that holds the lease.")
+    holder = models.CharField(
+        "runner", max_length=32, blank=True, db_column="runner", help_text="The runner that holds the lease."
+    )
     held_until = models.DateTimeField(null=True, blank=True, help_text="End of the lease; its runner renews it.")
     attempts = models.PositiveSmallIntegerField(default=0)
     answer = models.TextField(blank=True, help_text="Its envelope.")
@@ -135,7 +138,7 @@ class BatchEntry(models.Model):
             ),
             # Without an end of its lease, no other runner could take over.
             models.CheckConstraint(
-                condition=~Q(state="running") | (~Q(runner="") & Q(held_until__isnull=False)),
+                condition=~Q(state="running") | (~Q(holder="") & Q(held_until__isnull=False)),
                 name="batch_entry_running_is_held",
             ),
         ]

@@ -485,7 +485,7 @@ def test_entry_runs_once_more_when_its_runner_died(api: Api, monkeypatch: pytest
     monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [build_create_entry("Again")]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id).update(
-        state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
+        state="running", holder="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=1
     )
 
     sweep_until_done(id)
@@ -499,7 +499,7 @@ def test_entry_is_given_up_when_three_runners_died(api: Api, monkeypatch: pytest
     monkeypatch.setattr(broker._sender, "enqueue", lambda *_: None)
     id = api.post("batch", {"ops": [build_create_entry("Deadly"), LIST]}, Prefer="respond-async").json()["batch_id"]
     BatchEntry.objects.filter(batch=id, index=0).update(
-        state="running", runner="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
+        state="running", holder="dead", held_until=timezone.now() - timedelta(seconds=1), attempts=3
     )
 
     sweep.sweep_batches()
@@ -519,7 +519,7 @@ def test_runner_undoes_its_change_when_it_lost_the_entry(api: Api, monkeypatch: 
         if not taken_over.is_set():
             taken_over.set()
             # Like the sweep of another process, but in this transaction, because SQLite has one writer.
-            BatchEntry.objects.filter(state="running").update(runner="another")
+            BatchEntry.objects.filter(state="running").update(holder="another")
         return outcome
 
     monkeypatch.setitem(HANDLERS, "create_onto_task", replace(original, apply=lose_entry))

@@ -9,6 +9,7 @@ import pytest
 import time_machine
 from django.utils import timezone
 
+from core.background import leases
 from gateway.batches import broker, entry_claims, runner, service, store, sweep
 from gateway.models import Batch, BatchEntry
 from tests.support.clients.api import Api
@@ -160,7 +161,7 @@ def test_busy_worker_does_not_look_for_batches(
     Batch.objects.update(created_at=timezone.now() - timedelta(seconds=5))
     monkeypatch.setattr(broker, "get_thread_count", lambda: 1)
     monkeypatch.setattr(broker, "_heard_at", 0.0)
-    monkeypatch.setattr(runner, "running_entries", {"one": BatchEntry()} if reason == "all threads busy" else {})
+    monkeypatch.setattr(leases, "count_kept", lambda _: 1 if reason == "all threads busy" else 0)
     if reason == "messages arrive":
         broker.record_message()
 

@@ -30,6 +30,7 @@ class FaultPointsConfig(AppConfig):
     def ready(self) -> None:
         """Wrap the steps in their modules."""
         from analytics.events import event_log
+        from core.background import leases as leases
         from core.http.network import GuardedStream
         from gateway.batches import broker, entry_claims, responses, runner, store, sweep
         from gateway.execution import idempotency, local_write, pipeline, remote_write
@@ -59,7 +60,7 @@ class FaultPointsConfig(AppConfig):
         if os.environ.get("CRASH_HASTE"):
             entry_claims.LEASE = store.NOTIFY_AFTER = SHORT_LEASE
             remote_write.STORE_GRACE = SHORT_GRACE
-            sweep.INTERVAL = 0.5
+            sweep.INTERVAL = leases.INTERVAL = 0.5
 
 
 def _wrap(module: ModuleType | type, name: str, point: str) -> None:

@@ -201,7 +201,7 @@ def test_outcome_is_stored_when_another_runner_has_the_entry(
     api: Api, remote: RemoteExecutor, upstream: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def give_entry_away() -> None:
-        BatchEntry.objects.update(runner="another")
+        BatchEntry.objects.update(holder="another")
 
     remote.before_return = give_entry_away
     monkeypatch.setattr(broker, "wake_workers", lambda *_: None)
