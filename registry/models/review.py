@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from audit import audit_log
+from core.background.leases import LeasedRow
 
 MAX_COMMENT_LENGTH = 5_000  # characters
 
@@ -106,7 +107,7 @@ class ReviewComment(models.Model):
         return f"{self.by} {self.get_action_display()}"
 
 
-class ScheduledPublish(models.Model):
+class ScheduledPublish(LeasedRow):
     """A reviewed draft that a job publishes at a time, if it is still the same. The row is the work.
 
     Only one waits at a time, because there is one draft.
@@ -131,8 +132,7 @@ class ScheduledPublish(models.Model):
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True, blank=True, help_text="When it was published, cancelled or given up.")
     ended_by = models.CharField(max_length=150, blank=True)
-    # Set by the process that works on it. If it stops, it counts as dead after a while, and another one takes over.
-    claimed_at = models.DateTimeField(null=True, blank=True, editable=False)
+    held_until = models.DateTimeField(null=True, blank=True, editable=False, db_column="claimed_at")
 
     class Meta:
         verbose_name, verbose_name_plural = "scheduled publish", "scheduled publishes"

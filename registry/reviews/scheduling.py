@@ -2,15 +2,16 @@
 
 import logging
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from audit import audit_log
 from audit.models import AuditEntry
 from core import logs
+from core.background import leases
 from core.background.poller import run_in_background
 from registry.drafts import draft
 from registry.models import ScheduledPublish
@@ -21,7 +22,7 @@ from registry.reviews.approval import ApprovalMissing
 
 log = logging.getLogger(__name__)
 
-LEASE = timedelta(minutes=5)  # after which a process that works on one counts as dead
+LEASE = timedelta(minutes=1)
 MAX_AHEAD = timedelta(days=90)
 
 State = ScheduledPublish.State
@@ -104,7 +105,7 @@ def cancel_publish(row: ScheduledPublish, *, by: str, at: datetime) -> bool:
     """Cancel a publish that waits. Return whether it was still waiting."""
     with transaction.atomic():
         waiting = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING)
-        if not waiting.update(state=State.CANCELLED, ended_at=at, ended_by=by):
+        if not waiting.update(state=State.CANCELLED, ended_at=at, ended_by=by, holder="", held_until=None):
             return False
         _record(row, AuditEntry.Action.WITHDRAWN, by=by, at=at, note="")
     return True
@@ -112,20 +113,19 @@ def cancel_publish(row: ScheduledPublish, *, by: str, at: datetime) -> bool:
 
 def publish_when_due(at: datetime) -> bool:
     """Start to publish what is due, as a periodic job. Returns False: only one can be due."""
-    row = ScheduledPublish.objects.filter(_is_free(at), state=State.WAITING, publish_at__lte=at).first()
-    if row is not None and _claim(row, at):
-        run_in_background("scheduled publish", lambda: publish_claimed(row.pk))
+    row = leases.claim(ScheduledPublish.objects.filter(state=State.WAITING, publish_at__lte=at), LEASE)
+    if row is not None:
+        run_in_background("scheduled publish", partial(publish_claimed, row))
     return False
 
 
-def publish_claimed(pk: int) -> None:
+def publish_claimed(row: ScheduledPublish) -> None:
     """Publish a claimed draft, or record why not. What was done before a process died is not done twice."""
-    row = ScheduledPublish.objects.get(pk=pk)
-    if row.state != State.WAITING:
-        return
-    at = timezone.now()
+    if not ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING).exists():
+        return  # cancelled
     try:
-        reason = _publish(row, at)
+        with leases.keep(row, LEASE):
+            reason = _publish(row, timezone.now())
     except Exception as error:
         log.error("scheduled_publish.failed\n%s", logs.format_safely(error))
         reason = f"An error stopped it: {type(error).__name__}. The log has more. Publish it by hand."
@@ -166,24 +166,15 @@ def _may_publish(name: str) -> bool:
 
 def _finish(row: ScheduledPublish, reason: str, at: datetime) -> None:
     state = State.FAILED if reason else State.PUBLISHED
-    with transaction.atomic():
-        waiting = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING)
-        if not waiting.update(state=state, reason=reason, ended_at=at, ended_by=row.created_by):
-            return  # cancelled, or finished by a process that took over
-        if reason:
-            _record(row, AuditEntry.Action.FAILED, by=row.created_by, at=at, note=reason)
-        requests.notify_about_schedule(row, reason, at=at)
+    try:
+        with transaction.atomic():
+            leases.release(row, state=state, reason=reason, ended_at=at, ended_by=row.created_by)
+            if reason:
+                _record(row, AuditEntry.Action.FAILED, by=row.created_by, at=at, note=reason)
+            requests.notify_about_schedule(row, reason, at=at)
+    except leases.LeaseLost:
+        return  # cancelled, or taken over by another process
     log.info("scheduled_publish.%s version=%s", state.value, row.version[:12])
-
-
-def _is_free(at: datetime) -> Q:
-    return Q(claimed_at=None) | Q(claimed_at__lt=at - LEASE)
-
-
-def _claim(row: ScheduledPublish, at: datetime) -> bool:
-    """Claim a row. If several processes try, only one changes it."""
-    rows = ScheduledPublish.objects.filter(pk=row.pk, state=State.WAITING, claimed_at=row.claimed_at)
-    return bool(rows.update(claimed_at=at))
 
 
 def _record(row: ScheduledPublish, action: AuditEntry.Action, *, by: str, at: datetime, note: str) -> None:

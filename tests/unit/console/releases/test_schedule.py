@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
@@ -54,6 +55,10 @@ def run_job(monkeypatch: pytest.MonkeyPatch, after: timedelta = LATER) -> Schedu
     monkeypatch.setattr(scheduling, "run_in_background", lambda _, work: work())
     scheduling.publish_when_due(timezone.now() + after)
     return ScheduledPublish.objects.get()
+
+
+def end_leases() -> None:
+    ScheduledPublish.objects.update(held_until=Now() - timedelta(seconds=1))
 
 
 def read_text(response: HttpResponse) -> str:
@@ -184,7 +189,47 @@ def test_publish_goes_on_after_its_process_died(
     scheduling.publish_when_due(timezone.now() + LATER)
 
     assert run_job(monkeypatch).state == "waiting"  # another process leaves it alone
-    assert run_job(monkeypatch, LATER + scheduling.LEASE + timedelta(minutes=1)).state == "published"
+    end_leases()
+    assert run_job(monkeypatch).state == "published"
+
+
+def test_process_that_stood_still_does_not_change_the_end(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    stopped: list[Any] = []
+    monkeypatch.setattr(scheduling, "run_in_background", lambda _, work: stopped.append(work))
+    scheduling.publish_when_due(timezone.now() + LATER)
+    publish, published = scheduling._publish, []
+
+    def stand_still(*args: Any) -> str:
+        if not published:
+            published.append(1)
+            end_leases()
+            assert run_job(monkeypatch).state == "published"
+            return "Something else stopped it."
+        return publish(*args)
+
+    monkeypatch.setattr(scheduling, "_publish", stand_still)
+    stopped[0]()
+
+    assert ScheduledPublish.objects.get().state == "published"
+    assert Activation.objects.count() == 2
+
+
+def test_publish_that_is_cancelled_after_its_claim_is_not_done(
+    admin_client: Client, changed: Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule(admin_client)
+    claimed: list[Any] = []
+    monkeypatch.setattr(scheduling, "run_in_background", lambda _, work: claimed.append(work))
+    scheduling.publish_when_due(timezone.now() + LATER)
+    assert scheduling.cancel_publish(ScheduledPublish.objects.get(), by="admin", at=timezone.now())
+
+    claimed[0]()
+
+    assert ScheduledPublish.objects.get().state == "cancelled"
+    assert Activation.objects.count() == 1
 
 
 def test_publish_that_was_done_before_the_process_died_is_not_done_twice(
