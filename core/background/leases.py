@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import connection, models
 from django.db.models import Q, QuerySet
@@ -66,8 +66,18 @@ def create_holder() -> str:
     return secrets.token_hex(16)
 
 
+def begin(lasts: timedelta) -> dict[str, Any]:
+    """Return the fields of a row that this process is about to work on, for the statement that makes it so."""
+    return {"holder": create_holder(), "held_until": Now() + lasts}
+
+
 def claim(rows: QuerySet[R], lasts: timedelta) -> R | None:
-    """Lease the first free one of these rows, all of one table, and return it; None if there is none."""
+    """Lease the first free one of these rows, all of one table, and return it; None if there is none.
+
+    It looks before it writes: on SQLite, a statement that may write waits for other writers, even if it finds nothing.
+    """
+    if not rows.filter(FREE).exists():
+        return None
     choice, parameters = rows.filter(FREE).values("pk")[:1].query.sql_with_params()
     statement = build_claim_sql(rows.model, choice, vendor=connection.vendor)
     values = [create_holder(), lasts.total_seconds(), *parameters]
@@ -108,7 +118,8 @@ def release(row: LeasedRow, **changes: object) -> None:
 
 
 def _query_held(row: LeasedRow) -> QuerySet[LeasedRow]:
-    return type(row)._base_manager.filter(pk=row.pk, holder=row.holder)
+    rows = type(row)._base_manager.filter(pk=row.pk, holder=row.holder)
+    return rows if row.holder else rows.none()  # an object that was read after its row was released
 
 
 _kept: dict[str, tuple[LeasedRow, timedelta]] = {}  # rows that this process works on, by holder

@@ -12,8 +12,7 @@ nothing else.
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from django.db import DatabaseError, close_old_connections, connection
@@ -97,24 +96,6 @@ def run_in_background(name: str, work: Callable[[], object]) -> threading.Thread
     thread = threading.Thread(target=_run, args=(name, work), name=name, daemon=True)
     thread.start()
     return thread
-
-
-@contextmanager
-def repeat_meanwhile(name: str, work: Callable[[], object], *, seconds: float) -> Iterator[None]:
-    """Repeat small work in a thread, at an interval in seconds, until the block ends. A failure is logged."""
-    ended = threading.Event()
-
-    def repeat() -> None:
-        while not ended.wait(seconds):
-            _run(name, work)
-
-    thread = threading.Thread(target=repeat, name=name, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()  # it must not run after the block
 
 
 def _run(name: str, work: Callable[[], object]) -> None:

@@ -1,5 +1,6 @@
 """Imports that an admin starts on a page. They run in the background and end in a report."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
@@ -9,10 +10,12 @@ from statistics import quantiles
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import ProtectedError
+from django.db.models import ProtectedError, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from core.background.poller import repeat_meanwhile, run_in_background
+from core.background import leases
+from core.background.poller import run_in_background
 from core.text import token_budget
 from registry.catalog import builder
 from registry.help import help_pages, token_counts
@@ -32,11 +35,12 @@ MAX_OPERATIONS = 2_000  # of one import on a page: a minute of work for the proc
 MAX_LISTED_REFUSALS = 200
 MAX_LISTED_TAGS = 300
 MAX_LISTED_OPERATIONS = 500
-LIFE_SECONDS = 15.0  # between two signs of life
-STOPPED_AFTER = timedelta(minutes=1)  # without a sign of life
+LEASE = timedelta(minutes=1)
 TOOLS_FILE = "tools.json"  # where the tools of a server are stored until they are imported
 KEPT_FOR = timedelta(days=30)
+STEP_FIELDS = ("url", "document", "found", "report", "state", "progress", "error")  # what a step may change
 State = DocumentImport.State
+log = logging.getLogger(__name__)
 
 
 def format_report(
@@ -115,6 +119,7 @@ def start_reading(
         found={"hosts": sorted(hosts)},
         progress="Fetching the document",
         created_by=by,
+        **leases.begin(LEASE),
     )
     run_in_background("import", partial(_run, row.pk, _read))
     return row
@@ -128,6 +133,7 @@ def start_reading_server(connection: Connection, *, by: str) -> DocumentImport:
         found={"connection": mcp_import.describe_connection(connection)},
         progress="Asking the server for its tools",
         created_by=by,
+        **leases.begin(LEASE),
     )
     run_in_background("import", partial(_run, row.pk, _read_tools))
     return row
@@ -158,6 +164,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
         selection=selection.to_json(),
         progress=f"Importing {count:,} {row.unit}{'s' if count > 1 else ''}",
         updated_at=timezone.now(),
+        **leases.begin(LEASE),
     )
     if claimed:
         run_in_background("import", partial(_run, row.pk, _import))
@@ -167,18 +174,19 @@ def delete_old(at: datetime) -> bool:
     """Delete imports after a month, and end those whose process stopped: a periodic job."""
     DocumentImport.objects.filter(created_at__lt=at - KEPT_FOR).delete()
     working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
-    stopped = working.filter(updated_at__lt=at - STOPPED_AFTER)
+    # One without a lease is of a process of 0.1.0, which only said when it was last alive.
+    stopped = working.filter(leases.ENDED | Q(held_until=None, updated_at__lt=Now() - LEASE))
     error = "The process that worked on it stopped. Nothing was lost; import again."
-    for row in stopped.select_related("connection").defer("document"):
-        if stopped.filter(pk=row.pk).update(state=State.FAILED, error=error):
-            _remove_made_connection(row)
+    while row := leases.claim(stopped, LEASE):
+        row.state, row.error = State.FAILED, error
+        _end(row)
     return False
 
 
 def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
     row = DocumentImport.objects.get(pk=pk)
     try:
-        with repeat_meanwhile("import is alive", partial(_show_life, pk), seconds=LIFE_SECONDS):
+        with leases.keep(row, LEASE):
             step(row)
     except (UnreadableDocument, InvalidImportGroup) as error:
         row.state, row.error = State.FAILED, str(error)[:1000]
@@ -188,13 +196,19 @@ def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
         row.state, row.error = State.FAILED, "The import failed because of a gateway error. See the server's log."
         raise
     finally:
-        row.save()
-        if row.state == State.FAILED:
-            _remove_made_connection(row)
+        _end(row)
 
 
-def _show_life(pk: int) -> None:
-    DocumentImport.objects.filter(pk=pk).update(updated_at=timezone.now())
+def _end(row: DocumentImport) -> None:
+    """Store how a step ended, unless the import was ended for this process, which had stood still."""
+    changes = {name: getattr(row, name) for name in STEP_FIELDS}
+    try:
+        leases.release(row, **changes, updated_at=timezone.now())
+    except leases.LeaseLost:
+        log.warning("import.lease_lost import=%s", row)
+        return
+    if row.state == State.FAILED:
+        _remove_made_connection(row)
 
 
 def _remove_made_connection(row: DocumentImport) -> None:

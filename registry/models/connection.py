@@ -9,6 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from core.background.leases import LeasedRow
 from registry.models.fields import name_validator, validate_headers
 
 
@@ -266,7 +267,7 @@ class UpstreamDefinition(models.Model):
         return self.upstream_name
 
 
-class DocumentImport(models.Model):
+class DocumentImport(LeasedRow):
     """One import of an OpenAPI document or an MCP server: what was found, what was picked, and how it went."""
 
     class State(models.TextChoices):
@@ -288,7 +289,6 @@ class DocumentImport(models.Model):
     error = models.CharField(max_length=1000, blank=True)
     created_by = models.CharField(max_length=150)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Also set while it works. One that has stopped was cut off with its process.
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -1,17 +1,19 @@
 """Importing an OpenAPI document in the console: choose it, see what is in it, pick operations, read the report."""
 
 import json
-import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db.models.functions import Now
 from django.http import HttpResponse
 from django.test import Client as HttpClient
 from django.urls import reverse
 from django.utils import timezone
 
+from core.background import leases
 from gateway.models import ConnectionSecret
 from registry.catalog import cache
 from registry.drafts import merge
@@ -20,6 +22,7 @@ from registry.models import Connection, DocumentImport, Group, Op
 from registry.releases import publishing
 from tests.support.clients.api import Api
 from tests.support.console.role_matrix import create_user_with_role
+from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import HttpUpstream, build_json
 from tests.support.upstreams.openapi_documents import build_document
 
@@ -189,8 +192,10 @@ def test_an_error_of_ours_is_said_and_logged(admin_client: HttpClient, monkeypat
 
 
 def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
-    row = DocumentImport.objects.create(created_by="ana", url="https://a.example/x")
-    DocumentImport.objects.update(updated_at=timezone.now() - import_job.STOPPED_AFTER * 2)
+    row = DocumentImport.objects.create(created_by="ana", url="https://a.example/x", **leases.begin(import_job.LEASE))
+    assert import_job.delete_old(timezone.now()) is False
+    assert DocumentImport.objects.get().state == "reading"
+    end_leases()
 
     assert import_job.delete_old(timezone.now()) is False
 
@@ -199,6 +204,38 @@ def test_import_whose_process_stopped_ends(admin_client: HttpClient) -> None:
     )
     assert import_job.delete_old(timezone.now() + import_job.KEPT_FOR * 2) is False
     assert not DocumentImport.objects.exists()
+
+
+@pytest.mark.django_db
+def test_import_by_the_version_before_ends_with_its_process() -> None:
+    DocumentImport.objects.create(created_by="ana", url="https://a.example/x")
+    import_job.delete_old(timezone.now())
+    assert DocumentImport.objects.get().state == "reading"
+    DocumentImport.objects.update(updated_at=timezone.now() - import_job.LEASE * 2)
+
+    import_job.delete_old(timezone.now())
+
+    assert DocumentImport.objects.get().state == "failed"
+
+
+def test_process_that_stood_still_does_not_change_the_end(
+    admin_client: HttpClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def stand_still(row: DocumentImport) -> None:
+        end_leases()
+        import_job.delete_old(timezone.now())
+        row.state = DocumentImport.State.READY
+
+    monkeypatch.setattr(import_job, "_read", stand_still)
+
+    page = send_document(admin_client, text=json.dumps(DOCUMENT))
+
+    assert "The process that worked on it stopped." in read(page)
+    assert "import.lease_lost" in caplog.text
+
+
+def end_leases() -> None:
+    DocumentImport.objects.filter(state__in=["reading", "importing"]).update(held_until=Now() - timedelta(seconds=1))
 
 
 def use_nowhere(connection: Connection) -> None: ...
@@ -228,7 +265,8 @@ def test_connection_of_a_stopped_import_is_removed_unless_it_is_used(
     assert "Importing 3 operations" in read(pick(admin_client, page))
     use(Connection.objects.get())
 
-    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+    end_leases()
+    import_job.delete_old(timezone.now())
 
     assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
     assert Connection.objects.exists() is is_kept
@@ -240,27 +278,24 @@ def test_chosen_connection_of_a_stopped_import_stays(admin_client: HttpClient, m
     monkeypatch.setattr(import_job, "run_in_background", lambda *_: None)
     pick(admin_client, page, connection="mine")
 
-    import_job.delete_old(timezone.now() + import_job.STOPPED_AFTER * 2)
+    end_leases()
+    import_job.delete_old(timezone.now())
 
     assert "The process that worked on it stopped." in read(admin_client.get(page.request["PATH_INFO"]))
     assert Connection.objects.get().name == "mine"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_slow_import_shows_that_it_is_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_import_keeps_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
     def read_slowly(row: DocumentImport) -> None:
-        long_ago = timezone.now() - import_job.STOPPED_AFTER * 2
+        end_leases()
         own = DocumentImport.objects.filter(pk=row.pk)
-        own.update(updated_at=long_ago)
-        for _ in range(2_000):
-            if own.get().updated_at > long_ago:
-                break
-            time.sleep(0.01)
+        eventually(lambda: own.filter(held_until__gt=Now()).exists(), within=20, what="an extension")
         import_job.delete_old(timezone.now())
         assert own.get().state == "reading"
         row.state = DocumentImport.State.READY
 
-    monkeypatch.setattr(import_job, "LIFE_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "INTERVAL", 0.01)
     monkeypatch.setattr(import_job, "_read", read_slowly)
 
     row = import_job.start_reading(url="https://a.example/x", by="ana")

@@ -65,11 +65,17 @@ def test_row_whose_lease_ended_is_claimed_by_another_process() -> None:
     second = claim_one()
 
     assert second.attempts == 2
-    with pytest.raises(leases.LeaseLost):
-        leases.release(first, state="failed")
-    assert not leases.extend(first, MINUTE)
+    check_lost(first)
     leases.release(second, state="failed", held_until=Now())
     assert Notification.objects.get().state == "failed"
+    check_lost(Notification.objects.get())
+
+
+def check_lost(row: Notification) -> None:
+    """Check that a process that has not the lease can neither extend nor end it."""
+    with pytest.raises(leases.LeaseLost):
+        leases.release(row, state="waiting")
+    assert not leases.extend(row, MINUTE)
 
 
 def test_released_row_is_free_and_can_rest_before() -> None:
