@@ -9,6 +9,7 @@ from gateway.access import key_verification, release_routing
 from gateway.api import health
 from gateway.batches import broker, sweep
 from gateway.jobs import retention, runner
+from gateway.model_evals import job
 
 MINUTES = timedelta(minutes=1)
 
@@ -28,6 +29,7 @@ MANIFEST = Manifest(
         Job("events.delete_turns", retention.delete_turns, 10 * MINUTES),
         Job("events.delete_figures", retention.delete_figures, 60 * MINUTES),
         Job("events.delete_subjects", retention.delete_subjects, 60 * MINUTES),
+        Job("evals.end_lost_runs", job.end_lost_runs, MINUTES),
     ],
     polled=[
         release_routing.preload_cohort_releases,

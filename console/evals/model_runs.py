@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.utils import timezone
 
 from core.admin import base
 from core.templatetags.admin_format import percent
@@ -74,8 +73,6 @@ class ModelRunAdmin(base.ModelAdmin[ModelRun]):
 
     @admin.display(description="State")
     def shown_state(self, run: ModelRun) -> str:
-        if run.is_cut_off(timezone.now()):
-            return "cut off: its process ended"
         return f"{run.state}: {run.error}" if run.error else run.state
 
     @admin.display(description="Cases")

@@ -1,19 +1,17 @@
 """Runs of eval cases through a language model."""
 
-from datetime import datetime, timedelta
-
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from core.background.leases import LeasedRow
 from core.llm import Tier
 from registry.models import EvalCase
 
 MAX_CASES = 500  # of one run: its thread shares the process with those of calls
-STOPPED_AFTER = timedelta(minutes=10)  # without a sign of life
 
 
-class ModelRun(models.Model):
+class ModelRun(LeasedRow):
     """Eval cases that a model works on with the three tools: what it called, and whether that was right."""
 
     class State(models.TextChoices):
@@ -52,7 +50,6 @@ class ModelRun(models.Model):
     error = models.CharField(max_length=500, blank=True, editable=False)
     created_by = models.CharField(max_length=150, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
-    # Also set while it works. One that has stopped was cut off with its process.
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -67,7 +64,3 @@ class ModelRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model or self.tier} on {self.get_target_display()}, {self.created_at:%Y-%m-%d %H:%M}"
-
-    def is_cut_off(self, at: datetime) -> bool:
-        """Return whether it ended with its process."""
-        return self.state == self.State.RUNNING and self.updated_at < at - STOPPED_AFTER

@@ -1,14 +1,18 @@
 """Eval cases that a model works on with the three tools: what it is shown, what it may do, and how it is scored."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import orjson
 import pytest
+from django.db.models.functions import Now
 from django.test import Client as HttpClient
 from django.urls import reverse
+from django.utils import timezone
 
 from analytics.events.models import OperationEvent
+from core.background import leases
 from gateway.model_evals import conversation, job
 from gateway.model_evals.conversation import CaseScore
 from gateway.model_evals.tool_runner import EvalToolRunner, MadeCall
@@ -242,3 +246,44 @@ def test_a_run_is_stopped_in_the_list(admin_client: HttpClient) -> None:
     row.refresh_from_db()
     assert row.state == "stopped"
     assert "Stopped: 1." in page
+
+
+def test_a_run_ends_with_its_process(admin_client: HttpClient) -> None:
+    lost = ModelRun.objects.create(model="big", created_by="ana", **leases.begin(job.LEASE))
+    job.end_lost_runs(timezone.now())
+    lost.refresh_from_db()
+    assert lost.state == "running"
+
+    ModelRun.objects.update(held_until=Now() - timedelta(seconds=1))
+    job.end_lost_runs(timezone.now())
+
+    page = admin_client.get(reverse("admin:gateway_modelrun_changelist")).content.decode()
+    assert "failed: its process ended" in page
+
+
+def test_a_run_of_the_version_before_ends_after_ten_minutes() -> None:
+    ModelRun.objects.create(model="big", created_by="ana")
+    job.end_lost_runs(timezone.now())
+    assert ModelRun.objects.get().state == "running"
+
+    ModelRun.objects.update(updated_at=timezone.now() - job.SILENT_AFTER * 2)
+    job.end_lost_runs(timezone.now())
+
+    assert ModelRun.objects.get().state == "failed"
+
+
+def test_process_that_stood_still_leaves_the_run_ended(
+    run_model: RunModel, monkeypatch: pytest.MonkeyPatch, case: EvalCase
+) -> None:
+    run_case = conversation.run_case
+
+    def stand_still(*args: Any, **fields: Any) -> Any:
+        ModelRun.objects.update(held_until=Now() - timedelta(seconds=1))
+        job.end_lost_runs(timezone.now())
+        return run_case(*args, **fields)
+
+    monkeypatch.setattr(conversation, "run_case", stand_still)
+
+    row = run_model(say("I cannot."), case_limit=1)
+
+    assert (row.state, row.error, len(row.results)) == ("failed", "its process ended", 1)
