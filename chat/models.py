@@ -8,6 +8,8 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from core.background.leases import LeasedRow
+
 MAX_SUBJECT = 200  # as the gateway's
 MAX_TITLE = 60
 
@@ -69,7 +71,7 @@ class Conversation(models.Model):
         return self.title or str(self.id)
 
 
-class Message(models.Model):
+class Message(LeasedRow):
     """What the user or the assistant wrote. A message of the assistant is a turn: it runs until it has a `finish`."""
 
     class Role(models.TextChoices):
@@ -102,13 +104,14 @@ class Message(models.Model):
     finish = models.CharField(max_length=12, choices=Finish.choices, blank=True)
     error = models.JSONField(null=True, blank=True, help_text="{code, message, retryable}")
     cancel_requested = models.BooleanField(default=False)
-    heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While the turn runs.")
+    heartbeat_at = models.DateTimeField(null=True, blank=True, help_text="While a process of 0.1.0 runs the turn.")
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering = ["conversation", "position"]
         constraints = [
             models.UniqueConstraint(fields=["conversation", "position"], name="chat_message_position"),
+            # Its index also serves the query for turns whose process died.
             models.UniqueConstraint(
                 fields=["conversation"],
                 condition=Q(role="assistant", finish=""),
@@ -116,9 +119,6 @@ class Message(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["heartbeat_at"], name="chat_message_running", condition=Q(role="assistant", finish="")
-            ),
             models.Index(fields=["created_at"], name="chat_message_created"),
         ]
 

@@ -8,7 +8,6 @@ from uuid import uuid4
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import Q
-from django.db.models.functions import Now
 
 from chat.context.layers import GLOBAL
 from chat.conversations.store import get_conversation
@@ -16,6 +15,7 @@ from chat.conversations.summaries import shorten_title
 from chat.errors import ApiError
 from chat.events import failed_turns
 from chat.models import Conversation, Message, ToolCall
+from core.background import leases
 
 MAX_MESSAGES_A_MINUTE = 20
 MAX_TURNS_AT_ONCE = 2
@@ -105,7 +105,11 @@ def _add_messages(conversation: Conversation, message: str, at: datetime) -> Mes
     ]
     position = last + len(messages) + 1
     turn = Message(
-        conversation=conversation, position=position, role=Message.Role.ASSISTANT, created_at=at, heartbeat_at=Now()
+        conversation=conversation,
+        position=position,
+        role=Message.Role.ASSISTANT,
+        created_at=at,
+        **leases.begin(failed_turns.LEASE),
     )
     Message.objects.bulk_create([*messages, turn])
     return turn

@@ -10,6 +10,7 @@ from django.db.models import F
 
 from chat.connections import gives_connection_back
 from chat.models import Conversation, Message, ToolCall
+from core.background import leases
 
 DONE_FIELDS = ("surface", "release", "cohort", "layers", "text", "written", "usage")  # of a turn, at its end
 
@@ -71,15 +72,16 @@ def load_waiting_calls(message_ids: Collection[UUID]) -> list[ToolCall]:
 @gives_connection_back
 def store_failed_start(turn: Message, error: Mapping[str, Any]) -> None:
     """Store that a turn could not begin."""
-    Message.objects.filter(pk=turn.pk).update(finish=Message.Finish.ERROR, error=dict(error), heartbeat_at=None)
+    leases.release(turn, finish=Message.Finish.ERROR, error=dict(error))
 
 
 def store_end(turn: Message, *, tokens: int, dollars: Decimal, at: datetime) -> None:
     """Store the end of a turn, within a transaction. A turn that was marked as dead stays interrupted."""
     done = {name: getattr(turn, name) for name in DONE_FIELDS}
-    turns = Message.objects.filter(pk=turn.pk)
-    if not turns.filter(finish="").update(**done, finish=turn.finish, error=turn.error, heartbeat_at=None):
-        turns.filter(finish=Message.Finish.INTERRUPTED).update(**done)
+    try:
+        leases.release(turn, **done, finish=turn.finish, error=turn.error)
+    except leases.LeaseLost:
+        Message.objects.filter(pk=turn.pk, finish=Message.Finish.INTERRUPTED).update(**done)
     Conversation.objects.filter(pk=turn.conversation_id).update(updated_at=at, **_add(tokens, dollars))
 
 

@@ -1,4 +1,4 @@
-"""A thread that writes the events of this process's turns to the database, and says that the turns are alive."""
+"""A thread that writes the events of this process's turns to the database, and ends turns that nobody waits for."""
 
 import logging
 import threading
@@ -9,7 +9,6 @@ from typing import Any
 import orjson
 from django.db import DatabaseError, IntegrityError, InterfaceError, transaction
 from django.db.models import Max
-from django.db.models.functions import Now
 
 from chat.connections import close_connection, give_back_connection
 from chat.events import failed_turns
@@ -20,7 +19,7 @@ from core import logs as safe_traceback
 log = logging.getLogger(__name__)
 
 FLUSH_SECONDS = 0.25
-HEARTBEAT_SECONDS = 4.0
+MARKING_SECONDS = 4.0
 
 Cancel = Callable[[], None]
 
@@ -80,14 +79,14 @@ def write_end(turn_log: TurnLog, store_end: Callable[[], None]) -> None:
 
 
 def _run() -> None:
-    next_heartbeat = 0.0
+    next_marking = 0.0
     while True:
         time.sleep(FLUSH_SECONDS)
         _try(_write_all)
         _try(_end_where_asked)
-        if time.monotonic() >= next_heartbeat:
-            _try(_say_alive)
-            next_heartbeat = time.monotonic() + HEARTBEAT_SECONDS
+        if time.monotonic() >= next_marking:
+            _try(failed_turns.mark_dead_turns)
+            next_marking = time.monotonic() + MARKING_SECONDS
         give_back_connection()  # the pool may have no other one
         with _lock:
             if not _running:
@@ -166,8 +165,3 @@ def _end_where_asked() -> None:
     for turn_id in running:
         if turn_id not in goes_on:
             cancel_here(turn_id)
-
-
-def _say_alive() -> None:
-    Message.objects.filter(pk__in=list(_running), finish="").update(heartbeat_at=Now())
-    failed_turns.mark_dead_turns()

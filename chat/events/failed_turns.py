@@ -5,13 +5,15 @@ from datetime import timedelta
 from typing import Any
 
 import orjson
-from django.db.models import QuerySet
+from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from chat.gateway import envelopes
 from chat.models import Message
+from core.background import leases
 
-DEAD_AFTER = timedelta(seconds=11)  # without a heartbeat, which comes every four
+LEASE = timedelta(seconds=11)
 MARKING_SECONDS = 2.0
 
 LOOK_FIRST = "Look at what was done before you ask for the rest."
@@ -38,15 +40,20 @@ def mark_dead_turns_sometimes() -> None:
 
 
 def mark_dead_turns() -> None:
-    """Mark turns as interrupted whose process has stopped saying that they are alive."""
-    for turn in _find_dead_turns().prefetch_related("event_chunks"):
-        text, written = _read_answer(turn)
-        _find_dead_turns().filter(pk=turn.pk).update(
-            finish=Message.Finish.INTERRUPTED,
-            error=INTERRUPTED_AFTER_WRITES if written else INTERRUPTED,
-            text=text,
-            written=written,
-        )
+    """Mark turns as interrupted whose process died."""
+    while _find_dead_turns().exists():
+        with transaction.atomic():  # if the process lives after all, it waits for the end that is written here
+            turn = leases.claim(_find_dead_turns(), LEASE)
+            if turn is None:
+                return  # another process marks them
+            text, written = _read_answer(turn)
+            leases.release(
+                turn,
+                finish=Message.Finish.INTERRUPTED,
+                error=INTERRUPTED_AFTER_WRITES if written else INTERRUPTED,
+                text=text,
+                written=written,
+            )
 
 
 def describe_error(turn: Message) -> dict[str, Any]:
@@ -55,8 +62,9 @@ def describe_error(turn: Message) -> dict[str, Any]:
 
 
 def _find_dead_turns() -> QuerySet[Message]:
-    """Find them by the clock of the database: the clocks of processes may differ."""
-    return Message.objects.filter(role=Message.Role.ASSISTANT, finish="", heartbeat_at__lt=Now() - DEAD_AFTER)
+    # Those without a lease are of a process of 0.1.0, which has a heartbeat instead.
+    is_dead = leases.ENDED | Q(held_until=None, heartbeat_at__lt=Now() - LEASE)
+    return Message.objects.filter(is_dead, role=Message.Role.ASSISTANT, finish="").order_by("pk")
 
 
 def _read_answer(turn: Message) -> tuple[str, list[dict[str, Any]]]:

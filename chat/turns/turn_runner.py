@@ -32,6 +32,7 @@ from chat.turns.operations import NamesSeen
 from chat.turns.tool_runner import ToolRunner
 from chat.turns.turn_loop import TurnLoop
 from core import llm, logs
+from core.background import leases
 from core.database.deadlines import Deadline
 from core.http import Abort
 
@@ -111,6 +112,15 @@ class TurnRunner:
 
     def run(self) -> None:
         """Run the turn, and write its end whatever happens."""
+        with leases.keep(self._turn, failed_turns.LEASE):
+            self._run_and_end()
+        try:
+            telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
+            summaries.compress_when_long(self._conversation, last=self._turn.position)
+        finally:
+            close_connection()
+
+    def _run_and_end(self) -> None:
         try:
             finish = self._run()
         except llm.LlmAborted:
@@ -139,11 +149,6 @@ class TurnRunner:
             event_writer.remove_turn(self._log)
             self._log.close()
             give_back_connection()
-        try:
-            telemetry.send_report(self._gateway, self._turn, self._loop, self._spent)
-            summaries.compress_when_long(self._conversation, last=self._turn.position)
-        finally:
-            close_connection()
 
     def _run(self) -> Finish:
         self._place = past_turns.complete_place(self._conversation, self._gateway)

@@ -365,7 +365,7 @@ def test_streams_of_other_protocols_and_subjects_are_counted_apart_from_those_of
 
 def test_dead_turn_does_not_block_the_next_message(person: AsyncViewClient, monkeypatch: pytest.MonkeyPatch) -> None:
     send(person, {"message": "One"})
-    Message.objects.filter(role="assistant").update(heartbeat_at=timezone.now() - timedelta(seconds=60))
+    Message.objects.filter(role="assistant").update(held_until=timezone.now() - timedelta(seconds=60))
     monkeypatch.setattr(failed_turns, "_next_marking", 0.0)
 
     response = send(person, {"message": "Two", "session_id": str(Conversation.objects.get().pk)})

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from chat.conversations import retention, start_turn, turn_store
@@ -51,7 +52,7 @@ def list_written(log: TurnLog) -> list[str]:
 
 def let_die(turn: Message | str) -> None:
     pk = turn if isinstance(turn, str) else turn.pk
-    Message.objects.filter(pk=pk).update(heartbeat_at=timezone.now() - timedelta(minutes=1))
+    Message.objects.filter(pk=pk).update(held_until=Now() - timedelta(seconds=1))
 
 
 def test_lost_answer_of_a_commit_does_not_stop_the_events(running: Running) -> None:
@@ -99,16 +100,29 @@ def test_turn_that_was_taken_for_dead_is_ended_and_keeps_what_it_did(
     running: Running,
 ) -> None:
     log, abort = running["ana"]
-    let_die(log.turn_id)
+    turn = Message.objects.get(pk=log.turn_id)
+    let_die(turn)
     failed_turns.mark_dead_turns()
 
     event_writer._end_where_asked()
-    turn = Message.objects.get(pk=log.turn_id)
     turn.finish, turn.text = Finish.CANCELLED, "Two projects are"
     turn_store.store_end(turn, tokens=1, dollars=0, at=timezone.now())  # type: ignore[arg-type]
 
     turn.refresh_from_db()
     assert (abort.is_set, turn.finish, turn.text) == (True, Finish.INTERRUPTED, "Two projects are")
+
+
+def test_turn_of_the_version_before_is_marked_by_its_heartbeat() -> None:
+    turn = begin()
+    turns = Message.objects.filter(pk=turn.pk)
+    turns.update(holder="", held_until=None, heartbeat_at=Now())
+    failed_turns.mark_dead_turns()
+    assert turns.get().finish == ""
+
+    turns.update(heartbeat_at=Now() - failed_turns.LEASE - timedelta(seconds=1))
+    failed_turns.mark_dead_turns()
+
+    assert turns.get().finish == Finish.INTERRUPTED
 
 
 def test_interrupted_turn_has_the_text_and_the_writes_of_its_events() -> None:

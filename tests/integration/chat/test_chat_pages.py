@@ -260,7 +260,8 @@ def test_answer_is_rendered_between_its_calls(http: HttpClient) -> None:
 
 
 def test_running_answer_is_left_to_the_stream(http: HttpClient) -> None:
-    conversation = create_answer(finish="", heartbeat_at=datetime.now(UTC), calls=[{"op": "onto.task.list"}])
+    held_until = datetime.now(UTC) + timedelta(minutes=1)
+    conversation = create_answer(finish="", held_until=held_until, calls=[{"op": "onto.task.list"}])
     page = read_page(http, conversation)
 
     assert 'data-state="waiting"' in page
@@ -296,7 +297,7 @@ def test_question_that_was_sent_again_is_shown_once_if_it_failed_at_once(
 
 
 def test_list_marks_conversations_that_are_answering(http: HttpClient) -> None:
-    create_answer(finish="", heartbeat_at=datetime.now(UTC))
+    create_answer(finish="", held_until=datetime.now(UTC) + timedelta(minutes=1))
     create_answer()
     page = http.get("/chat/").content.decode()
 
