@@ -4,7 +4,7 @@ import os
 
 import time_machine
 
-from core.overload import MAX_TEXT, SharedSlots
+from gateway.recording.hints import MAX_TEXT, SharedSlots
 
 
 def test_counts_and_notes_are_kept_by_key() -> None:
