@@ -19,12 +19,10 @@ from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events import event_log
 from analytics.rollout import assignment, exposures
-from core import logs
+from core import logs, overload
 from core.background import write_behind
 from gateway.access import api_keys, key_verification
 from gateway.credentials import token_endpoint
-from gateway.executors.http import sending
-from gateway.executors.remote import circuit_breaker
 from gateway.jobs import runner
 from gateway.models import Client
 from registry.catalog import cache, connections, model, switches
@@ -206,8 +204,7 @@ def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     connections.clear_connections()
     assignment.clear_rollout()
     key_verification.clear_cache()
-    circuit_breaker.clear()
-    sending.clear_budgets()
+    overload.clear_guards()
     token_endpoint.clear_tokens()
     logs.clear_context()
     ContentType.objects.clear_cache()

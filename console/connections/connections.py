@@ -21,7 +21,7 @@ from console.connections.secrets import ConnectionSecretInline, describe_secrets
 from console.log_pages import AuditedAdmin
 from core.admin import base
 from gateway.credentials import connection_secrets
-from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote import connection_guards
 from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog import switches
 from registry.catalog.connections import ConnectionConfig
@@ -213,7 +213,7 @@ class ConnectionAdmin(AuditedAdmin, SwitchableMixin, ImportPagesMixin):
                 "changed": definitions.list_changed(row),
                 "new": definitions.list_new(row),
                 "secrets": describe_secrets(row),
-                "circuit": circuit_breaker.get_state(row.name),
+                "circuit": connection_guards.get_guard(row.name).get_state(),
                 "may_import": self.has_import_permission(request),
                 "may_switch": self.has_switch_permission(request),
             }

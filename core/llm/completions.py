@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core import http
+from core import http, overload
 from core.database.deadlines import Deadline, DeadlineExceeded
 from core.llm import endpoint
 from core.llm.endpoint import (
@@ -25,7 +25,7 @@ from core.llm.endpoint import (
     get_model,
     is_configured,
 )
-from core.overload import FailurePause
+from core.overload import THREE_IN_A_ROW, Overloaded
 from core.text import json_text
 
 # `finish_reason`: OpenAI has stop and length, text-generation-inference eos_token, and Mistral model_length.
@@ -37,9 +37,6 @@ MAX_BYTES = 8_000_000  # of an answer
 TEMPORARY_STATUSES = frozenset({408, 409, 425, 429})  # and all from 500; those that OpenAI's clients retry
 log = logging.getLogger(__name__)
 Messages = Sequence[Mapping[str, Any]]  # such as {"role": "system", "content": "…"}
-
-# One for each tier: quick calls with a short deadline must not stop the long ones.
-_pauses = {tier: FailurePause(f"llm.{tier}") for tier in Tier}
 
 
 @dataclass(frozen=True, slots=True, repr=False)  # no repr: an answer must not end up in logs
@@ -152,12 +149,6 @@ def complete_json(messages: Messages, *, tier: Tier, purpose: str, deadline: Dea
     return JsonCompletion(parse_text(answer.text), answer.usage)
 
 
-def clear_state() -> None:
-    """Forget failures, as in a new process."""
-    for pause in _pauses.values():
-        pause.clear()
-
-
 def _ask(messages: Messages, *, tier: Tier, purpose: str, deadline: Deadline, options: Mapping[str, Any]) -> Completion:
     started = time.monotonic()
     try:
@@ -186,20 +177,18 @@ def _request_completion(
 ) -> Completion:
     if not is_configured():
         raise LlmNotConfigured("LLM_BASE_URL is not set")
-    model, pause = get_model(tier), _pauses[tier]
-    if pause.is_active():
-        raise LlmUnavailable("paused after several failures")
+    model = get_model(tier)
+    guard = overload.get_guard(f"llm.{tier}", THREE_IN_A_ROW)  # quick calls must not stop those with a long deadline
     try:
-        raw = post_with_retries(
-            http.build_endpoint_url(settings.LLM_BASE_URL, "/chat/completions"),
-            key=settings.LLM_API_KEY,
-            body={"model": model.name, "messages": list(messages), **options},
-            deadline=deadline,
-        )
-    except LlmUnavailable as error:
-        pause.count_failure(error)
-        raise
-    pause.count_success()
+        with guard.let_through(failures=(LlmUnavailable,)):
+            raw = post_with_retries(
+                http.build_endpoint_url(settings.LLM_BASE_URL, "/chat/completions"),
+                key=settings.LLM_API_KEY,
+                body={"model": model.name, "messages": list(messages), **options},
+                deadline=deadline,
+            )
+    except Overloaded as error:
+        raise LlmUnavailable(str(error)) from None
     answer = parse_answer(raw)
     spent = endpoint.read_usage(answer, model=model)
     endpoint.count_usage(spent, tier=tier)  # useless answers cost money as well

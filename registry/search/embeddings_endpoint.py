@@ -4,6 +4,7 @@ https://platform.openai.com/docs/api-reference/embeddings
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
@@ -11,9 +12,9 @@ import numpy as np
 import orjson
 from django.conf import settings
 
-from core import http
+from core import http, overload
 from core.database.deadlines import Deadline, DeadlineExceeded
-from core.overload import FailurePause
+from core.overload import THREE_IN_A_ROW, Overloaded
 from registry.search import word_vectors
 from registry.search.word_vectors import Floats
 
@@ -24,8 +25,6 @@ MAX_BYTES = 32_000_000  # of an answer
 TEXT_STATUSES = frozenset(
     {400, 413, 422}
 )  # about the texts: too many or too long. Others are about the endpoint or the key
-
-_pause = FailurePause("embeddings")  # while it lasts, requests are ranked without
 
 
 class EmbeddingsFailed(Exception):
@@ -46,8 +45,7 @@ def is_enabled() -> bool:
 
 
 def clear_state() -> None:
-    """Forget cached vectors and failures, as in a new process."""
-    _pause.clear()
+    """Forget cached vectors, as in a new process."""
     _embed_cached.cache_clear()
 
 
@@ -65,17 +63,16 @@ def embed_request(request: str, *, size: int) -> Floats | None:
 
     `size` is that of the ops' vectors. If it changes, the endpoint has changed, and cached vectors are useless.
     """
-    if not is_enabled() or _pause.is_active():
+    if not is_enabled():
         return None
+    guard = overload.get_guard("embeddings", THREE_IN_A_ROW)
     try:
-        vector: Floats | None = _embed_cached(describe_space(), size, request)
-    except TextsRefused:
-        vector = None  # the next request may be fine, so this is no reason to pause
-    except EmbeddingsFailed as error:
-        _pause.count_failure(error)
-        return None
-    _pause.count_success()
-    return vector
+        with guard.let_through(failures=(EmbeddingsFailed,)), suppress(TextsRefused):  # the next request may be fine
+            vector: Floats = _embed_cached(describe_space(), size, request)
+            return vector
+    except (EmbeddingsFailed, Overloaded):
+        pass  # the search ranks without it
+    return None
 
 
 def embed_texts(texts: Sequence[str], *, deadline: Deadline) -> Floats:

@@ -2,21 +2,17 @@
 
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from threading import Lock
 
 from core import http
 from core.database.deadlines import Deadline, DeadlineExceeded
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
-from gateway.executors.remote import circuit_breaker
-from gateway.executors.remote.call_limits import limit_calls
+from gateway.executors.remote import connection_guards
 from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 
-SHARE = 0.1  # of a retry, earned by each call
-MAX_RETRIES_SAVED = 10.0
 MAX_RETRIES = 2
 MIN_WAIT_SECONDS = 0.1
 MAX_WAIT_SECONDS = 2.0
@@ -26,40 +22,6 @@ TEMPORARY_STATUSES = frozenset({425, 429, 500, 502, 503, 504})
 # Errors that the next attempt would also get, and that do not mean that the upstream fails.
 PERMANENT_ERRORS = (http.AddressRefused, http.BadRequest, http.BadUrl, http.TooLarge, http.TooManyRedirects)
 Outcome = http.Response | http.OutgoingError
-
-
-@dataclass(slots=True)
-class RetryBudget:
-    """A token bucket. It starts full, so that a connection with few calls can also retry."""
-
-    _tokens: float = MAX_RETRIES_SAVED
-    _lock: Lock = field(default_factory=Lock)
-
-    def earn(self) -> None:
-        """Count one call."""
-        with self._lock:
-            self._tokens = min(MAX_RETRIES_SAVED, self._tokens + SHARE)
-
-    def spend(self) -> bool:
-        """Take one retry, or return False if none is left."""
-        with self._lock:
-            if self._tokens < 1:
-                return False
-            self._tokens -= 1
-            return True
-
-
-_budgets: dict[str, RetryBudget] = {}
-
-
-def get_budget(connection: str) -> RetryBudget:
-    """Return the budget of a connection in this process, created on first use."""
-    return _budgets.get(connection) or _budgets.setdefault(connection, RetryBudget())
-
-
-def clear_budgets() -> None:
-    """Forget all budgets, as in a new process."""
-    _budgets.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +39,14 @@ class SendingRules:
 
 def send(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> http.Response:
     """Return the answer, with any status. Raises OutgoingError, or UpstreamBusyError if nothing was sent."""
-    budget = get_budget(config.name)
-    budget.earn()
+    guard = connection_guards.get_guard(config.name)
+    guard.earn_retry()
     outcome = _attempt(request, config, rules)
     for retry in range(MAX_RETRIES):
         if not _may_repeat(outcome, rules):
             break
         wait = choose_wait(retry, outcome)
-        if time.monotonic() + wait >= rules.deadline.at or not budget.spend():
+        if time.monotonic() + wait >= rules.deadline.at or not guard.spend_retry():
             break
         time.sleep(wait)
         try:
@@ -110,8 +72,7 @@ def get_retry_after(response: http.Response) -> float | None:
 
 def _attempt(request: BuiltRequest, config: ConnectionConfig, rules: SendingRules) -> Outcome:
     try:
-        breaker = circuit_breaker.get_breaker(config.name)
-        with breaker.guard(rules.caller) as attempt, limit_calls(config, rules.caller, rules.deadline):
+        with connection_guards.guard_call(config, rules.caller, rules.deadline) as attempt:
             outcome = _request(request, config, rules)
             attempt.failed = _is_failure(outcome)
             return outcome
@@ -141,7 +102,7 @@ def _request(request: BuiltRequest, config: ConnectionConfig, rules: SendingRule
 def _is_failure(outcome: Outcome) -> bool | None:
     """Return whether the upstream failed, None if the outcome does not show it."""
     if isinstance(outcome, http.Response):
-        return circuit_breaker.is_failure_status(outcome.status)
+        return connection_guards.is_failure_status(outcome.status)
     return None if isinstance(outcome, PERMANENT_ERRORS) else True
 
 

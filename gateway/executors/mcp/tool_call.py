@@ -19,7 +19,7 @@ from gateway.executors.mcp import session_pool
 from gateway.executors.mcp.definition_check import UnknownProgram
 from gateway.executors.mcp.session import McpSession
 from gateway.executors.mcp.session_pool import TooManySessions
-from gateway.executors.remote.circuit_breaker import is_failure_status
+from gateway.executors.remote.connection_guards import is_failure_status
 from registry.catalog import connections
 from registry.catalog.connections import ConnectionConfig
 

@@ -15,8 +15,7 @@ from gateway.executors.base import UpstreamCall, UpstreamResponse
 from gateway.executors.mcp import call_errors, definition_check, session_pool, tool_call, tool_result
 from gateway.executors.mcp.prepared_tool import PreparedTool
 from gateway.executors.mcp.tool_call import McpToolCall
-from gateway.executors.remote import circuit_breaker, credentials
-from gateway.executors.remote.call_limits import limit_calls
+from gateway.executors.remote import connection_guards, credentials
 from gateway.executors.remote.result_values import build_unread_response
 
 
@@ -67,12 +66,10 @@ def _send(work: UpstreamCall, prepared: PreparedTool) -> McpToolCall:
     exchange = AsyncCall(headers=prepared.headers, max_bytes=config.max_response_kb * 1000)
     caller = work.client_subject
     call = McpToolCall(prepared.tool, prepared.arguments, exchange)
-    breaker = circuit_breaker.get_breaker(config.name)
     with (
         lend_thread(),
         return_connection(),
-        breaker.guard(caller) as attempt,
-        limit_calls(config, caller, work.deadline),
+        connection_guards.guard_call(config, caller, work.deadline) as attempt,
     ):
         try:
             owner = None if config.has_shared_sessions else caller

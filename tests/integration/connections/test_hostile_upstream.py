@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from core import overload
 from gateway.credentials.connection_secrets import encode_secret, list_origins
 from gateway.executors.http import sending
-from gateway.executors.remote import circuit_breaker
 from gateway.models import ConnectionSecret
 from registry.models import Connection
 from tests.support.clients.api import SECRET, Api, assert_refused
@@ -164,8 +164,7 @@ def check_refused(response: Any, error: tuple[int, str], shop: HttpUpstream) -> 
 
 
 def start_anew(shop: HttpUpstream) -> None:
-    circuit_breaker.clear()
-    sending.clear_budgets()
+    overload.clear_guards()
     shop.requests.clear()
 
 

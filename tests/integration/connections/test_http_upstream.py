@@ -6,8 +6,9 @@ import pytest
 from django.test import override_settings
 
 from core.http.ssrf import get_upstream_networks, is_allowed
+from core.overload import FailureRules, ServiceGuard
 from gateway.executors.http import sending
-from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote import connection_guards
 from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
 from tests.support.rows.op_entries import build_op_entry, build_schema
@@ -226,17 +227,17 @@ def test_failing_service_gets_no_calls_for_a_while(
 ) -> None:
     monkeypatch.setattr(sending, "MAX_RETRIES", 0)
     now = [1000.0]
-    breaker = circuit_breaker.CircuitBreaker(lambda: now[0])
-    monkeypatch.setattr(circuit_breaker, "get_breaker", lambda _: breaker)
+    guard = ServiceGuard("connection.shop", clock=lambda: now[0])
+    monkeypatch.setattr(connection_guards, "get_guard", lambda _: guard)
     shop.answer = build_json({}, "500 Internal Server Error")
-    for _ in range(circuit_breaker.MIN_CALLS):
+    for _ in range(FailureRules().min_calls):
         assert api.exec(READ, {"order_id": "7"})["error"]["details"]["reason"] == "upstream_status"
 
     response = api.post("exec", {"op": READ, "args": {"order_id": "7"}})
 
     assert_refused(response, 503, "upstream_circuit_open")
     assert response.headers["Retry-After"] == "5"
-    assert len(shop.requests) == circuit_breaker.MIN_CALLS
+    assert len(shop.requests) == FailureRules().min_calls
     now[0] += 5
     shop.answer = build_json({"id": 7})
     assert api.exec(READ, {"order_id": "7"})["result"] == {"id": 7}

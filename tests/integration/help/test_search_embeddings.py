@@ -13,6 +13,7 @@ from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core import overload
 from core.database.deadlines import Deadline
 from registry import search
 from registry.catalog import cache
@@ -206,7 +207,7 @@ def test_slow_endpoint_costs_a_search_300_ms_and_three_failures_in_a_row_a_pause
     assert len(model.inputs) == 3
 
     model.answer = model.embed
-    embeddings_endpoint._pause.clear()
+    overload.clear_guards()
     assert find_first(api, f"{WEATHER_WORD} zzqx") == MATCHING_OP
 
 

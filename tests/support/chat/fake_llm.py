@@ -1,12 +1,11 @@
 """A language model behind a real HTTP server on loopback. It records the bodies and keys, and answers as told."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
 import pytest
 
-from core.llm import completions
 from tests.support.upstreams.fake_internet import FakeInternet
 from tests.support.upstreams.http_servers import ResponseBytes, build_response
 
@@ -71,12 +70,10 @@ def _build_chunk(fields: dict[str, Any]) -> bytes:
 
 
 @pytest.fixture
-def llm(fake_internet: FakeInternet, settings: Any) -> Iterator[FakeLlm]:
+def llm(fake_internet: FakeInternet, settings: Any) -> FakeLlm:
     """Serve a model, and configure it."""
     fake = FakeLlm()
     fake_internet.put("llm.test/v1/chat/completions", fake)
     settings.LLM_BASE_URL, settings.LLM_API_KEY = "http://llm.test/v1", LLM_KEY
     settings.LLM_MODEL, settings.LLM_FAST_MODEL = "big", "quick"
-    completions.clear_state()
-    yield fake
-    completions.clear_state()
+    return fake

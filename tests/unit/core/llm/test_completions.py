@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from core import llm as llms
 from core.database.deadlines import Deadline
 from core.llm import LlmCutOff, LlmMalformed, LlmNotConfigured, LlmRefused, LlmUnavailable, Tier, completions
-from core.overload import MAX_FAILURES
+from core.overload import THREE_IN_A_ROW
 from tests.support.chat.fake_llm import LLM_KEY, FakeLlm, build_chat_completion
 from tests.support.upstreams.fake_internet import FakeInternet
 from tests.support.upstreams.http_servers import build_response
@@ -169,7 +169,7 @@ def test_a_slow_answer_ends_at_the_deadline(llm: FakeLlm) -> None:
 
 def test_three_failures_in_a_row_pause_the_tier_and_no_other(llm: FakeLlm) -> None:
     llm.answers = [BUSY]
-    for _ in range(MAX_FAILURES):
+    for _ in range(THREE_IN_A_ROW.min_calls):
         with pytest.raises(LlmUnavailable):
             ask(tier=Tier.FAST)
     count = len(llm.bodies)

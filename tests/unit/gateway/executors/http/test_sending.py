@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from core import http
+from core import http, overload
 from core.database.deadlines import Deadline
+from core.overload import FailureRules
 from gateway.contracts.errors import UpstreamBusyError
 from gateway.executors.base import ClientSubject
 from gateway.executors.http import sending
 from gateway.executors.http.sending import SendingRules
-from gateway.executors.remote import circuit_breaker
+from gateway.executors.remote import connection_guards
 from gateway.executors.remote.credentials import BuiltRequest
 from registry.catalog.connections import ConnectionConfig
 from tests.support.loops import for_each
@@ -32,8 +33,7 @@ def fail(error: type[http.OutgoingError], *, was_sent: bool = False) -> http.Out
 
 
 def start_anew() -> None:
-    circuit_breaker.clear()
-    sending.clear_budgets()
+    overload.clear_guards()
 
 
 class FakeNetwork:
@@ -134,8 +134,7 @@ def test_retry_after_is_followed_if_it_fits(send: Any) -> None:
 
 
 def test_nothing_is_sent_again_without_budget(send: Any) -> None:
-    budget = sending.get_budget(CONFIG.name)
-    while budget.spend():
+    while connection_guards.get_guard(CONFIG.name).spend_retry():
         pass
 
     assert send(FakeNetwork(build_response(503), OK), READ).status == 503
@@ -167,8 +166,8 @@ def test_write_counts_as_sent_if_an_earlier_attempt_was(send: Any, first: Any, w
 
 
 def test_first_outcome_stays_when_the_circuit_opens(send: Any) -> None:
-    for _ in range(circuit_breaker.MIN_CALLS - 1):
-        with circuit_breaker.get_breaker(CONFIG.name).guard(CALLER) as attempt:
+    for _ in range(FailureRules().min_calls - 1):
+        with connection_guards.get_guard(CONFIG.name).let_through(CALLER) as attempt:
             attempt.failed = True
 
     assert send(FakeNetwork(build_response(500), OK), KEYED).status == 500
