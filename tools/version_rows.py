@@ -44,7 +44,8 @@ def write_rows() -> None:
     models["SavedView"].objects.create(name="Failed", page="report_ops", owner=user, saved_at=AT, is_shared=True)
     page = f"{models['AuditEntry']._meta.app_label}_auditentry_changelist"
     models["SavedView"].objects.create(name="By ana", page=page, query="q=ana", owner=user, saved_at=AT)
-    models["PeriodicJob"].objects.create(name="rollups.run_rollup", next_run=AT + timedelta(minutes=1))
+    next_run = _find_name(models["PeriodicJob"], "held_until", "next_run")
+    models["PeriodicJob"].objects.create(**{"name": "rollups.run_rollup", next_run: AT + timedelta(minutes=1)})
     models["Project"].objects.create(name="Relaunch", type_key="project.business.launch", created_by=NAME)
 
 

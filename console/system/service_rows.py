@@ -64,7 +64,7 @@ class BatchEntryAdmin(base.ReadOnlyMixin, base.ModelAdmin[BatchEntry]):
 @admin.register(PeriodicJob)
 class PeriodicJobAdmin(base.ReadOnlyMixin, base.ModelAdmin[PeriodicJob]):
     empty = "No server has run a job yet. Start one, or run manage.py run_jobs."
-    list_display = ["name", "next_run"]
+    list_display = ["name", "held_until"]
     search_fields = ["name"]
 
 

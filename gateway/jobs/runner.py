@@ -10,14 +10,17 @@ import logging
 import shutil
 import sys
 import time
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.db import DatabaseError, connection, transaction
-from django.db.models import F
+from django.db.models import F, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from core import logs, manifest
+from core.background import leases
 from core.database.deadlines import limit_waits
 from core.database.watch import is_schema_missing
 from core.manifest import Job
@@ -27,7 +30,7 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 5.0  # seconds; one query per process
 _next_poll = 0.0
 INTERVAL = 5.0  # seconds
-UNKNOWN_KEPT = timedelta(days=1)  # rows of jobs that no app declares
+UNKNOWN_KEPT = timedelta(days=1)  # rows of jobs that no app declares, after their last run
 MIN_FREE_BYTES = 5_000_000
 WAIT_SECONDS = 1.0  # for other writers; the next check may have more luck
 _next_check = 0.0
@@ -44,34 +47,32 @@ def run_when_due() -> None:
 
 
 def run_due_jobs(*, at: datetime) -> list[tuple[str, bool]]:
-    """Run the due jobs that no other process has claimed; return (name, whether more is left) of each."""
-    jobs = manifest.get().jobs
-    next_runs = dict(PeriodicJob.objects.values_list("name", "next_run"))
-    new_jobs = [PeriodicJob(name=name, next_run=at) for name in (job.name for job in jobs) if name not in next_runs]
-    if new_jobs:
-        PeriodicJob.objects.bulk_create(new_jobs, ignore_conflicts=True)
-    _delete_unknown_jobs(next_runs, {job.name for job in jobs}, at)
-    due = [job for job in jobs if next_runs.get(job.name, at) <= at]
-    return [(job.name, _run_job(job, at)) for job in due if _claim_job(job, at)]
+    """Run the due jobs that no other process has claimed; return (name, whether more is left) of each.
 
-
-def _delete_unknown_jobs(next_runs: dict[str, datetime], declared: set[str], at: datetime) -> None:
-    """Delete the rows of jobs that no app declares any more, once they have not run for a day.
-
-    During an upgrade a process of the version before still runs them, and adds their rows again.
+    The database says what is due. `at` is for the jobs.
     """
-    unknown = [name for name, next_run in next_runs.items() if name not in declared and next_run < at - UNKNOWN_KEPT]
-    if unknown:
-        PeriodicJob.objects.filter(name__in=unknown, next_run__lt=at - UNKNOWN_KEPT).delete()
+    jobs = manifest.get().jobs
+    is_unused = Q(held_until__lt=Now() - UNKNOWN_KEPT)
+    rows = PeriodicJob.objects.annotate(is_due=leases.FREE, is_unused=is_unused)
+    states = {name: state for name, *state in rows.values_list("name", "is_due", "is_unused")}
+    names = {job.name for job in jobs}
+    if new_names := names - states.keys():
+        PeriodicJob.objects.bulk_create(
+            (PeriodicJob(name=name, held_until=Now()) for name in new_names), ignore_conflicts=True
+        )
+    # During an upgrade a process of the version before still runs jobs that no app declares, and adds their rows again.
+    if unknown := [name for name, (_, is_old) in states.items() if is_old and name not in names]:
+        PeriodicJob.objects.filter(is_unused, name__in=unknown).delete()
+    due = [job for job in jobs if job.name in new_names or states[job.name][0]]
+    return [(job.name, _run_job(job, row, at)) for job in due if (row := _claim_job(job))]
 
 
-def _claim_job(job: Job, at: datetime) -> bool:
-    """Move the job's next run forward. If several processes try, only one changes the row."""
-    updated_rows = PeriodicJob.objects.filter(name=job.name, next_run__lte=at).update(next_run=at + job.interval)
-    return updated_rows == 1
+def _claim_job(job: Job) -> PeriodicJob | None:
+    """Lease a job until its next run. Return None if another process has it."""
+    return leases.claim(PeriodicJob.objects.filter(name=job.name), job.interval)
 
 
-def _run_job(job: Job, at: datetime) -> bool:
+def _run_job(job: Job, row: PeriodicJob, at: datetime) -> bool:
     """Run a claimed job. A failure is logged, and the job runs again at its next time."""
     try:
         more = job.function(at)
@@ -79,7 +80,8 @@ def _run_job(job: Job, at: datetime) -> bool:
         log.error("job.failed name=%s next_run_in=%s\n%s", job.name, job.interval, logs.format_safely(error))
         return False
     if more:
-        PeriodicJob.objects.filter(name=job.name).update(next_run=at)
+        with suppress(leases.LeaseLost):  # it took longer than its interval, and another process runs it
+            leases.release(row, held_until=Now())
     return more
 
 
@@ -99,7 +101,7 @@ def check_when_due() -> None:
         return
     try:
         with limit_waits(time.monotonic() + WAIT_SECONDS), transaction.atomic():
-            PeriodicJob.objects.update(next_run=F("next_run"))  # any few rows would do; their values stay
+            PeriodicJob.objects.update(held_until=F("held_until"))  # any few rows would do; their values stay
     except DatabaseError as error:
         if "locked" not in str(error) and not is_schema_missing(error):
             _report_failure(str(error).strip().partition("\n")[0])

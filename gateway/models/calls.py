@@ -151,11 +151,11 @@ class BatchEntry(LeasedRow):
         return f"{self.batch_id}[{self.index}]"
 
 
-class PeriodicJob(models.Model):
-    """A periodic job and its next run. The process that advances `next_run` runs it."""
+class PeriodicJob(LeasedRow):
+    """A periodic job, leased for an interval by the process that runs it: it runs next when the lease ends."""
 
     name = models.CharField(max_length=200, unique=True, help_text="The name that a manifest gives it.")
-    next_run = models.DateTimeField()
+    held_until = models.DateTimeField("next run", db_column="next_run")
 
     class Meta:
         ordering = ["name"]
