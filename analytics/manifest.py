@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+from analytics import retention
 from analytics.events import event_log
 from analytics.rollout import assignment, guardrails
 from analytics.rollups import rollup_job
@@ -11,6 +12,11 @@ MANIFEST = Manifest(
     jobs=[
         Job("rollups.run", rollup_job.run_rollup, timedelta(minutes=1)),
         Job("guardrails.stop_worse_cohorts", guardrails.stop_worse_cohorts, timedelta(minutes=1)),
+        Job("events.delete_old", retention.delete_events, timedelta(minutes=10)),
+        Job("events.delete_contents", retention.delete_contents, timedelta(minutes=10)),
+        Job("events.delete_turns", retention.delete_turns, timedelta(minutes=10)),
+        Job("events.delete_figures", retention.delete_figures, timedelta(hours=1)),
+        Job("events.delete_subjects", retention.delete_subjects, timedelta(hours=1)),
     ],
     polled=[assignment.refresh_rollout, event_log.update_metrics],
     audit_kinds={

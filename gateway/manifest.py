@@ -24,11 +24,6 @@ MANIFEST = Manifest(
         Job("users.delete_sign_ins", retention.delete_sign_ins, 5 * MINUTES),
         Job("users.delete_upstream_sign_ins", retention.delete_user_sign_ins, 5 * MINUTES),
         Job("users.delete_oauth_tokens", retention.delete_oauth_tokens, 60 * MINUTES),
-        Job("events.delete_old", retention.delete_events, 10 * MINUTES),
-        Job("events.delete_contents", retention.delete_contents, 10 * MINUTES),
-        Job("events.delete_turns", retention.delete_turns, 10 * MINUTES),
-        Job("events.delete_figures", retention.delete_figures, 60 * MINUTES),
-        Job("events.delete_subjects", retention.delete_subjects, 60 * MINUTES),
         Job("evals.end_lost_runs", job.end_lost_runs, MINUTES),
     ],
     polled=[

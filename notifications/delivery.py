@@ -17,6 +17,7 @@ from django.utils import timezone
 from core import http
 from core.background import leases
 from core.background.poller import run_in_background
+from core.background.retention import Expiring, Retention
 from core.database.deadlines import Deadline
 from notifications.models import Notification
 
@@ -28,7 +29,7 @@ LEASE = timedelta(minutes=2)
 WEBHOOK_MS = 10_000
 MAX_RESPONSE_BYTES = 10_000
 MAX_SENT_AT_ONCE = 200
-DAYS_KEPT = 30
+KEPT = timedelta(days=30)
 
 State = Notification.State
 
@@ -62,10 +63,10 @@ def send_again(notification: Notification) -> bool:
     return bool(failed.update(state=State.WAITING, attempts=0, held_until=Now()))
 
 
-def delete_old(at: datetime) -> bool:
-    """Delete notifications that were finished long ago, as a periodic job."""
-    Notification.objects.exclude(state=State.WAITING).filter(created_at__lt=at - timedelta(days=DAYS_KEPT)).delete()
-    return False
+delete_old = Retention(
+    "Delete notifications that were finished long ago.",
+    Expiring(Notification.objects.exclude(state=State.WAITING), "created_at", KEPT),
+)
 
 
 def _query_due() -> QuerySet[Notification]:

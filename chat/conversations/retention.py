@@ -4,13 +4,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from chat.models import Conversation, EventChunk, Message, Profile, ToolCall
+from core.background import retention
+from core.background.retention import Expiring, Retention
 
 CHUNKS_KEPT = timedelta(minutes=5)  # after the end of a turn, for streams that reconnect
 DELETED_KEPT = timedelta(days=1)
-BATCH_SIZE = 1_000
 
 
 def delete_event_chunks(at: datetime) -> bool:
@@ -18,19 +19,18 @@ def delete_event_chunks(at: datetime) -> bool:
     before = at - CHUNKS_KEPT
     later = EventChunk.objects.filter(message=OuterRef("message"), written_at__gte=before)  # the last is of the end
     old = EventChunk.objects.filter(~Exists(later), written_at__lt=before).exclude(message__finish="")
-    ids = list(old.order_by("written_at").values_list("pk", flat=True)[:BATCH_SIZE])
-    EventChunk.objects.filter(pk__in=ids).delete()
-    return len(ids) == BATCH_SIZE
+    return retention.delete_first(old.order_by("written_at"))
 
 
-def delete_conversations(at: datetime) -> bool:
-    """Delete conversations that have not been used for CHAT_DAYS, and those that their users deleted."""
-    expired = Conversation.objects.filter(
-        Q(updated_at__lt=at - timedelta(days=settings.CHAT_DAYS)) | Q(deleted_at__lt=at - DELETED_KEPT)
-    )
-    ids = list(expired.order_by("updated_at").values_list("pk", flat=True)[:BATCH_SIZE])
-    Conversation.objects.filter(pk__in=ids).delete()
-    return len(ids) == BATCH_SIZE
+def _get_conversation_age() -> timedelta:
+    return timedelta(days=settings.CHAT_DAYS)
+
+
+delete_conversations = Retention(
+    "Delete conversations that have not been used for CHAT_DAYS, and those that their users deleted.",
+    Expiring(Conversation.objects.all(), "updated_at", _get_conversation_age),
+    Expiring(Conversation.objects.filter(deleted_at__isnull=False), "deleted_at", DELETED_KEPT),
+)
 
 
 def find_rows(subject: str) -> dict[str, QuerySet[Any]]:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from core.background import leases
 from core.background.poller import run_in_background
+from core.background.retention import Expiring
 from core.text import token_budget
 from registry.catalog import builder
 from registry.help import help_pages, token_counts
@@ -172,7 +173,7 @@ def start_importing(row: DocumentImport, selection: Selection, *, group: str, co
 
 def delete_old(at: datetime) -> bool:
     """Delete imports after a month, and end those whose process stopped: a periodic job."""
-    DocumentImport.objects.filter(created_at__lt=at - KEPT_FOR).delete()
+    is_more_left = Expiring(DocumentImport.objects.all(), "created_at", KEPT_FOR).delete(at)
     working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
     # One without a lease is of a process of 0.1.0, which only said when it was last alive.
     stopped = working.filter(leases.ENDED | Q(held_until=None, updated_at__lt=Now() - LEASE))
@@ -180,7 +181,7 @@ def delete_old(at: datetime) -> bool:
     while row := leases.claim(stopped, LEASE):
         row.state, row.error = State.FAILED, error
         _end(row)
-    return False
+    return is_more_left
 
 
 def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:

@@ -16,11 +16,13 @@ from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from analytics import retention as analytics_retention
 from analytics.events.models import OperationEvent
 from analytics.rollups.models import OpDaily
 from analytics.turns.models import ToolSelection, Turn
 from core import manifest
 from core.background import poller
+from core.background import retention as core_retention
 from core.manifest import Job, Manifest
 from gateway.jobs import retention, runner
 from gateway.models import Client, IdempotencyRecord, PeriodicJob
@@ -90,7 +92,7 @@ def test_idempotency_records_are_deleted_when_expired(create_records: Callable[.
 def test_idempotency_records_are_deleted_in_batches_oldest_first(
     create_records: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(core_retention, "BATCH_SIZE", 2)
     create_records("c", expires_at=NOW - timedelta(hours=1))
     create_records("a", "b", expires_at=NOW - timedelta(hours=3))
 
@@ -112,7 +114,7 @@ def test_figures_are_deleted_after_their_retention(db: None, settings: Any) -> N
     for days in (31, 30, 0):
         OpDaily.objects.create(day=(NOON - timedelta(days=days)).date(), op=f"{days}", is_settled=True)
 
-    retention.delete_figures(NOON)
+    analytics_retention.delete_figures(NOON)
 
     assert set(OpDaily.objects.values_list("op", flat=True)) == {"30", "0"}
 
@@ -125,7 +127,7 @@ def test_events_and_turns_are_deleted_after_their_retention(db: None, settings: 
         Turn.objects.create(client="chat", turn=name, time=at)
         ToolSelection.objects.create(client="chat", turn=name, time=at)
 
-    assert (retention.delete_events(NOON), retention.delete_turns(NOON)) == (False, False)
+    assert (analytics_retention.delete_events(NOON), analytics_retention.delete_turns(NOON)) == (False, False)
 
     assert set(OperationEvent.objects.values_list("op", flat=True)) == {"30", "0"}
     for model in (Turn, ToolSelection):
@@ -146,11 +148,11 @@ def test_args_and_results_are_deleted_before_their_events(db: None, settings: An
             trace_id="tr",
         )
 
-    assert retention.delete_contents(NOON) is False
+    assert analytics_retention.delete_contents(NOON) is False
     assert dict(OperationEvent.objects.values_list("op", "content")) == {"8": None, "6": {"args": {}}}
 
     settings.GATEWAY_CONTENT_DAYS = 0
-    retention.delete_contents(NOON)
+    analytics_retention.delete_contents(NOON)
     assert not OperationEvent.objects.filter(content__isnull=False).exists()
 
 
@@ -279,7 +281,7 @@ def test_run_jobs_runs_due_jobs_until_no_work_is_left(
 ) -> None:
     job = Job("delete_records", retention.delete_idempotency_records, timedelta(minutes=5))
     monkeypatch.setattr(manifest, "_collected", Manifest(jobs=[job]))
-    monkeypatch.setattr(retention, "BATCH_SIZE", 2)
+    monkeypatch.setattr(core_retention, "BATCH_SIZE", 2)
     create_records(*"abcde", expires_at=NOW - timedelta(hours=1))
     output = StringIO()
 
