@@ -29,7 +29,9 @@ def check(declared: Manifest) -> None:
     registered = {model._meta.label for model in admin.site._registry}
     addresses = {page.name for page in declared.pages}
     addresses.update(
-        pattern.name or "" for model_admin in admin.site._registry.values() for pattern in model_admin.get_urls()
+        getattr(pattern, "name", None) or ""
+        for model_admin in admin.site._registry.values()
+        for pattern in model_admin.get_urls()
     )
     problems = {
         "a model without a page": models - registered,

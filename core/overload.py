@@ -264,7 +264,7 @@ class ServiceGuard:
             except failures as error:
                 attempt.failed, attempt.reason = True, error
                 raise
-            if failures:
+            if failures and attempt.failed is None:
                 attempt.failed = False
 
     def earn_retry(self) -> None:

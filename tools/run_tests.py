@@ -29,7 +29,7 @@ BY_DESIGN = "by design:"  # begins the reason of a skip that no machine could av
 ALL = "--all"
 NOTHING_RAN = 5  # pytest's exit code
 SLOWEST = 10  # tests and modules that are listed at the end
-OTHER_PORTS = 4  # shares of test ports (tests/support/servers/processes.py) that the second run begins after
+OTHER_PORTS = 8  # shares of test ports (tests/support/servers/processes.py) that the second run begins after
 FEW = 3  # failed tests that are run once more, alone: more failures are not an accident
 
 # What pytest's exit codes mean where the counts do not show it.
@@ -123,7 +123,9 @@ def _run_both(on_sqlite: list[str], on_postgres: list[str]) -> list[Run]:
         try:
             server = stack.enter_context(databases.open_postgres())
         except NoPostgres as error:
-            return [sqlite.run(), Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1}))]
+            run = sqlite.run()
+            sqlite.try_again()
+            return [run, Run(name="PostgreSQL", left_out=Counter({f"the suite on PostgreSQL: {error}": 1}))]
         postgres = _Suite(server, seed, on_postgres, share=OTHER_PORTS)
         if "--pdb" in on_sqlite:
             return [sqlite.run(), postgres.run()]
@@ -189,12 +191,9 @@ class _Suite:
         chosen = [each for each in self._arguments if not each.startswith("--randomly-seed")]
         again = Run(name=run.name)
         report = self._report.with_suffix(".again.xml")
-        again.code = subprocess.run(
-            [sys.executable, "-m", "pytest", f"--junit-xml={report}", *chosen, *alone],
-            cwd=ROOT,
-            env=self._environment,
-            check=False,
-        ).returncode
+        command = [sys.executable, "-m", "pytest", f"--junit-xml={report}", *chosen, *alone]
+        with _stopped_with_us(subprocess.Popen(command, cwd=ROOT, env=self._environment)) as process:
+            again.code = process.wait()
         if report.exists():
             _count(again, report)
         if again.code == 0 and again.passed == run.failed:

@@ -37,8 +37,8 @@ def fit_results(results: Sequence[Answer], *, budget: int = budgets.TOOL_RESULTS
 def shorten_results(results: Sequence[Answer], *, budget: int) -> list[str]:
     """Return the JSON texts of the answers, in order. Together they fit the budget if that keeps the essential parts.
 
-    Small ones get room first, because shortening them saves little, then the newest. Every one keeps at least what it
-    was and which row it is about. Errors are whole.
+    The newest gets room first, then small ones, because shortening them saves little, then the next newest. Every one
+    keeps at least what it was and which row it is about. Errors are whole.
     """
     return _shorten([envelopes.prepare(each) for each in results], budget)
 
@@ -50,7 +50,8 @@ def _shorten(prepared: Sequence[dict[str, Any]], budget: int) -> list[str]:
     sizes = [token_budget.count(text) for text in texts]
     least = [min(size, _count_least(each)) for each, size in zip(prepared, sizes, strict=True)]
     room = budget - sum(least)
-    for index in sorted(range(len(texts)), key=lambda index: (sizes[index] > SMALL_TOKENS, -index)):
+    *older, newest = range(len(texts))
+    for index in (newest, *sorted(older, key=lambda index: (sizes[index] > SMALL_TOKENS, -index))):
         given = min(sizes[index], least[index] + max(room, 0))
         if given < sizes[index]:
             texts[index] = envelopes.shorten(prepared[index], given)

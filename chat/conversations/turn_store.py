@@ -1,6 +1,7 @@
 """What a running turn stores. Each function is one short transaction, and gives its connection back."""
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -72,7 +73,8 @@ def load_waiting_calls(message_ids: Collection[UUID]) -> list[ToolCall]:
 @gives_connection_back
 def store_failed_start(turn: Message, error: Mapping[str, Any]) -> None:
     """Store that a turn could not begin."""
-    leases.release(turn, finish=Message.Finish.ERROR, error=dict(error))
+    with suppress(leases.LeaseLost):  # it is marked as dead
+        leases.release(turn, finish=Message.Finish.ERROR, error=dict(error))
 
 
 def store_end(turn: Message, *, tokens: int, dollars: Decimal, at: datetime) -> None:

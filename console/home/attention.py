@@ -18,6 +18,7 @@ from analytics.reports.report_filter import ReportFilter
 from audit import audit_log
 from audit.models import AuditEntry
 from console import diff_view
+from console.access.audit_log import filter_visible
 from console.reports.parts import report_query
 from gateway.models import ApiKey
 from registry.models import Activation, Op, Release
@@ -32,10 +33,10 @@ MAX_ENTRIES = 6
 MAX_NAMED_OPS = 5
 
 
-def build_access(_: HttpRequest) -> dict[str, Any]:
+def build_access(request: HttpRequest) -> dict[str, Any]:
     """Return failed sign-ins, keys to look at with the reason, and the newest entries of the audit log."""
     at = timezone.now()
-    entries = AuditEntry.objects.exclude(kind="sign_in")[:MAX_ENTRIES]
+    entries = filter_visible(AuditEntry.objects.exclude(kind="sign_in"), request)[:MAX_ENTRIES]
     return {
         "failed_sign_ins": AccessAttempt.objects.count(),
         "expiring": list(_usable_keys().filter(expires_at__gt=at, expires_at__lt=at + EXPIRES_SOON)[:MAX_KEYS]),

@@ -11,19 +11,21 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from django.db import connection, models
+from django.db import DatabaseError, connection, models
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from core import logs
+from core.database import deadlines
 
 log = logging.getLogger(__name__)
 
 INTERVAL = 2.0  # seconds between two extensions of the leases that this process keeps
+MAX_WAIT = 2.0  # seconds that one table may delay the leases of others
 
 # SQL for now, and for now plus a number of seconds.
 SQL_TIMES = {
@@ -132,19 +134,30 @@ def keep(row: LeasedRow, lasts: timedelta) -> Iterator[None]:
     """Extend the lease of a row every two seconds until the block ends.
 
     A thread does that for all rows of the process. It is a thread of its own, because others may be busy for longer
-    than a lease. It ends when it finds none.
+    than a lease. It ends when it finds none. Raises LeaseLost if nobody has the lease, because the row was released.
     """
-    global _thread
-    with _lock:
-        _kept[row.holder] = row, lasts
-        if _thread is None or not _thread.is_alive():
-            _thread = threading.Thread(target=_extend_repeatedly, name="leases", daemon=True)
-            _thread.start()
+    if not row.holder:
+        raise LeaseLost(f"{row} was released")
     try:
+        with _lock:
+            _kept[row.holder] = row, lasts
+            _start_thread()
         yield
     finally:
         with _lock:
-            del _kept[row.holder]
+            _kept.pop(row.holder, None)
+
+
+def _start_thread() -> None:
+    global _thread
+    if _thread is None or not _thread.is_alive():
+        thread = threading.Thread(target=_extend_repeatedly, name="leases", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # too many threads: the work goes on, and the next lease tries again
+            log.warning("leases.thread_not_started error=%s", error)
+        else:
+            _thread = thread
 
 
 def count_kept(model: type[LeasedRow]) -> int:
@@ -154,14 +167,22 @@ def count_kept(model: type[LeasedRow]) -> int:
 
 
 def extend_kept() -> None:
-    """Extend all leases that this process keeps, with one statement for each model and length."""
+    """Extend all leases that this process keeps, with one statement for each model and length, the shortest first."""
     with _lock:
         kept = list(_kept.values())
     groups: dict[tuple[type[LeasedRow], timedelta], list[LeasedRow]] = {}
     for row, lasts in kept:
         groups.setdefault((type(row), lasts), []).append(row)
-    for (model, lasts), rows in groups.items():
-        held = model._base_manager.filter(pk__in=[row.pk for row in rows], holder__in=[row.holder for row in rows])
+    for (model, lasts), rows in sorted(groups.items(), key=lambda group: group[0][1]):
+        try:
+            _extend_rows(model, rows, lasts)
+        except Exception as error:  # the next try may come before the leases end
+            log.warning("leases.not_extended leases=%d\n%s", len(rows), logs.format_safely(error))
+
+
+def _extend_rows(model: type[LeasedRow], rows: list[LeasedRow], lasts: timedelta) -> None:
+    held = model._base_manager.filter(pk__in=[row.pk for row in rows], holder__in=[row.holder for row in rows])
+    with deadlines.limit_waits(time.monotonic() + MAX_WAIT):
         held.update(held_until=Now() + lasts)
 
 
@@ -173,9 +194,6 @@ def _extend_repeatedly() -> None:
             if not _kept:
                 _thread = None
                 return
-        try:
-            extend_kept()
-        except Exception as error:  # the next try may come before the leases end
-            log.warning("leases.not_extended leases=%d\n%s", len(_kept), logs.format_safely(error))
-        finally:
+        extend_kept()
+        with suppress(DatabaseError):
             connection.close()

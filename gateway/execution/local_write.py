@@ -58,16 +58,13 @@ def _write_once(valid: ValidCall, prepared: Any) -> Outcome:
     return Outcome(written, is_stored=True)
 
 
-def rehearse(valid: ValidCall) -> UpstreamResponse | None:
-    """Return what a write would do: it runs and is rolled back. None if it would be refused."""
-    try:
-        prepared = valid.executor.prepare(valid.work)
-        with transaction.atomic():
-            deadlines.limit_statement_time(valid.work.deadline)
-            response = _apply_within_deadline(valid, prepared)
-            transaction.set_rollback(True)
-    except GatewayError:
-        return None
+def rehearse(valid: ValidCall) -> UpstreamResponse:
+    """Return what a write would do: it runs and is rolled back. Raises GatewayError if it would be refused."""
+    prepared = valid.executor.prepare(valid.work)
+    with transaction.atomic():
+        deadlines.limit_statement_time(valid.work.deadline)
+        response = _apply_within_deadline(valid, prepared)
+        transaction.set_rollback(True)
     return response
 
 

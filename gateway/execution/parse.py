@@ -30,7 +30,7 @@ def find_op(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
 
 
 def parse_body(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
-    """Return the call with all that the body says.
+    """Return the call with all that the body says but its key.
 
     Raises InvalidRequestError with all field errors and, if it is certain, the corrected call.
     """
@@ -38,18 +38,22 @@ def parse_body(call: ParsedCall, body: dict[str, Any]) -> ParsedCall:
         raise call_errors.build_empty_call_error(call)
     if errors := find_field_errors(request_schemas.get_exec_validator(), body):
         raise call_errors.build_malformed_call_error(call.op, body, errors)
-    key = request_schemas.resolve_idempotency_key(body.get("idempotency_key"), call.caller.idempotency_key)
-    warnings = call.warnings
-    if key is not None and call.op is not None and not call.op.is_write:
-        warnings = (*warnings, "Ignored the idempotency key: reads do not need one.")
     return replace(
         call,
         args=body.get("args", {}),
         dry_run=body.get("dry_run", False),
         shape=ShapeRequest(tuple(body.get("fields", ())), body.get("max_tokens"), body.get("cursor", "")),
-        key=call.key if key is None else key,
-        warnings=warnings,
     )
+
+
+def add_key(call: ParsedCall, sent_key: str | None) -> ParsedCall:
+    """Return the call with the key of its body or its header. Raises InvalidRequestError if the two differ."""
+    key = request_schemas.resolve_idempotency_key(sent_key, call.caller.idempotency_key)
+    if key is None:
+        return call
+    is_read = call.op is not None and not call.op.is_write
+    warning = ("Ignored the idempotency key: reads do not need one.",) if is_read else ()
+    return replace(call, key=key, warnings=(*call.warnings, *warning))
 
 
 def permit(call: ParsedCall) -> PermittedCall:

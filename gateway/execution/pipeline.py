@@ -92,6 +92,7 @@ def _answer_call(call: ParsedCall, body: dict[str, Any]) -> Outcome:
     try:
         stage = call = parse.find_op(call, body)
         stage = call = parse.parse_body(call, body)
+        stage = call = parse.add_key(call, body.get("idempotency_key"))
         claims_first = _claims_first(call)
         if not claims_first and (replayed := _replay_stored(call)):
             return Outcome(replayed)
@@ -141,9 +142,9 @@ def _write(valid: ValidCall) -> Outcome:
     caller, work, is_local = valid.call.caller, valid.work, valid.executor.transactional
     if confirmation.is_needed(caller, work.op) and not valid.call.dry_run:
         valid = replace(valid, is_confirmed=confirmation.is_confirmed(caller, work))
-        # A call that would fail needs no agreement: it fails below.
-        rehearse = local_write.rehearse if is_local else remote_write.rehearse
-        if not valid.is_confirmed and (effect := rehearse(valid)):
+        if not valid.is_confirmed:
+            # A call that would fail needs no agreement: its error is the answer.
+            effect = local_write.rehearse(valid) if is_local else remote_write.rehearse(valid)
             operation = operations.describe_outcome(work.op, work.args, effect)
             raise confirmation.build_required_error(caller, work, operation, effect.result)
     try:

@@ -34,7 +34,7 @@ def run(valid: ValidCall) -> Outcome:
     """
     call, work, executor = valid.call, valid.work, valid.executor
     if call.dry_run:
-        return Outcome(answer.build_success(valid, _describe_dry_run(valid), dry_run_warning=DRY_RUN_WARNING))
+        return Outcome(answer.build_success(valid, rehearse(valid), dry_run_warning=DRY_RUN_WARNING))
     prepared = executor.authorize(work, executor.prepare(work))
     claim = _claim_call(valid)
     if call.keyed_call and claim is None:
@@ -59,16 +59,8 @@ def run(valid: ValidCall) -> Outcome:
     return _store_outcome(call, claim, answer.build_success(valid, result_shape.shape_write(work, response)))
 
 
-def rehearse(valid: ValidCall) -> UpstreamResponse | None:
-    """Return what is known of a write before it is sent. None if it would be refused."""
-    try:
-        return _describe_dry_run(valid)
-    except GatewayError:
-        return None
-
-
-def _describe_dry_run(valid: ValidCall) -> UpstreamResponse:
-    """Return that the call is valid. Nothing is sent, so the effect is not known."""
+def rehearse(valid: ValidCall) -> UpstreamResponse:
+    """Return that the call is valid. Nothing is sent, so the effect is not known. Raises GatewayError if it is not."""
     valid.executor.prepare(valid.work)
     message = f"{valid.work.op.op} would be sent with these args; what it would answer is not known."
     return UpstreamResponse(result={"message": message})

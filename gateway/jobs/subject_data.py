@@ -21,8 +21,8 @@ RowFinder = Callable[[str], dict[str, QuerySet[Any]]]
 CHUNK_SIZE = 1_000  # rows
 FORGOTTEN = "[forgotten]"
 
-# Columns that are credentials, which an export leaves out.
-CREDENTIALS = frozenset({"access_token", "refresh_token", "verifier"})
+# Columns that an export leaves out: credentials, and which process works on a row.
+LEFT_OUT = frozenset({"access_token", "refresh_token", "verifier", "holder", "held_until"})
 
 _row_finders: tuple[RowFinder, ...] = ()
 
@@ -97,7 +97,7 @@ def find_bound_keys(subject: str) -> list[ApiKey]:
 
 
 def _row_to_dict(row: Model) -> dict[str, Any]:
-    fields = [field for field in row._meta.concrete_fields if field.attname not in CREDENTIALS]
+    fields = [field for field in row._meta.concrete_fields if field.attname not in LEFT_OUT]
     return {field.attname: _to_json_value(field.value_from_object(row)) for field in fields}
 
 

@@ -91,6 +91,8 @@ def work_on(pk: int) -> None:
     try:
         with leases.keep(run, LEASE):
             _work_on_cases(run)
+    except leases.LeaseLost:
+        return  # it was stopped before it began
     except Exception as error:
         # Whatever ends the thread: the row would say for a minute that it runs.
         _end(run, State.FAILED, error=type(error).__name__)

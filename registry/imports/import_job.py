@@ -175,7 +175,8 @@ def delete_old(at: datetime) -> bool:
     """Delete imports after a month, and end those whose process stopped: a periodic job."""
     is_more_left = Expiring(DocumentImport.objects.all(), "created_at", KEPT_FOR).delete(at)
     working = DocumentImport.objects.filter(state__in=(State.READING, State.IMPORTING))
-    # One without a lease is of a process of 0.1.0, which only said when it was last alive.
+    # One without a lease is of a process of 0.1.0, which only said when it was last alive. Such a process, which still
+    # runs during an upgrade, ends imports of this version after a minute.
     stopped = working.filter(leases.ENDED | Q(held_until=None, updated_at__lt=Now() - LEASE))
     error = "The process that worked on it stopped. Nothing was lost; import again."
     while row := leases.claim(stopped, LEASE):
@@ -186,6 +187,8 @@ def delete_old(at: datetime) -> bool:
 
 def _run(pk: int, step: Callable[[DocumentImport], None]) -> None:
     row = DocumentImport.objects.get(pk=pk)
+    if not row.holder:
+        return  # it was ended before it began
     try:
         with leases.keep(row, LEASE):
             step(row)

@@ -129,6 +129,8 @@ def publish_claimed(row: ScheduledPublish) -> None:
     except Exception as error:
         log.error("scheduled_publish.failed\n%s", logs.format_safely(error))
         reason = f"An error stopped it: {type(error).__name__}. The log has more. Publish it by hand."
+    if stored_releases.is_live(row.version):
+        reason = ""  # another process, which was taken for dead, has published it meanwhile
     _finish(row, reason, timezone.now())
 
 

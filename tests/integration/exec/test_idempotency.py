@@ -134,9 +134,10 @@ def test_key_is_accepted_in_header_or_body(api: Api) -> None:
 
 
 def test_key_is_refused_when_header_and_body_differ(api: Api) -> None:
-    response = api.post("exec", CREATE | {"idempotency_key": KEY}, Idempotency_Key="another")
+    response = api.post("exec", CREATE | {"idempotency_key": KEY, "dry_run": True}, Idempotency_Key="another")
 
     error = assert_refused(response, 400, "idempotency_key_mismatch")
+    assert response.json()["meta"]["dry_run"] is True
     assert error["details"]["field_errors"][0]["path"] == "/idempotency_key"
     assert count_created_tasks() == 0
 

@@ -26,7 +26,7 @@ STARTS_WITHIN = 120.0  # seconds; each process needs two of CPU time, which a bu
 STOPS_WITHIN = 40.0  # seconds; production gives a worker 25 seconds to finish
 WORKERS = 2
 PORTS = range(20_000, 32_000)
-PORT_SHARES = 8
+PORT_SHARES = 16
 PORTS_EACH = len(PORTS) // PORT_SHARES
 # Options of clients: without them each client reads all CA certificates, which takes 25 ms.
 PLAIN_HTTP: dict[str, Any] = {"trust_env": False, "verify": False}

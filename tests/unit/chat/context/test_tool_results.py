@@ -95,6 +95,14 @@ def test_fit_results_keeps_a_small_answer_whole_beside_large_ones() -> None:
     assert shown["result"] == nothing["result"]
 
 
+def test_fit_results_keeps_room_for_the_newest_beside_many_small_ones() -> None:
+    updates = [
+        _list_tasks(0, total=0, message=f"Changed the task {number}: " + "its title, " * 20) for number in range(20)
+    ]
+    *_, newest = _fit(*updates, _list_tasks(20))
+    assert len(newest["result"]["tasks"]) >= 10
+
+
 def test_fit_results_keeps_the_row_of_an_old_write() -> None:
     created = {"task": {"id": "t-9", "title": "Order the worktop", "description": "word " * 900}, "message": "Created."}
     created_answer = {"op": "onto.task.create", "ok": True, "result": created}

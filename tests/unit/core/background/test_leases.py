@@ -154,11 +154,11 @@ def test_failed_extension_is_logged_and_tried_again(
     monkeypatch.setattr(leases, "INTERVAL", 0.01)
     tries = []
 
-    def fail() -> None:
+    def fail(*_: object) -> None:
         tries.append(1)
         raise ConnectionError("the database is away")
 
-    monkeypatch.setattr(leases, "extend_kept", fail)
+    monkeypatch.setattr(leases, "_extend_rows", fail)
     row = claim_one()
 
     with leases.keep(row, MINUTE):
