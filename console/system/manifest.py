@@ -27,7 +27,7 @@ MANIFEST = Manifest(
             ModelList(
                 "Notifications", "notifications.Notification", "e-mails and webhook calls, and why some were not sent"
             ),
-            ModelList("Periodic jobs", "gateway.PeriodicJob", "when each job ran last, and what went wrong"),
+            ModelList("Periodic jobs", "gateway.PeriodicJob", "when each job runs next"),
             ModelList("Op embeddings", "registry.OpEmbedding", "vectors of texts, for search by meaning"),
         ],
     },

@@ -74,7 +74,7 @@ class Command(BaseCommand):
 
 def _write_welcome(values: dict[str, str]) -> str:
     url = values["GATEWAY_URL"]
-    addresses = [f"  admin    {url}/admin/   {values['ADMIN_USERNAME']} / {values['ADMIN_PASSWORD']}"]
+    addresses = [f"  console  {url}/admin/   {values['ADMIN_USERNAME']} / {values['ADMIN_PASSWORD']}"]
     if apps.is_installed("chat"):
         addresses.append(f"  chat     {values['CHAT_URL']}   the same user")
     if apps.is_installed("demo"):
