@@ -102,13 +102,6 @@ def test_idempotency_records_are_deleted_in_batches_oldest_first(
     assert read_keys() == []
 
 
-def test_idempotency_records_are_deleted_a_thousand_at_a_time(create_records: Callable[..., None]) -> None:
-    create_records(*(f"key-{number}" for number in range(1_200)), expires_at=NOW)
-
-    assert retention.delete_idempotency_records(NOW) is True
-    assert len(read_keys()) == 200
-
-
 def test_figures_are_deleted_after_their_retention(db: None, settings: Any) -> None:
     settings.GATEWAY_FIGURES_DAYS = 30
     for days in (31, 30, 0):

@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from analytics.events.models import OperationEvent
 from analytics.turns.models import Turn
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -55,8 +56,8 @@ def test_event_page_shows_every_column() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "texts"),
+@for_each(
+    "content, texts",
     [
         (None, ["Not stored: GATEWAY_CONTENT_DAYS is 0 or has passed."] * 2),
         ({"too_large": 20_001}, ["Not stored: args and result have 20,001 bytes."] * 2),

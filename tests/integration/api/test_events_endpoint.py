@@ -11,6 +11,7 @@ from analytics.events import event_log
 from analytics.events.models import OperationEvent
 from gateway.api import requests
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -57,23 +58,20 @@ def test_events_are_listed_newest_first(api: Api) -> None:
     assert (help_event["type"], exec_event["content"]) == ("help", None)
 
 
-@pytest.mark.parametrize(
-    ("query", "ops"),
-    [
-        ("?session=s1", ["onto.goal.list", "onto.task.list"]),
-        ("?turn=t2", ["onto.goal.list"]),
-        ("?op=onto.task.list", ["onto.task.list", "onto.task.list"]),
-        ("?code=NOT_FOUND", ["nothing"]),
-        ("?session=s1&op=onto.goal.list&turn=t1", []),
-    ],
-)
-def test_events_are_filtered_by_the_query(api: Api, query: str, ops: list[str]) -> None:
+def test_events_are_filtered_by_the_query(api: Api) -> None:
     api.post("exec", {"op": "onto.task.list"}, Gateway_Session="s1", Gateway_Turn="t1")
     api.post("exec", {"op": "onto.goal.list"}, Gateway_Session="s1", Gateway_Turn="t2")
     api.post("exec", {"op": "onto.task.list"})
     api.post("exec", {"op": "nothing"})
 
-    assert [each["op"] for each in get_events(api, query)] == ops
+    for query, ops in (
+        ("?session=s1", ["onto.goal.list", "onto.task.list"]),
+        ("?turn=t2", ["onto.goal.list"]),
+        ("?op=onto.task.list", ["onto.task.list", "onto.task.list"]),
+        ("?code=NOT_FOUND", ["nothing"]),
+        ("?session=s1&op=onto.goal.list&turn=t1", []),
+    ):
+        assert [each["op"] for each in get_events(api, query)] == ops, query
 
 
 def test_pages_list_each_event_once(api: Api) -> None:
@@ -108,9 +106,7 @@ def copy_fields(event: OperationEvent) -> dict[str, Any]:
     return {field.attname: getattr(event, field.attname) for field in event._meta.concrete_fields if field.name != "id"}
 
 
-@pytest.mark.parametrize(
-    "query", ["limit=0", "limit=201", "limit=x", "code=OOPS", "cursor=x", "since=now", "session=", "op=a&op=b"]
-)
+@for_each("query", ["limit=0", "limit=201", "limit=x", "code=OOPS", "cursor=x", "since=now", "session=", "op=a&op=b"])
 def test_malformed_query_gets_field_errors(api: Api, query: str) -> None:
     response = api.get(f"events?{query}")
 
@@ -157,15 +153,15 @@ def test_digest_depends_on_the_secret_pepper(api: Api, settings: Any) -> None:
     assert len(set(OperationEvent.objects.filter(turn="t1").values_list("digest", flat=True))) == 2
 
 
-@pytest.mark.parametrize(
-    ("at", "key"),
+@for_each(
+    "at, key",
     [
         ("0001-01-01T00:00:00+14:00", "5"),  # not a time in UTC
         ("9999-12-31T23:59:59-14:00", "5"),
         ("2026-01-01T00:00:00+00:00", "\ud800"),
     ],
 )
-@pytest.mark.parametrize("path", ["events", "releases"])
+@for_each("path", ["events", "releases"])
 def test_cursor_with_values_that_no_database_accepts_is_refused(api: Api, path: str, at: str, key: str) -> None:
     cursor = base64.urlsafe_b64encode(json.dumps([at, key]).encode()).decode().rstrip("=")
 

@@ -14,6 +14,7 @@ from core.background import poller
 from registry.catalog import cache
 from tests.support.clients.api import Api
 from tests.support.clients.metric_values import read_metric
+from tests.support.loops import for_each
 from workspace.demo import DEMO_PROJECT_ID
 
 TOKEN = "a token of thirty-two characters"
@@ -25,7 +26,7 @@ def read_metrics(client: Client, token: str = "", **options: Any) -> tuple[int, 
     return response.status_code, response.content.decode()
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+@for_each("address", ["127.0.0.1", "::1"])
 def test_metrics_are_open_to_the_local_machine_in_local_mode(client: Client, address: str) -> None:
     response = client.get("/metrics", REMOTE_ADDR=address)
 
@@ -34,8 +35,8 @@ def test_metrics_are_open_to_the_local_machine_in_local_mode(client: Client, add
     assert "gateway_calls_total" in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("token", "production", "sent_token", "address"),
+@for_each(
+    "token, production, sent_token, address",
     [
         ("", False, "", "10.0.0.7"),
         ("", True, "", "127.0.0.1"),
@@ -67,8 +68,8 @@ def count_calls(type: str, kind: str, code: str = "OK", reason: str = "") -> flo
     return read_metric("gateway_calls_total", type=type, kind=kind, code=code, reason=reason)
 
 
-@pytest.mark.parametrize(
-    ("call", "labels"),
+@for_each(
+    "call, labels",
     [
         (lambda api: api.help("onto"), ("help", "")),
         (lambda api: api.help("onto.task.get"), ("help", "read")),

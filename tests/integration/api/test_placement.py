@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.clients.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
@@ -56,19 +54,3 @@ def test_task_goal_can_be_removed(api: Api) -> None:
     assert unchanged["meta"]["warnings"] == ["unchanged"]
     assert (cleared["ok"], cleared["result"]["message"]) == (True, "Changed “New”: goal_id.")
     assert not Edge.objects.filter(src_id=task_id, deleted_at=None).exists()
-
-
-@pytest.mark.parametrize("parent", [{"kind": "document", "id": PLAN}, {"kind": "risk", "id": PLAN}, {"id": PLAN}])
-def test_invalid_parent_is_a_field_error(api: Api, parent: dict[str, str]) -> None:
-    response = create_row(api, parent=parent)
-
-    [error] = response["error"]["details"]["field_errors"]
-    assert (response["error"]["code"], error["path"]) == ("VALIDATION_ERROR", "/parent/kind")
-    assert "kind" not in parent or "plan, milestone, goal, project" in error["message"]
-
-
-def test_parent_of_another_project_is_not_found(api: Api) -> None:
-    response = create_row(api, plan_id=get_demo_id("plan", 21))
-
-    assert response["error"]["code"] == "NOT_FOUND"
-    assert "plan_id" in response["error"]["message"]

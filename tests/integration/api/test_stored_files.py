@@ -15,6 +15,7 @@ from gateway.executors.remote.result_values import clean_name, load_file, store_
 from gateway.jobs import retention
 from gateway.models import ApiKey, StoredFile
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from tests.support.upstreams.oauth_upstream import build_call
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -130,12 +131,12 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "cleaned"), NAMES)
+@for_each("name, cleaned", NAMES)
 def test_names_are_cleaned(name: str, cleaned: str) -> None:
     assert clean_name(name) == cleaned
 
 
-@pytest.mark.parametrize("content_type", ["", "text", "text/html\r\nX: y", "text/html; x=<script>"])
+@for_each("content_type", ["", "text", "text/html\r\nX: y", "text/html; x=<script>"])
 def test_invalid_content_types_become_bytes(api: Api, content_type: str) -> None:
     assert store(api, content_type=content_type)["content_type"] == "application/octet-stream"
 

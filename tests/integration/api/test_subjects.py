@@ -21,6 +21,7 @@ from gateway.models import ApiKey, BatchEntry, SignIn, StoredFile, UserGrant
 from notifications.models import Notification
 from registry.models import Connection
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -117,7 +118,7 @@ def test_forget_reports_a_key_bound_to_the_subject(live_catalog: Any, make_key: 
     assert "is bound to it" in out.getvalue()
 
 
-@pytest.mark.parametrize("command", ["forget_subject", "export_subject"])
+@for_each("command", ["forget_subject", "export_subject"])
 def test_blank_subject_is_refused(live_catalog: Any, command: str) -> None:
     with pytest.raises(CommandError, match="Gateway-Subject"):
         call_command(command, " ")

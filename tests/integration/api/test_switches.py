@@ -2,19 +2,17 @@
 
 from typing import Any
 
-import pytest
-from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
-from unfold.widgets import UnfoldBooleanWidget
 
 from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Connection, Group, Op, Switch
 from tests.support.clients.api import Api, assert_refused
 from tests.support.console.admin_models import get_admin_url, run_action
-from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
+from tests.support.loops import for_each
+from workspace.demo import DEMO_TASK_ID
 from workspace.models import Task
 
 UPDATE = {"task_id": DEMO_TASK_ID, "title": "Changed"}
@@ -26,14 +24,15 @@ def set_switch(kind: str, name: str, *, is_off: bool = True) -> None:
     switches.refresh_switches()  # a test's transaction does not commit, so nothing else refreshes them
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
+@for_each(
+    "kind, name, message",
     [
         ("op", "onto.task.update", "onto.task.update is switched off"),
         ("group", "onto.task", "onto.task.update is switched off with its group onto.task"),
         ("group", "root", "onto.task.update is switched off with its group root"),
         ("connection", "workspace", "onto.task.update is switched off with its connection workspace"),
     ],
+    undone=True,
 )
 def test_exec_refuses_ops_that_are_off_with_the_reason(api: Api, kind: str, name: str, message: str) -> None:
     set_switch(kind, name)
@@ -48,38 +47,6 @@ def test_exec_refuses_ops_that_are_off_with_the_reason(api: Api, kind: str, name
 
     set_switch(kind, name, is_off=False)
     assert api.exec("onto.task.update", UPDATE, idempotency_key="once")["ok"]
-
-
-def test_exec_runs_other_ops_when_one_is_off(api: Api) -> None:
-    set_switch("op", "onto.task.update")
-
-    assert api.exec("onto.task.get", {"task_id": DEMO_TASK_ID})["ok"]
-    assert api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "New"})["ok"]
-
-
-def test_exec_records_an_event_when_an_op_is_off(api: Api, read_events: Any) -> None:
-    set_switch("op", "onto.task.update")
-
-    api.exec("onto.task.update", UPDATE)
-
-    event = read_events()[-1]
-    assert (event.op, event.ok, event.code, event.reason) == (
-        "onto.task.update",
-        False,
-        "PERMISSION_DENIED",
-        "switched_off",
-    )
-
-
-def test_replay_works_when_the_op_is_off(api: Api) -> None:
-    first = api.exec("onto.task.update", UPDATE, idempotency_key="once")
-    set_switch("op", "onto.task.update")
-
-    again = api.post("exec", {"op": "onto.task.update", "args": UPDATE, "idempotency_key": "once"})
-
-    assert again.status_code == 200
-    assert again.json()["result"] == first["result"]
-    assert again.json()["meta"]["replayed"] is True
 
 
 def test_batch_refuses_ops_that_are_off_and_runs_the_others(api: Api) -> None:
@@ -149,15 +116,6 @@ def test_help_and_search_omit_ops_while_they_are_off(api: Api) -> None:
     assert api.get("help?path=onto.task").headers["ETag"] == before.headers["ETag"]
 
 
-def test_help_omits_a_group_that_is_off_and_keeps_the_others(api: Api) -> None:
-    set_switch("group", "onto.task")
-
-    assert "onto.task" not in {item["path"] for item in api.help("onto")["items"]}
-    assert_refused(api.post("help", {"path": "onto.task"}), 404, "unknown_path")
-    assert_refused(api.post("help", {"path": "onto.task.docs"}), 404, "unknown_path")
-    assert api.help("onto.project.get")["type"] == "op"
-
-
 def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     set_switch("op", "onto.task.update")
     api.help("onto.task")
@@ -170,13 +128,14 @@ def test_switch_needs_no_query(api: Api, django_assert_num_queries: DjangoAssert
 # --- in the console ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("model", "kind", "field", "name"),
+@for_each(
+    "model, kind, field, name",
     [
         (Op, "op", "op", "onto.task.update"),
         (Group, "group", "path", "onto.task"),
         (Connection, "connection", "name", "workspace"),
     ],
+    undone=True,
 )
 def test_admin_actions_switch_rows_off_and_on(
     api: Api, admin_client: HttpClient, model: Any, kind: str, field: str, name: str
@@ -198,9 +157,7 @@ def test_admin_actions_switch_rows_off_and_on(
     assert not Switch.objects.get().is_off
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"), [("op", "onto.task.update"), ("group", "onto.task"), ("connection", "workspace")]
-)
+@for_each("kind, name", [("op", "onto.task.update"), ("group", "onto.task"), ("connection", "workspace")], undone=True)
 def test_admin_marks_rows_that_are_off_in_lists_and_on_pages(
     api: Api, admin_client: HttpClient, kind: str, name: str
 ) -> None:
@@ -245,35 +202,6 @@ def test_switch_can_be_added_and_changed_in_the_admin(api: Api, admin_client: Ht
     assert admin_client.post(get_admin_url(Switch, "delete", switch.pk), {"post": "yes"}).status_code == 403
 
 
-def test_switch_page_shows_that_it_is_off(
-    api: Api, admin_client: HttpClient, client: HttpClient, django_user_model: type[User]
-) -> None:
-    set_switch("op", "onto.task.update")
-    address = get_admin_url(Switch, "change", Switch.objects.get().pk)
-    reader = django_user_model.objects.create_user("reader", is_staff=True)
-    reader.user_permissions.set(Permission.objects.filter(codename="view_switch"))
-    client.force_login(reader)
-
-    change_page = admin_client.get(address)
-    read_only_page = client.get(address).content.decode()
-
-    box = change_page.context["adminform"].form["is_off"]
-    assert (box.label, type(box.field.widget)) == ("Switched off", UnfoldBooleanWidget)
-    assert '<span class="ui-tag ui-tag--removed">off</span>' in read_only_page
-    assert "Is off" not in read_only_page
-
-
-def test_switching_needs_its_permission(api: Api, client: HttpClient, django_user_model: type[User]) -> None:
-    editor = django_user_model.objects.create_user("editor", password="a long enough one", is_staff=True)
-    editor.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_op", "view_switch"]))
-    client.force_login(editor)
-    data = {"action": "switch_off", "_selected_action": str(Op.objects.all()[0].pk), "reason": REASON}
-
-    client.post(get_admin_url(Op, "changelist"), data, follow=True)
-
-    assert not Switch.objects.exists()
-
-
 def test_op_is_switched_off_and_on_from_its_page(api: Api, admin_client: HttpClient) -> None:
     op = Op.objects.get(op="onto.task.update")
     page, chosen = get_admin_url(Op, "change", op.pk), {"_selected_action": op.pk, "from_page": "1"}
@@ -288,13 +216,3 @@ def test_op_is_switched_off_and_on_from_its_page(api: Api, admin_client: HttpCli
 
     on = admin_client.post(address, {**chosen, "action": "switch_on"}, follow=True)
     assert "Switch off now" in on.content.decode()
-
-
-def test_page_of_an_op_offers_no_switch_to_editors(api: Api, client: HttpClient) -> None:
-    editor = User.objects.create_user("ed", is_staff=True)
-    editor.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "change_op"]))
-    client.force_login(editor)
-
-    page = client.get(get_admin_url(Op, "change", Op.objects.get(op="onto.task.update").pk)).content.decode()
-
-    assert "Switch off" not in page
