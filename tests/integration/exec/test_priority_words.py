@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import pytest
-
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.models import Requirement, Task
 
@@ -31,7 +30,7 @@ def test_every_priority_argument_accepts_words(live_catalog: Any) -> None:
         assert schema.get("items", schema)["x-aliases"] == NUMBERS
 
 
-@pytest.mark.parametrize(("word", "number"), WORDS)
+@for_each("word, number", WORDS, undone=True)
 def test_priority_word_is_stored_as_its_number_with_a_warning(api: Api, word: str, number: int) -> None:
     task = api.exec("onto.task.update", {"task_id": DEMO_TASK_ID, "priority": word, "fields": ["priority"]})
     requirement = api.exec(

@@ -19,6 +19,7 @@ from registry.catalog import cache
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.clients.api import SECRET, Api, assert_refused
+from tests.support.loops import for_each
 from tests.support.upstreams.fake_internet import RESULTS, FakeInternet
 from tests.support.upstreams.http_servers import Server, build_redirect, build_response
 
@@ -85,8 +86,8 @@ def test_visit_returns_a_long_page_in_parts(api: Api, fake_internet: FakeInterne
     assert f"{len(full_text)} characters" in error["message"]
 
 
-@pytest.mark.parametrize(
-    ("body", "content_type", "args", "content", "content_format"),
+@for_each(
+    "body, content_type, args, content, content_format",
     [
         ("Plain Größe <b>.".encode("latin-1"), "text/plain; charset=iso-8859-1", {}, "Plain Größe <b>.", "source"),
         (b'{"a": [1]}', "application/json", {}, '{"a": [1]}', "source"),
@@ -138,8 +139,8 @@ def test_visit_reports_a_page_without_text(api: Api, fake_internet: FakeInternet
     assert "no text without running its scripts" in envelope["result"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("url", "code"),
+@for_each(
+    "url, code",
     [
         ("https://example.com/" + "x" * 2029, "maxLength"),
         ("ftp://example.com/", "pattern"),
@@ -163,7 +164,7 @@ def test_visit_accepts_an_address_of_2048_characters(api: Api, fake_internet: Fa
     assert visit_page(api, f"http://example.com/{path}")["title"] == "Example Domain"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     ["http://me:pw@example.com/", "http://example.com:99999/", "https://", "http://exa mple.com/", "http://[::1/"],
 )
