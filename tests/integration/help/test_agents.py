@@ -14,6 +14,7 @@ from registry.catalog import cache
 from registry.models import Agent
 from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
@@ -60,7 +61,7 @@ def test_run_gives_the_caller_what_it_needs(api: Api) -> None:
     assert run["system_prompt"] == api.help("agents.explorer", format="full")["system_prompt"]
 
 
-@pytest.mark.parametrize("args", [{"max_calls": 9}, {"max_calls": 0}, {"task": ""}])
+@for_each("args", [{"max_calls": 9}, {"max_calls": 0}, {"task": ""}])
 def test_run_is_bounded(api: Api, args: dict[str, Any]) -> None:
     envelope = api.exec("x.agent.run", {"agent": "explorer", "task": "Look"} | args)
 

@@ -12,6 +12,7 @@ from gateway.models import Scope
 from registry.catalog import cache, switches
 from registry.drafts import switch_service
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +75,7 @@ def test_parameter_shows_examples_that_help(api: Api) -> None:
     assert "examples" not in task_id
 
 
-@pytest.mark.parametrize("name", [PROJECT_TOOLS, "onto"])
+@for_each("name", [PROJECT_TOOLS, "onto"])
 def test_domain_is_found_by_its_tool_or_its_path(api: Api, name: str) -> None:
     assert discover(api, name)["tools"]
 
@@ -104,8 +105,8 @@ def test_tool_of_another_domain_is_told_with_its_discovery_tool(api: Api) -> Non
     assert error["details"]["did_you_mean"] == ["discover_calendar_tools"]
 
 
-@pytest.mark.parametrize(
-    ("body", "path"),
+@for_each(
+    "body, path",
     [
         ({"parameter": "title"}, "/tool"),
         ({"level": "full"}, "/tool"),
@@ -145,12 +146,6 @@ def test_what_is_switched_off_is_in_no_level_and_an_empty_domain_has_no_tool(api
     assert "move_onto_task" not in tools
     assert "discover_calendar_tools" not in [tool["function"]["name"] for tool in toolset["tools"]]
     assert_refused(api.post("discover/discover_calendar_tools", {}), 404, "unknown_path")
-
-
-def test_discovery_needs_the_scope_of_help(make_api: Callable[..., Api], live_catalog: Any) -> None:
-    api = make_api(scopes=[Scope.EXEC_READ])
-
-    assert_refused(api.post(f"discover/{PROJECT_TOOLS}", {}), 403, "scope_missing")
 
 
 def test_answer_comes_from_memory_with_an_etag(api: Api, django_assert_num_queries: Any) -> None:
