@@ -18,6 +18,7 @@ from gateway.models import Client, Scope
 from registry.catalog import cache
 from registry.models import Op
 from registry.releases import lifecycle, publishing, stored_releases
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -153,8 +154,8 @@ def test_release_flag_falls_back_to_live_when_the_release_is_withdrawn(
     }
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
+@for_each(
+    "body, code",
     [
         ("{", "PARSE_ERROR"),
         ("[]", "PARSE_ERROR"),
@@ -195,7 +196,7 @@ def test_key_evaluates_flags_only_for_subjects_that_it_may_act_for(
     assert set(Assignment.objects.values_list("subject", flat=True)) == {"ana"}
 
 
-@pytest.mark.parametrize("subject", ["an a", "an\u00e1", "ana\n", "ana\u202e", "a" * 201, "\ud800"])
+@for_each("subject", ["an a", "an\u00e1", "ana\n", "ana\u202e", "a" * 201, "\ud800"])
 def test_subject_that_no_header_can_name_is_refused(client: HttpClient, headers: dict[str, str], subject: str) -> None:
     body = json.dumps({"context": {"targetingKey": subject}})
 
@@ -248,7 +249,7 @@ def test_evaluation_needs_the_flags_scope(client: HttpClient, db: None) -> None:
     assert evaluate_flag(client, {"HTTP_AUTHORIZATION": f"Bearer {plaintext}"})[0] == 403
 
 
-@pytest.mark.parametrize("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
+@for_each("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
 def test_endpoints_refuse_every_method_without_a_key(client: HttpClient, db: None, url: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
         response = client.generic(method, url, b"{}", "application/json")
@@ -257,7 +258,7 @@ def test_endpoints_refuse_every_method_without_a_key(client: HttpClient, db: Non
         assert response.headers["WWW-Authenticate"] == "Bearer"
 
 
-@pytest.mark.parametrize("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
+@for_each("url", [FLAGS_URL, f"{FLAGS_URL}/{SURFACE}"])
 def test_endpoints_refuse_other_methods_and_large_bodies(client: HttpClient, headers: dict[str, str], url: str) -> None:
     other = client.get(url, **headers)
     large = client.post(url, b" " * 1_000_001, content_type="application/json", **headers)

@@ -28,6 +28,7 @@ from registry.catalog import cache
 from registry.models import Op, PromptSection
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID
 
 pytestmark = pytest.mark.django_db
@@ -72,8 +73,8 @@ def publish_next(summary: str = "Read one task") -> tuple[str, str]:
     return before, after
 
 
-@pytest.mark.parametrize("surface", ["gateway", "legacy"])
-@pytest.mark.parametrize("format", TOOL_TYPES)
+@for_each("surface", ["gateway", "legacy"])
+@for_each("format", TOOL_TYPES)
 def test_tools_match_the_types_of_the_providers(api: Api, format: str, surface: str) -> None:
     tool_type, get_definition, parameters = TOOL_TYPES[format]
 
@@ -128,15 +129,8 @@ def test_legacy_surface_has_only_tools_that_the_key_may_run(live_catalog: Any, m
     assert not any(op.is_write for op in ops if op)
 
 
-def test_toolset_is_legacy_when_the_master_switch_is_off(api: Api, settings: Any) -> None:
-    create_cohort()
-    settings.AGENTIC_CHAT_TOOL_GATEWAY = False
-
-    assert request_toolset(api)["surface"] == "legacy"
-
-
-@pytest.mark.parametrize(
-    ("rule", "headers"),
+@for_each(
+    "rule, headers",
     [
         ({"attribute": "environment", "values": ["dev"]}, {"Gateway-Environment": "dev"}),
         ({"attribute": "model_family", "values": ["claude"]}, {"Gateway-Model": "anthropic/claude-sonnet-4-5"}),
@@ -149,6 +143,7 @@ def test_toolset_is_legacy_when_the_master_switch_is_off(api: Api, settings: Any
             {"Gateway-Traits": "n=5.5"},
         ),
     ],
+    undone=True,
 )
 def test_cohort_rules_match_request_headers(api: Api, rule: dict[str, Any], headers: dict[str, str]) -> None:
     create_cohort("some", FlagKey.SURFACE, rule)
@@ -157,9 +152,7 @@ def test_cohort_rules_match_request_headers(api: Api, rule: dict[str, Any], head
     assert request_toolset(api)["surface"] == "legacy"
 
 
-@pytest.mark.parametrize(
-    "traits", ["", "plan", "x=(1 2)", "=", "plan=" + "x" * 101, ", ".join(f"a{n}=1" for n in range(51))]
-)
+@for_each("traits", ["", "plan", "x=(1 2)", "=", "plan=" + "x" * 101, ", ".join(f"a{n}=1" for n in range(51))])
 def test_toolset_refuses_malformed_traits(api: Api, traits: str) -> None:
     response = api.post("toolset", {"format": "openai"}, Gateway_Traits=traits)
 
@@ -278,8 +271,8 @@ def test_toolset_records_exposures_and_a_preview_does_not(api: Api, make_key: An
     assert_refused(plain.post("toolset", {"format": "openai", "surface": "gateway"}), 403, "scope_missing")
 
 
-@pytest.mark.parametrize(
-    ("body", "path"),
+@for_each(
+    "body, path",
     [
         ({}, "/format"),
         ({"format": "gemini"}, "/format"),
@@ -303,7 +296,7 @@ def test_legacy_tools_refer_to_each_other_by_tool_name(api: Api) -> None:
     assert "update_onto_task does" in tools
 
 
-@pytest.mark.parametrize("surface", ["gateway", "legacy"])
+@for_each("surface", ["gateway", "legacy"])
 def test_prompt_names_only_tools_of_its_surface(api: Api, surface: str) -> None:
     toolset = request_toolset(api, {"surface": surface}, Gateway_Context=PROJECT_CONTEXT)
 
@@ -385,8 +378,8 @@ def test_telemetry_is_accepted_for_a_day_after_the_toolset_expired(api: Api) -> 
         assert_refused(api.post("telemetry", {"toolset": id, "turn": "t1"}), 400, "toolset_expired")
 
 
-@pytest.mark.parametrize(
-    ("invalid", "path"),
+@for_each(
+    "invalid, path",
     [
         ({"turn": ""}, "/turn"),
         ({"tools_used": "x"}, "/tools_used"),

@@ -14,7 +14,7 @@ from registry.catalog import cache
 from registry.jsonschema.validator import SchemaValidator
 from registry.models import Pin
 from registry.releases import publishing
-from tests.support.clients.api import Api, assert_refused
+from tests.support.clients.api import Api
 from workspace.demo import DEMO_PROJECT_ID
 
 pytestmark = pytest.mark.django_db
@@ -202,10 +202,6 @@ def test_search_outside_the_native_surface_loads_nothing(api: Api) -> None:
     toolset = request_toolset(api, "gateway")
 
     assert "tools" not in api.post("help", {"query": "finish a task"}, **{"Gateway-Toolset": toolset["id"]}).json()
-
-
-def test_native_preview_needs_a_format_with_tool_search(api: Api) -> None:
-    assert_refused(api.post("toolset", {"format": "mcp", "surface": "native"}), 400, "malformed_call")
 
 
 def test_events_of_each_surface_name_it(api: Api, read_events: Any) -> None:
