@@ -12,6 +12,7 @@ from chat.context.layers import Place
 from chat.context.service import Context, load_context
 from core.text import token_budget
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -55,7 +56,7 @@ def _get_complete_data(api: Api) -> list[dict[str, Any]]:
     return results
 
 
-@pytest.mark.parametrize("surface", SURFACES)
+@for_each("surface", SURFACES)
 def test_context_of_each_place_is_within_its_budgets(api: Api, surface: str) -> None:
     format = "anthropic" if surface == "native" else "openai"
     for name, place in PLACES.items():

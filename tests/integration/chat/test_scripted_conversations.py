@@ -18,6 +18,7 @@ from chat.scripted_model.server import ScriptedModelServer
 from chat.turns import model_endpoint
 from tests.support.chat.chat import ChatHarness, TurnResult
 from tests.support.chat.fake_llm import FakeLlm
+from tests.support.loops import for_each
 from workspace.models import CalendarEvent, Project, Task
 
 PLATE, DETAILS, PROJECT, FREE, SCHEDULE, REPAIR, DELETE, OVERVIEW, RISKS, NOTE = (one.text for one in SUGGESTIONS)
@@ -182,8 +183,8 @@ def test_task_that_the_user_looks_at_is_meant_by_this(start: Callable[..., Any])
     assert (chat.ops, task.priority) == (["onto.task.update"], 1)
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
+@for_each(
+    "message, expected",
     [
         ("What should I do first today?", "open tasks due by then"),
         (
@@ -208,6 +209,7 @@ def test_task_that_the_user_looks_at_is_meant_by_this(start: Callable[..., Any])
         ("delete all tasks", "I change one row at a time."),
         ("Add a subtask “A” to “Plan the launch day”", "I cannot do that."),
     ],
+    undone=True,
 )
 def test_messages_of_curious_people_are_done_or_answered_plainly(
     start: Callable[..., Any], message: str, expected: str
@@ -217,7 +219,7 @@ def test_messages_of_curious_people_are_done_or_answered_plainly(
     assert expected in chat.say(message)
 
 
-@pytest.mark.parametrize("time", ["at 5pm", "17:00", "by 5 pm"])
+@for_each("time", ["at 5pm", "17:00", "by 5 pm"], undone=True)
 def test_due_date_keeps_its_time_of_day(start: Callable[..., Any], time: str) -> None:
     chat = start()
 

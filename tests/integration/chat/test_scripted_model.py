@@ -17,6 +17,7 @@ from chat.scripted_model.plans import ScriptedToolCall
 from chat.scripted_model.scripts import SUGGESTIONS
 from registry.catalog import model
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 from workspace.demo import DEMO_PROJECT_ID, DEMO_SUBJECT, DEMO_TASK_ID, DEMO_TASK_TO_DELETE_ID
 from workspace.models import Document, Project, Task
 
@@ -92,7 +93,7 @@ def start_chat(live_catalog: model.Catalog, make_key: Callable[..., str]) -> Cal
     return lambda surface="gateway", **fields: MinimalChat(Api(make_key(confirms=True)), surface, **fields)
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_question_about_the_plate_is_one_list(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -105,7 +106,7 @@ def test_question_about_the_plate_is_one_list(start_chat: Callable[..., MinimalC
     assert "**Draft the homepage copy** — in progress, priority 1" in text
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_details_are_one_search_and_one_get(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -116,7 +117,7 @@ def test_details_are_one_search_and_one_get(start_chat: Callable[..., MinimalCha
     assert Task.objects.get(pk=DEMO_TASK_ID).description in text
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_project_is_created_with_its_tasks_as_often_as_it_is_asked_for(
     start_chat: Callable[..., MinimalChat], surface: str
 ) -> None:
@@ -141,7 +142,7 @@ def test_free_time_is_of_next_week(start_chat: Callable[..., MinimalChat]) -> No
     assert text.count("\n- ") == 3
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_task_is_scheduled_into_free_time(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -153,7 +154,7 @@ def test_task_is_scheduled_into_free_time(start_chat: Callable[..., MinimalChat]
     assert task.start_at == datetime.fromisoformat(start)
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_refused_call_is_repaired_with_the_corrected_one(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -167,7 +168,7 @@ def test_refused_call_is_repaired_with_the_corrected_one(start_chat: Callable[..
     assert "Nothing changed" in chat.send(REPAIR)
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_delete_runs_once_it_is_confirmed(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -211,7 +212,7 @@ def test_risks_are_found_by_help(start_chat: Callable[..., MinimalChat]) -> None
     assert "Search engines drop the old addresses" in text
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_status_note_is_created_from_results(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
 
@@ -224,7 +225,7 @@ def test_status_note_is_created_from_results(start_chat: Callable[..., MinimalCh
     assert "{" not in document.content
 
 
-@pytest.mark.parametrize("surface", ["gateway", "hybrid", "legacy"])
+@for_each("surface", ["gateway", "hybrid", "legacy"], undone=True)
 def test_row_of_a_list_is_read_by_its_id(start_chat: Callable[..., MinimalChat], surface: str) -> None:
     chat = start_chat(surface)
     chat.send("high-priority tasks?")
@@ -272,8 +273,8 @@ def test_deadline_is_moved_only_after_a_yes(start_chat: Callable[..., MinimalCha
     assert task.due_at == task.start_at + timedelta(hours=1)
 
 
-@pytest.mark.parametrize(
-    ("messages", "expected"),
+@for_each(
+    "messages, expected",
     [
         (["add a task “Call the printer”", "kitchen"], "Created the task “Call the printer”. It is in **Kitchen"),
         (["create a task", "Wash the car", "kitchen"], "Created the task “Wash the car”."),
@@ -289,6 +290,7 @@ def test_deadline_is_moved_only_after_a_yes(start_chat: Callable[..., MinimalCha
         (["find launch"], "**Launch day runbook** — document"),
         (["when am I free tomorrow?"], "free"),
     ],
+    undone=True,
 )
 def test_free_messages_are_answered_by_rules(
     start_chat: Callable[..., MinimalChat], messages: list[str], expected: str
