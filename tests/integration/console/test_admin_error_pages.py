@@ -6,12 +6,14 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.test import Client as HttpClient
 
+from tests.support.loops import for_each
+
 pytestmark = pytest.mark.django_db
 
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
 
 
-@pytest.mark.parametrize("path", ["/admin/nope/", "/admin/registry/op/999999/try/"])
+@for_each("path", ["/admin/nope/", "/admin/registry/op/999999/try/"])
 def test_missing_page_links_to_home(admin_client: HttpClient, path: str) -> None:
     response = admin_client.get(path, headers=BROWSER)
 

@@ -1,6 +1,5 @@
 """ "Go to" in the console's sidebar finds lists, ops, groups, cohorts, releases and clients by name."""
 
-import pytest
 from django.contrib.auth.models import Permission, User
 from django.test import Client as HttpClient
 from django.urls import reverse
@@ -11,6 +10,7 @@ from core.admin.site import MAX_ROWS
 from gateway.models import Client
 from registry.models import Op, Release
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 
 URL = "/admin/search/"
 
@@ -62,7 +62,7 @@ def test_go_to_finds_a_release_by_its_number_and_a_cohort_by_its_rule(api: Api, 
     assert find_links(admin_client, "tier")[0] == reverse("admin:analytics_cohort_change", args=[cohort.pk])
 
 
-@pytest.mark.parametrize("query", ["", "  ", "%", "\\", "'\"", "é" * 5_000])
+@for_each("query", ["", "  ", "%", "\\", "'\"", "é" * 5_000])
 def test_go_to_accepts_any_short_text(api: Api, admin_client: HttpClient, query: str) -> None:
     find_links(admin_client, query, page="x", extended="1")
 

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from console import sidebar
 from console.system import guides
+from tests.support.loops import for_each
 
 BASE = "/admin/guides/"
 
@@ -52,7 +53,7 @@ def find_broken(links: list[str], here: str) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("name", guides.list_names())
+@for_each("name", guides.list_names())
 def test_links_and_pictures_of_a_guide_lead_somewhere(name: str) -> None:
     article = read_article(name)
 
@@ -86,7 +87,7 @@ def test_a_guide_is_read_in_the_admin(admin_client: Client) -> None:
     assert f'href="{BASE}admin-guide/#undo-a-release"' in releases
 
 
-@pytest.mark.parametrize("name", ["nothing", "../README", "reference/../../README", "adr/0001", "admin-guide.md"])
+@for_each("name", ["nothing", "../README", "reference/../../README", "adr/0001", "admin-guide.md"])
 def test_other_files_are_not_shown(admin_client: Client, name: str) -> None:
     assert admin_client.get(f"{BASE}{name}/").status_code == 404
 

@@ -5,7 +5,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import pytest
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
@@ -19,6 +18,7 @@ from console import sidebar
 from gateway.models import ApiKey, Client, IdempotencyRecord
 from registry.models import Op
 from tests.support.console.admin_models import MODELS, get_admin_url
+from tests.support.loops import for_each
 
 TRAIL = re.compile(
     r'<h1[^>]*>.*?((?:<span class="ui-breadcrumb-section">|<span class="ui-breadcrumb").*?)</h1>', re.DOTALL
@@ -26,7 +26,7 @@ TRAIL = re.compile(
 STEP = re.compile(r'<(?:a|span) class="ui-breadcrumb(?:-section)?"[^>]*>(.*?)</(?:a|span)>', re.DOTALL)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@for_each("model", MODELS)
 def test_number_columns_are_right_aligned(model: type[Model]) -> None:
     css = (Path(settings.BASE_DIR) / "static" / "console" / "admin.css").read_text()
     css_classes = {
@@ -44,7 +44,7 @@ def test_number_columns_are_right_aligned(model: type[Model]) -> None:
     assert columns <= css_classes["column"]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@for_each("model", MODELS)
 def test_empty_list_has_a_hint(model: type[Model]) -> None:
     assert re.fullmatch(r"[A-Z].{20,110}\.", admin.site.get_model_admin(model).empty)
 
@@ -128,8 +128,8 @@ def test_every_filter_for_empty_columns_answers(db: None, admin_client: HttpClie
     assert asked > 3
 
 
-@pytest.mark.parametrize(
-    ("model", "lookup"),
+@for_each(
+    "model, lookup",
     [
         (IdempotencyRecord, "answer__contains"),
         (IdempotencyRecord, "fingerprint__gt"),

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -11,6 +10,7 @@ from registry.catalog import cache
 from registry.models import PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 
 PURPOSE = {"prompt": "overview", "name": "purpose"}
 
@@ -60,15 +60,6 @@ def test_edited_section_is_served_after_publishing_until_rollback(api: Api) -> N
     assert read_purpose(api) == before
 
 
-def test_retired_section_is_omitted_after_publishing(api: Api) -> None:
-    PromptSection.objects.filter(**PURPOSE).update(status="retired")
-    publish_draft()
-
-    names = [each["name"] for each in api.exec("util.buildos.overview")["result"]["sections"]]
-
-    assert names == ["projects", "links", "calendar", "access", "limits"]
-
-
 def test_section_is_edited_and_published_in_the_admin(api: Api, admin_client: Client) -> None:
     row = PromptSection.objects.get(**PURPOSE)
     change = reverse("admin:registry_promptsection_change", args=[row.pk])
@@ -87,7 +78,7 @@ def test_section_is_edited_and_published_in_the_admin(api: Api, admin_client: Cl
     assert sections[1] == {"name": "purpose", "title": "What it is", "text": "Ours."}
 
 
-@pytest.mark.parametrize("field", ["title", "text"])
+@for_each("field", ["title", "text"])
 def test_admin_refuses_a_blank_section(api: Api, admin_client: Client, field: str) -> None:
     row = PromptSection.objects.get(**PURPOSE)
     form: dict[str, Any] = {"title": "T", "text": "T", "position": 1, "status": "active", **PURPOSE} | {field: " "}

@@ -15,6 +15,7 @@ from analytics.reports.models import SavedView
 from audit.models import AuditEntry
 from console.reports import stored_views
 from console.reports.stored_views import MAX_NAME_LENGTH, MAX_VIEWS
+from tests.support.loops import for_each
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -174,8 +175,8 @@ def test_saving_under_the_same_name_replaces_the_view(pia: HttpClient) -> None:
     assert AuditEntry.objects.get(kind="view").changes["query"] == [None, "days=90"]
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "message"),
+@for_each(
+    "name, query, message",
     [
         ("   ", "days=7", "Enter a name for the view."),
         ("x" * (MAX_NAME_LENGTH + 1), "days=7", "The name has 61 characters; the limit is 60."),
@@ -205,12 +206,12 @@ def test_number_of_views_is_limited(pia: HttpClient) -> None:
     assert "Saved the view" in save(pia, "report_overview").content.decode()
 
 
-@pytest.mark.parametrize("page", ["", "index", "registry_op_changelist", "https://example.com"])
+@for_each("page", ["", "index", "registry_op_changelist", "https://example.com"])
 def test_only_pages_with_views_are_saved(pia: HttpClient, page: str) -> None:
     assert save(pia, page).status_code == 404
 
 
-@pytest.mark.parametrize("key", ["", "x", "-1", "9" * 30, "0"])
+@for_each("key", ["", "x", "-1", "9" * 30, "0"])
 def test_unknown_view_is_not_deleted(pia: HttpClient, key: str) -> None:
     assert pia.post(reverse("admin:saved_view_delete"), {"view": key}).status_code == 404
 
