@@ -27,6 +27,7 @@ from console.reports.parts import report_query
 from console.reports.parts.tables import ReportCell, ReportTable
 from console.reports.report_list import REPORTS
 from demo.traffic import activity
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.both_databases
 
@@ -252,8 +253,8 @@ def test_home_links_to_the_rows_of_its_figures(
         )
 
 
-@pytest.mark.parametrize(
-    ("name", "query"),
+@for_each(
+    "name, query",
     [
         ("operationevent", {"counted_as": "nothing"}),
         ("turn", {"with": "nothing"}),
