@@ -15,6 +15,7 @@ from registry.files import loader
 from registry.models import Activation, Group, Op, PromptSection
 from registry.releases import publishing, stored_releases
 from registry.snapshot import snapshot
+from tests.support.loops import for_each
 from tests.support.rows import catalog_fixture
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +118,7 @@ def test_import_merges_the_files_into_the_draft(published_catalog: None, run_cat
     assert entry.note == f"Import of {tmp_path.name}"
 
 
-@pytest.mark.parametrize(("answer", "imported"), [("y", True), ("yes", True), ("", False), ("n", False)])
+@for_each("answer, imported", [("y", True), ("yes", True), ("", False), ("n", False)], undone=True)
 def test_import_asks_for_confirmation_on_a_terminal(
     published_catalog: None,
     run_catalog: Any,
@@ -150,8 +151,8 @@ def test_import_without_a_terminal_needs_yes(
     assert not Op.objects.filter(timeout_ms=500).exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
+@for_each(
+    "text, message",
     [
         (None, "has no YAML files"),
         ("ops: [", "YAML"),
