@@ -13,6 +13,7 @@ from registry.imports.import_document import Selection
 from registry.models import Connection, Op
 from registry.releases import publishing
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 from tests.support.upstreams.fastapi_app import (
     PDF,
     Card,
@@ -138,7 +139,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("op", "args", "pointers"), REFUSED, ids=[op for op, _, _ in REFUSED])
+@for_each("op, args, pointers", REFUSED)
 def test_a_422_becomes_field_errors_with_the_names_of_args(
     api: Api, service: RecordingApp, op: str, args: dict[str, Any], pointers: list[str]
 ) -> None:

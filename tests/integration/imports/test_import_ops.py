@@ -18,6 +18,7 @@ from registry.catalog import cache
 from registry.models import Connection, Group, Op
 from registry.releases import stored_releases
 from tests.support.clients.api import Api, assert_refused
+from tests.support.loops import for_each
 from tests.support.upstreams import any_upstream
 from tests.support.upstreams.openapi_documents import build_document
 
@@ -104,15 +105,15 @@ def test_imported_op_is_found_by_its_upstream_name_and_by_words(api: Api, import
     assert api.help("PDF&URL reader")["path"] == "weather.pdf_url_reader.get"
 
 
-@pytest.mark.parametrize("args", [{"city": "Paris"}, {}, {"nothing": 1}])
 def test_imported_op_that_lost_its_connection_is_not_offered_and_says_why(
-    api: Api, import_tools: Callable[..., str], args: dict[str, Any]
+    api: Api, import_tools: Callable[..., str]
 ) -> None:
     import_tools(TOOLS, publish=True)
     Connection.objects.filter(name=any_upstream.CONNECTION).update(name="renamed")
     poller.refresh()
 
-    for op in ("weather.forecast.get", "get_forecast", "send_alert"):
+    calls = [("weather.forecast.get", {"city": "Paris"}), ("get_forecast", {}), ("send_alert", {"nothing": 1})]
+    for op, args in calls:
         error = assert_refused(api.post("exec", {"op": op, "args": args}), 503, "not_connected")
         assert error["code"] == "INTERNAL"
         assert error["help_path"] == "root"
@@ -194,8 +195,8 @@ def test_import_leaves_out_an_invalid_function_and_serves_the_others(
     assert_refused(api.post("help", {"path": "spy"}), 404, "unknown_path")
 
 
-@pytest.mark.parametrize(
-    ("tools", "options", "problem"),
+@for_each(
+    "tools, options, problem",
     [
         ("{", {}, "not JSON"),
         (TOOLS, {"format": "openai"}, "--format anthropic"),

@@ -21,7 +21,6 @@ from registry.imports import import_job
 from registry.models import Connection, DocumentImport, Group, Op
 from registry.releases import publishing
 from tests.support.clients.api import Api
-from tests.support.console.role_matrix import create_user_with_role
 from tests.support.servers.processes import eventually
 from tests.support.upstreams.http_upstream import HttpUpstream, build_json
 from tests.support.upstreams.openapi_documents import build_document
@@ -302,13 +301,6 @@ def test_slow_import_keeps_its_lease(monkeypatch: pytest.MonkeyPatch) -> None:
 
     row.refresh_from_db()
     assert (row.state, row.error) == ("ready", "")
-
-
-@pytest.mark.parametrize("role", ["E", "P", "U"])
-def test_only_admins_import(client: HttpClient, role: str, db: None) -> None:
-    client.force_login(create_user_with_role(role))
-
-    assert client.get(reverse(CHOOSE)).status_code == 403
 
 
 def test_imported_ops_run_once_they_are_published(
