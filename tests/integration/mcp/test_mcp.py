@@ -207,9 +207,6 @@ def test_key_without_a_scope_reads_why_in_the_result(live_catalog: Catalog, make
     for tool, arguments in calls.items():
         result = client.call(tool, arguments)
         assert result["structuredContent"]["error"]["details"]["reason"] == "scope_missing", tool
-    assert (
-        "does not" in client.send("resources/read", {"uri": "gateway://help/root"}).json()["error"]["message"] or True
-    )
 
 
 def test_write_with_the_same_idempotency_key_runs_once_on_both_doors(mcp: McpClient) -> None:
@@ -251,7 +248,7 @@ def test_client_asks_its_user_and_sends_the_call_again(confirming: McpClient) ->
     assert not Task.objects.filter(pk=DEMO_TASK_TO_DELETE_ID, deleted_at=None).exists()
 
 
-@pytest.mark.parametrize(("action", "content"), [("decline", None), ("cancel", None), ("accept", {"agree": False})])
+@for_each("action, content", [("decline", None), ("cancel", None), ("accept", {"agree": False})])
 def test_nothing_is_done_if_the_user_does_not_agree(confirming: McpClient, action: str, content: Any) -> None:
     asked = confirming.call("tool_exec", DELETE)
 
@@ -384,8 +381,8 @@ def test_rate_limit_is_an_envelope_for_a_tool_and_an_error_for_the_rest(
     assert client.send("tools/list").json()["error"]["data"]["details"]["reason"] == "rate_limited"
 
 
-@pytest.mark.parametrize("version", [MODERN, LEGACY])
-@pytest.mark.parametrize("method", ["ping", "notifications/initialized", "logging/setLevel", "nonsense", "tools/list"])
+@for_each("version", [MODERN, LEGACY])
+@for_each("method", ["ping", "notifications/initialized", "logging/setLevel", "nonsense", "tools/list"])
 def test_every_message_counts_against_the_rate_once(
     live_catalog: Catalog, api: Api, monkeypatch: pytest.MonkeyPatch, method: str, version: str
 ) -> None:
@@ -407,7 +404,7 @@ def test_pings_over_the_rate_are_refused(live_catalog: Catalog, make_key: Callab
     assert responses[-1].json()["error"]["data"]["details"]["reason"] == "rate_limited"
 
 
-@pytest.mark.parametrize("method", ["get", "delete", "put"])
+@for_each("method", ["get", "delete", "put"])
 def test_other_methods_of_http_are_refused(mcp: McpClient, method: str) -> None:
     response = getattr(mcp.api.http, method)("/mcp", headers=mcp.api.headers)
 
@@ -421,8 +418,8 @@ def test_pages_of_other_sites_are_refused(mcp: McpClient) -> None:
     assert mcp.send("tools/list", Origin="http://testserver").status_code == 200
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
+@for_each(
+    "body, code",
     [
         (b"", jsonrpc.PARSE_ERROR),
         (b"{", jsonrpc.PARSE_ERROR),

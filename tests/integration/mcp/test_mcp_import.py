@@ -18,11 +18,11 @@ from gateway.models import ConnectionSecret
 from registry.catalog import cache, connections
 from registry.catalog.connections import ConnectionConfig
 from registry.imports import drift, mcp_import
-from registry.models import Connection, DocumentImport, Op, UpstreamDefinition
+from registry.models import Connection, Op, UpstreamDefinition
 from registry.releases import publishing
 from tests.support.clients.api import Api
 from tests.support.console.admin_pages import approve_changes, read_form
-from tests.support.console.role_matrix import create_user_with_role
+from tests.support.loops import for_each
 from tests.support.upstreams.mcp_listing import URL, FakeListing, build_tool
 from tests.support.upstreams.mcp_upstream import McpUpstream, build_text
 
@@ -147,8 +147,8 @@ def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytes
     assert "Left out: bad: Its parameters are not an object." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("source", "options", "problem"),
+@for_each(
+    "source, options, problem",
     [
         ("notes.json", {}, "An MCP server is an http:// or https:// address, or program: and a name"),
         (URL, {"tag": ["a"]}, "--tag is not for MCP servers."),
@@ -160,6 +160,7 @@ def test_command_says_what_was_left_out(fake_listing: FakeListing, capsys: pytes
         ("program:", {}, "A program of this machine needs this field."),
         ("https://", {}, "Send an http:// or https:// address with a host."),
     ],
+    undone=True,
 )
 def test_command_says_what_is_wrong_and_imports_nothing(
     fake_listing: FakeListing, capsys: pytest.CaptureFixture[str], source: str, options: dict[str, Any], problem: str
@@ -254,8 +255,8 @@ def test_allowed_program_is_chosen(admin_client: HttpClient, fake_listing: FakeL
     assert "Select a valid choice" in read(list_tools(admin_client, program="/bin/sh"))
 
 
-@pytest.mark.parametrize(
-    ("sent", "problem"),
+@for_each(
+    "sent, problem",
     [
         ({}, "Send exactly one: a connection, an address or a program."),
         (
@@ -265,6 +266,7 @@ def test_allowed_program_is_chosen(admin_client: HttpClient, fake_listing: FakeL
         ({"connection": "shop"}, "Select a valid choice."),
         ({"url": "ftp://a.example"}, "An MCP server is an http:// or https:// address"),
     ],
+    undone=True,
 )
 def test_what_is_no_server_is_said(
     admin_client: HttpClient, fake_listing: FakeListing, sent: dict[str, str], problem: str
@@ -290,13 +292,14 @@ def test_server_that_does_not_answer_is_said_with_the_way_on(
     assert (form["kind"], form["base_url"]) == ("mcp", URL)
 
 
-@pytest.mark.parametrize(
-    ("picked", "problem"),
+@for_each(
+    "picked, problem",
     [
         ({"search": "x y z"}, "No tool matches. Pick fewer conditions."),
         ({"group": "Bad"}, "Bad is not a valid group."),
         ({"name": "shop"}, "A connection shop exists already. Choose it above, or another name."),
     ],
+    undone=True,
 )
 def test_what_cannot_be_picked_is_said(
     admin_client: HttpClient, fake_listing: FakeListing, picked: dict[str, str], problem: str
@@ -307,15 +310,6 @@ def test_what_cannot_be_picked_is_said(
 
     assert problem in page
     assert (Op.objects.count(), Connection.objects.count()) == (0, 1)
-
-
-def test_only_those_who_may_import_see_the_pages(client: HttpClient, fake_listing: FakeListing) -> None:
-    client.force_login(create_user_with_role("E"))
-
-    assert client.get(reverse(CHOOSE)).status_code == 403
-    assert client.post(reverse(CHOOSE), {"url": URL}).status_code == 403
-    assert fake_listing.connections == []
-    assert DocumentImport.objects.count() == 0
 
 
 # Changes of the server
@@ -442,8 +436,8 @@ def test_page_of_a_program_has_no_secrets(admin_client: HttpClient) -> None:
     assert "secrets-TOTAL_FORMS" not in form
 
 
-@pytest.mark.parametrize(
-    ("sent", "problem"),
+@for_each(
+    "sent, problem",
     [
         ({"auth": "api_key", "key_name": "k", "key_in": "query"}, "An MCP server takes its key in a header."),
         ({"auth": "api_key", "key_name": "k", "key_in": "cookie"}, "An MCP server takes its key in a header."),
@@ -476,8 +470,8 @@ def test_key_in_a_header_is_saved(admin_client: HttpClient, notes: FakeListing) 
     assert (connection.auth, connection_secrets.read_secret(config, ConnectionSecret.Name.KEY)) == ("api_key", "s3cret")
 
 
-@pytest.mark.parametrize(
-    ("problem", "message"),
+@for_each(
+    "problem, message",
     [
         ("", "Notes 1.2 answered in "),
         ("", "it has 3 tools. 3 are ops of this connection."),

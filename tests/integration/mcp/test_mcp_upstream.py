@@ -21,6 +21,7 @@ from registry.catalog import connections
 from registry.models import Connection, UpstreamDefinition
 from tests.support.clients.api import Api, assert_refused
 from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.upstreams.mcp_upstream import (
     TEXT,
     Context,
@@ -94,8 +95,8 @@ def test_server_that_speaks_the_protocol_from_before_2025_is_called(live_catalog
     server.stop()
 
 
-@pytest.mark.parametrize(
-    ("result", "expected"),
+@for_each(
+    "result, expected",
     [
         (CallToolResult(content=[], structured_content={"id": 7}), {"id": 7}),
         (CallToolResult(content=[], structured_content=[1, 2]), {"items": [1, 2]}),
