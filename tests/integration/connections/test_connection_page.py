@@ -31,6 +31,7 @@ from registry.releases import publishing
 from tests.support.clients.api import Api
 from tests.support.console.admin_pages import approve_changes, read_form
 from tests.support.console.role_matrix import create_user_with_role
+from tests.support.loops import for_each
 from tests.support.upstreams.http_upstream import (
     NAME,
     READ,
@@ -160,8 +161,8 @@ def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpC
     assert "authorization: bearer canary-1234\r\n" in shop.get_head()
 
 
-@pytest.mark.parametrize(
-    ("auth", "subject_as", "names"),
+@for_each(
+    "auth, subject_as, names",
     [
         ("none", "none", ["token"]),
         ("api_key", "none", ["key"]),
@@ -169,6 +170,7 @@ def test_a_secret_is_set_and_never_shown(shop: HttpUpstream, admin_client: HttpC
         ("user_oauth", "none", ["client_secret"]),
         ("client_credentials", "signed_token", ["client_secret", "signing_key"]),
     ],
+    undone=True,
 )
 def test_page_offers_the_secrets_that_the_authentication_uses(
     shop: HttpUpstream, admin_client: HttpClient, auth: str, subject_as: str, names: list[str]
@@ -211,8 +213,8 @@ def test_missing_secret_is_said_on_the_page_and_refuses_calls(
     assert shop.requests == []
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
+@for_each(
+    "fields, problem",
     [
         ({"base_url": ""}, "An HTTP service needs this field."),
         ({"base_url": "ftp://a"}, "Send an http:// or https:// address with a host."),
@@ -236,8 +238,8 @@ def test_connection_is_tested_with_one_of_its_reads(pets: Connection, admin_clie
     assert "pets.pet.list answered in" in page
 
 
-@pytest.mark.parametrize(
-    ("auth", "status", "problem", "change"),
+@for_each(
+    "auth, status, problem, change",
     [
         ("none", "500 Internal Server Error", "The service failed.", "Check the Base URL, and the logs"),
         ("none", "404 Not Found", "The service has nothing at this address.", "Check the Base URL: the path"),
@@ -266,8 +268,8 @@ def test_failed_test_tells_the_admin_what_to_change(
     assert "dministrator" not in page.partition("pets.pet.list failed in")[2].partition("<")[0]
 
 
-@pytest.mark.parametrize(
-    ("auth", "text"),
+@for_each(
+    "auth, text",
     [
         # What a service says about credentials is not repeated: it may quote them.
         (
@@ -494,8 +496,8 @@ def test_op_is_added_by_hand_tried_and_sent(api: Api, shop: HttpUpstream, admin_
     assert shop.get_json() == {"amount": 12.5}
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
+@for_each(
+    "fields, problem",
     [
         ({"op": READ}, "already exists"),
         ({"op": f"{READ}.more"}, f"{READ} is an op, so nothing can be below it."),

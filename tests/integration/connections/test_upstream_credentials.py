@@ -29,6 +29,7 @@ from gateway.models import ConnectionSecret, UserGrant
 from registry.catalog.connections import ConnectionConfig
 from registry.models import Connection
 from tests.support.console.admin_models import get_admin_url
+from tests.support.loops import for_each
 from tests.support.upstreams.oauth_upstream import OAuthUpstream, ReceivedRequest, build_call
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -85,7 +86,7 @@ STATIC = [
 ]
 
 
-@pytest.mark.parametrize(("fields", "name", "headers"), STATIC)
+@for_each("fields, name, headers", STATIC)
 def test_static_credentials_are_sent_as_configured(
     upstream: OAuthUpstream, fields: dict[str, str], name: str, headers: dict[str, str]
 ) -> None:
@@ -138,7 +139,7 @@ def test_no_other_variable_is_read_even_if_a_row_names_it(
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("auth", ["bearer", "basic", "api_key", "client_credentials"])
+@for_each("auth", ["bearer", "basic", "api_key", "client_credentials"])
 def test_a_missing_secret_is_named_and_nothing_is_sent(upstream: OAuthUpstream, auth: str) -> None:
     error = get_error(upstream.connect(auth=auth))
 
