@@ -29,6 +29,7 @@ from tests.support.clients.api import Api
 from tests.support.clients.mcp_client import McpClient
 from tests.support.clients.oauth_client import REDIRECT_URI, OAuthClient, read_redirect, register_application
 from tests.support.console.admin_models import run_action
+from tests.support.loops import for_each
 from workspace.demo import DEMO_SUBJECT
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -102,7 +103,7 @@ PATHS = [
 ]
 
 
-@pytest.mark.parametrize("path", PATHS)
+@for_each("path", PATHS)
 def test_no_endpoint_exists_while_it_is_off(path: str) -> None:
     for response in (HttpClient().get(path), HttpClient().post(path)):
         assert (response.status_code, response.headers["Content-Type"]) == (404, "application/json")
@@ -234,11 +235,7 @@ def test_answer_needs_the_token_of_the_form(client_of_ana: OAuthClient, user: Us
     assert not SignedInApplication.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}],
-    ids=["unknown client", "no client", "wrong redirect"],
-)
+@for_each("changes", [{"client_id": "unknown"}, {"client_id": None}, {"redirect_uri": "https://evil.example/"}])
 def test_browser_is_not_sent_to_an_address_that_is_not_registered(
     client_of_ana: OAuthClient, changes: dict[str, str | None]
 ) -> None:
@@ -250,8 +247,8 @@ def test_browser_is_not_sent_to_an_address_that_is_not_registered(
         assert "This application cannot sign in" in response.content.decode()
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
+@for_each(
+    "changes, error",
     [
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
         ({"code_challenge_method": "plain"}, "invalid_request"),
@@ -369,8 +366,8 @@ def test_unknown_scopes_are_ignored(client_of_ana: OAuthClient) -> None:
     assert (tokens["scope"], renewed["scope"]) == ("mcp", "mcp")
 
 
-@pytest.mark.parametrize(
-    ("changes", "error"),
+@for_each(
+    "changes, error",
     [
         ({"code_verifier": "x" * 50}, "invalid_grant"),
         ({"code_verifier": None}, "invalid_request"),
@@ -427,7 +424,7 @@ def test_code_that_is_used_twice_ends_the_tokens_that_it_gave(client_of_ana: OAu
         assert is_let_in(before["access_token"])
 
 
-@pytest.mark.parametrize(
+@for_each(
     "grant_type", ["password", "client_credentials", "urn:ietf:params:oauth:grant-type:device_code", "implicit", ""]
 )
 def test_other_grants_do_not_exist(client_of_ana: OAuthClient, grant_type: str) -> None:
@@ -497,7 +494,7 @@ def test_refresh_for_another_resource_is_refused(client_of_ana: OAuthClient) -> 
     assert response.json()["error"] == "invalid_target"
 
 
-@pytest.mark.parametrize("audience", [[], ["https://other.example.com/mcp"], [GATEWAY], [RESOURCE, GATEWAY]])
+@for_each("audience", [[], ["https://other.example.com/mcp"], [GATEWAY], [RESOURCE, GATEWAY]])
 def test_token_for_another_resource_is_refused(client_of_ana: OAuthClient, audience: list[str]) -> None:
     token = client_of_ana.sign_in()["access_token"]
     AccessToken.objects.update(resource=audience)
@@ -817,7 +814,7 @@ def test_document_of_another_type_is_refused(unregistered: OAuthClient, document
     assert unregistered.ask().status_code == 400
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "https://127.0.0.1/client.json",

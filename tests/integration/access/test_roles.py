@@ -42,6 +42,7 @@ from tests.support.console.role_matrix import (
     get_expected_roles,
     get_page_url,
 )
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.usefixtures("short_sidebar")
 
@@ -82,12 +83,12 @@ def is_allowed(response: HttpResponse) -> bool:
     return False
 
 
-@pytest.mark.parametrize("name", ADMIN_NAMES)
+@for_each("name", ADMIN_NAMES)
 def test_every_page_has_expected_roles(name: str) -> None:
     assert all(set(who) <= set(ROLES_BY_LETTER) for who in get_expected_roles(name) if who is not None)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model._meta.label)
+@for_each("model", MODELS)
 def test_every_action_has_expected_roles(model: type[Model]) -> None:
     model_admin = admin.site.get_model_admin(model)
     names = {name for _, name, _ in model_admin._get_base_actions()} | set(model_admin.actions_submit_line)
@@ -150,7 +151,7 @@ def is_of_session(name: str) -> bool:
     return name.startswith(("account_", "mfa_", "usersessions_"))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "name",
     sorted(name for space, name, _ in ADDRESSES if not space and name not in PUBLIC_NAMES and not is_of_session(name)),
 )

@@ -22,6 +22,7 @@ from core.sign_in import throttle
 from core.sign_in.throttle import PAIR_LIMIT, UNKNOWN_USER
 from tests.support.concurrency import run_at_once
 from tests.support.console.admin_models import run_action
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -147,8 +148,8 @@ NEW_USER = {
 }
 
 
-@pytest.mark.parametrize(
-    ("path", "form"),
+@for_each(
+    "path, form",
     [
         (LOGIN, {"username": "admin", "password": "wrong"}),
         (LOGIN, {"username": "nobody", "password": "wrong"}),
