@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
 from django.utils import timezone
 
 from benchmarks.surfaces import workspaces
@@ -16,6 +15,7 @@ from benchmarks.surfaces.relative_dates import RelativeDates
 from benchmarks.surfaces.sessions import count_repairs
 from benchmarks.surfaces.workspaces import WorkspaceTemplate
 from tests.support.chat.chat import ChatHarness, exec_call
+from tests.support.loops import for_each
 from workspace.demo import DEMO_OTHER_PROJECT_ID, DEMO_PROJECT_ID, DEMO_SUBJECT
 from workspace.demo.rows import get_demo_id
 from workspace.models import Membership, Task
@@ -137,7 +137,7 @@ ANSWERS = {
 CONFIRMED = {"delete_approved", "delete_declined"}
 
 
-@pytest.mark.parametrize("name", [*CALLS, *ANSWERS])
+@for_each("name", [*CALLS, *ANSWERS], undone=True)
 def test_task_that_is_done_right_passes(chat: ChatHarness, name: str) -> None:
     calls = CALLS[name]() if name in CALLS else []
     task, before = TASKS[name], workspaces.take_snapshot(DEMO_SUBJECT)
