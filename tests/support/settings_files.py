@@ -21,8 +21,5 @@ PRODUCTION = {
 
 def read_settings(variables: dict[str, str]) -> dict[str, Any]:
     """Return the names that config/settings.py defines in an environment of these variables, without .env."""
-    with (
-        mock.patch.dict(os.environ, variables, clear=True),
-        mock.patch.object(env, "load_env_file"),
-    ):
+    with mock.patch.dict(os.environ, variables, clear=True), mock.patch.object(env, "load_env_file"):
         return runpy.run_path(str(Path(settings.BASE_DIR) / "config" / "settings.py"))

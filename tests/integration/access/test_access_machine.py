@@ -46,10 +46,7 @@ UNKNOWN_ID = "11111111-2222-4333-8444-555555555555"
 
 # `make test` makes some hundred calls, `make test-all` ten times as many.
 machine_settings = settings(
-    max_examples=examples(6),
-    stateful_step_count=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    max_examples=examples(6), stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -72,12 +72,7 @@ def test_page_of_a_change_shows_it_word_by_word(admin_client: HttpClient) -> Non
 def test_cohort_changes_are_in_the_history_with_their_rules(admin_client: HttpClient) -> None:
     submit_form(admin_client, "analytics_cohort_add", **COHORT)
     row = Cohort.objects.get()
-    rule = {
-        "rules-0-attribute": "environment",
-        "rules-0-trait": "",
-        "rules-0-operator": "in",
-        "rules-0-cohort": row.pk,
-    }
+    rule = {"rules-0-attribute": "environment", "rules-0-trait": "", "rules-0-operator": "in", "rules-0-cohort": row.pk}
     rule |= {"rules-0-values": "dev", "rules-TOTAL_FORMS": "1"}
     submit_form(admin_client, "analytics_cohort_change", row.pk, **{**COHORT, **rule, "percentage": "25"})
 

@@ -19,14 +19,6 @@ def add_user(http: HttpClient, name: str, *roles: str) -> User:
     return User.objects.get(username=name)
 
 
-def test_form_for_a_new_user_asks_for_a_password_in_plain_words(admin_client: HttpClient) -> None:
-    page = admin_client.get(reverse("admin:auth_user_add")).content.decode()
-
-    assert "Signs in with" in page
-    assert "Single sign-on only" in page
-    assert "Password-based" not in page
-
-
 def test_new_user_with_a_role_may_sign_in(admin_client: HttpClient, client: HttpClient) -> None:
     ana, ben = add_user(admin_client, "ana", "Editor"), add_user(admin_client, "ben")
 

@@ -50,18 +50,16 @@ HAZARDS = {
         "services/test_writes.py::test_write_takes_effect_once_when_twenty_clients_send_one_key",
     ],
     "7 an event lost between commit and callback": [
-        "integration/api/test_events.py::test_write_is_undone_when_its_event_cannot_be_stored",
+        "integration/api/test_events.py::test_write_is_undone_when_its_event_cannot_be_stored"
     ],
     "8 a second endpoint without the shared checks": [
         "integration/api/test_routes.py::test_every_route_has_exactly_one_declared_protection",
         "integration/api/test_routes.py::test_every_view_keeps_the_shared_checks",
     ],
     "9 a crash in the middle": [
-        "services/test_writes.py::test_write_of_a_killed_worker_is_undone_and_can_be_sent_again",
+        "services/test_writes.py::test_write_of_a_killed_worker_is_undone_and_can_be_sent_again"
     ],
-    "10 invalid ids": [
-        "integration/exec/test_exec.py::test_invalid_id_is_refused_before_the_workspace_is_queried",
-    ],
+    "10 invalid ids": ["integration/exec/test_exec.py::test_invalid_id_is_refused_before_the_workspace_is_queried"],
 }
 
 

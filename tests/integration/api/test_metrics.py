@@ -77,10 +77,7 @@ def count_calls(type: str, kind: str, code: str = "OK", reason: str = "") -> flo
         (lambda api: api.help(query="task"), ("search", "")),
         (lambda api: api.post("help", {"path": "nowhere"}), ("help", "", "NOT_FOUND", "unknown_path")),
         (lambda api: api.exec("onto.task.list"), ("exec", "read")),
-        (
-            lambda api: api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"}),
-            ("exec", "write"),
-        ),
+        (lambda api: api.exec("onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "x"}), ("exec", "write")),
         (lambda api: api.exec("onto.task.create"), ("exec", "write", "VALIDATION_ERROR", "invalid_args")),
         (lambda api: api.exec("nothing"), ("exec", "", "NOT_FOUND", "unknown_op")),
         (lambda api: api.post("exec", raw=b"{"), ("exec", "", "VALIDATION_ERROR", "invalid_json")),

@@ -32,10 +32,7 @@ MEMBERS = ("properties", "additionalProperties")  # keywords that say which memb
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
 # Addresses that the document leaves out, and why.
-UNDOCUMENTED = {
-    "api/schema": "the document itself",
-    "api/docs": "the page that shows the document",
-}
+UNDOCUMENTED = {"api/schema": "the document itself", "api/docs": "the page that shows the document"}
 
 
 @pytest.fixture

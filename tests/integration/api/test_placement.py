@@ -5,7 +5,6 @@ from typing import Any
 from tests.support.clients.api import Api
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 from workspace.demo.rows import get_demo_id
-from workspace.models import Edge
 
 GOAL, MILESTONE, PLAN = (get_demo_id(kind, 1) for kind in ("goal", "milestone", "plan"))
 
@@ -39,18 +38,3 @@ def test_task_is_linked_as_its_arguments_say(api: Api) -> None:
         "A task has one parent, here plan_id; stored parent/id as task targets_milestone milestone. "
         "Send allow_multi_parent: true to keep all parents.",
     ]
-
-
-def test_blank_and_empty_links_create_no_edges(api: Api) -> None:
-    assert describe_edges(create_row(api, plan_id=" ", parents=[], connections=[])) == []
-
-
-def test_task_goal_can_be_removed(api: Api) -> None:
-    task_id = create_row(api, goal_id=GOAL)["result"]["task"]["id"]
-
-    unchanged = api.exec("onto.task.update", {"task_id": task_id, "goal_id": GOAL})
-    cleared = api.exec("onto.task.update", {"task_id": task_id, "goal_id": None})
-
-    assert unchanged["meta"]["warnings"] == ["unchanged"]
-    assert (cleared["ok"], cleared["result"]["message"]) == (True, "Changed “New”: goal_id.")
-    assert not Edge.objects.filter(src_id=task_id, deleted_at=None).exists()

@@ -64,11 +64,7 @@ ANSWERS: dict[str, tuple[ResponseBytes | Callable[[bytes], ResponseBytes], tuple
     "is no HTTP": (b"SSH-2.0-OpenSSH_9.6\r\n" + CLOSE + b"\r\n", BROKEN, UNKNOWN),
     "answers as in 1991": (b"<html>HTTP/0.9</html>" + CLOSE, BROKEN, UNKNOWN),
     "announces more than it sends": (HEAD + b"Content-Length: 500\r\nConnection: close\r\n\r\n{}", BROKEN, DONE),
-    "announces less than it sends": (
-        HEAD + b'Content-Length: 4\r\nConnection: close\r\n\r\n{"id": 1}',
-        BROKEN,
-        DONE,
-    ),
+    "announces less than it sends": (HEAD + b'Content-Length: 4\r\nConnection: close\r\n\r\n{"id": 1}', BROKEN, DONE),
     "announces two lengths": (
         HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{}",
         BROKEN,
@@ -206,11 +202,7 @@ def test_read_of_a_bad_service_is_a_clear_error(
 
 @for_each("name, answer, error", WRITE_ERRORS)
 def test_write_to_a_bad_service_is_sent_once(
-    api: Api,
-    shop: HttpUpstream,
-    name: str,
-    answer: Any,
-    error: tuple[int, str],
+    api: Api, shop: HttpUpstream, name: str, answer: Any, error: tuple[int, str]
 ) -> None:
     start_anew(shop)
     shop.answer = answer

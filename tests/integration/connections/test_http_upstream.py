@@ -9,7 +9,6 @@ from core.http.ssrf import get_upstream_networks, is_allowed
 from core.overload import FailureRules, ServiceGuard
 from gateway.executors.http import sending
 from gateway.executors.remote import connection_guards
-from registry.releases import publishing
 from tests.support.clients.api import Api, assert_refused
 from tests.support.rows.op_entries import build_op_entry, build_schema
 from tests.support.upstreams.http_servers import build_redirect
@@ -129,15 +128,6 @@ def test_service_gets_the_same_key_for_the_same_call_only(
     assert [get_key(shop_with_keys, index) for index in range(3)] == [keys[0]] * 3  # all attempts of a call
 
 
-def test_read_is_sent_again_after_a_temporary_failure(api: Api, shop: HttpUpstream) -> None:
-    answer_in_turn(
-        shop, build_json({}, "503 Service Unavailable"), build_json({}, "502 Bad Gateway"), build_json({"id": 7})
-    )
-
-    assert api.exec(READ, {"order_id": "7"})["result"] == {"id": 7}
-    assert len(shop.requests) == 3
-
-
 def test_write_is_sent_again_only_with_a_key(api: Api, shop_with_keys: HttpUpstream, live_catalog: object) -> None:
     answer_in_turn(shop_with_keys, build_json({}, "500 Internal Server Error"), build_json({"id": 7}))
     assert api.exec(WRITE, {"product": "pen"})["result"] == {"id": 7}
@@ -191,29 +181,6 @@ def test_redirect_within_the_service_is_followed_for_reads_only(api: Api, shop: 
     assert len(shop.requests) == 1
 
 
-def test_refused_args_name_the_arguments_of_the_op(api: Api, shop: HttpUpstream) -> None:
-    said = {"detail": [{"loc": ["body", "sku"], "msg": "No such product."}, {"loc": ["body", "odd"], "msg": "Odd."}]}
-    shop.answer = build_json(said, "422 Unprocessable Entity")
-
-    response = api.post("exec", {"op": WRITE, "args": {"product": "pen"}})
-
-    error = assert_refused(response, 400, "upstream_invalid")
-    assert [(each["path"], each["message"]) for each in error["details"]["field_errors"]] == [
-        ("/product", "The service says: No such product."),
-        ("", "The service says: Odd."),
-    ]
-
-
-def test_bad_argument_is_refused_before_anything_is_sent(api: Api, shop: HttpUpstream) -> None:
-    error = api.exec(READ, {"order_id": ".."})["error"]
-
-    assert error["code"] == "VALIDATION_ERROR"
-    assert [(each["path"], each["code"]) for each in error["details"]["field_errors"]] == [
-        ("/order_id", "path_traversal")
-    ]
-    assert shop.requests == []
-
-
 def test_dry_run_sends_nothing(api: Api, shop: HttpUpstream) -> None:
     envelope = api.exec(WRITE, {"product": "pen"}, dry_run=True)
 
@@ -241,11 +208,6 @@ def test_failing_service_gets_no_calls_for_a_while(
     now[0] += 5
     shop.answer = build_json({"id": 7})
     assert api.exec(READ, {"order_id": "7"})["result"] == {"id": 7}
-
-
-def test_op_without_a_request_cannot_be_published(live_catalog: object, http_upstream: HttpUpstream) -> None:
-    with pytest.raises(publishing.NotPublishable, match="Cannot run: it has no request"):
-        publish_ops(build_read(), build_op_entry("shop.order.list"), base_url=http_upstream.base_url)
 
 
 def test_credentials_in_an_answer_are_removed(api: Api, shop: HttpUpstream, monkeypatch: pytest.MonkeyPatch) -> None:

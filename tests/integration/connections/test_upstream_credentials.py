@@ -320,8 +320,7 @@ def test_a_grant_that_cannot_be_renewed_is_deleted(upstream: OAuthUpstream, refr
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason"),
-    [({"refusal": "invalid_client"}, "not_configured"), ({"status": 503}, "upstream_unreachable")],
+    ("answer", "reason"), [({"refusal": "invalid_client"}, "not_configured"), ({"status": 503}, "upstream_unreachable")]
 )
 def test_a_grant_outlives_problems_of_others(upstream: OAuthUpstream, answer: dict[str, Any], reason: str) -> None:
     config = upstream.connect(auth="user_oauth")

@@ -219,10 +219,6 @@ def test_try_form_has_the_args_of_the_chosen_example(admin_client: HttpClient) -
     assert read_args("").keys() == {"task_id"}
 
 
-def test_try_of_a_missing_op_is_not_found(admin_client: HttpClient) -> None:
-    assert admin_client.get(reverse("admin:op_try", args=[999_999])).status_code == 404
-
-
 def test_example_link_keeps_the_subject(admin_client: HttpClient) -> None:
     tried = try_op(admin_client, "onto.task.update", {}, subject="ana&ben").content.decode()
     link = re.search(r'href="(\?example=1[^"]*)"', tried)

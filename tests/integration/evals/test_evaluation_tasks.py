@@ -64,12 +64,7 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
     "create_event": lambda: [
         (
             "cal.event.create",
-            {
-                "title": "Dentist",
-                "start_at": f"{day(6)}T15:00",
-                "end_at": f"{day(6)}T16:00",
-                "calendar_scope": "user",
-            },
+            {"title": "Dentist", "start_at": f"{day(6)}T15:00", "end_at": f"{day(6)}T16:00", "calendar_scope": "user"},
         )
     ],
     "create_project": lambda: [
@@ -112,11 +107,7 @@ CALLS: dict[str, Callable[[], list[Call]]] = {
     "move_event": lambda: [
         (
             "cal.event.update",
-            {
-                "event_id": get_demo_id("event", 21),
-                "start_at": f"{day(1)}T14:30",
-                "end_at": f"{day(1)}T15:30",
-            },
+            {"event_id": get_demo_id("event", 21), "start_at": f"{day(1)}T14:30", "end_at": f"{day(1)}T15:30"},
         )
     ],
     "start_blocked": lambda: [update_task(4, state_key="in_progress"), update_task(42, state_key="in_progress")],

@@ -119,10 +119,7 @@ def test_a_file_that_one_op_returned_is_sent_by_another(api: Api, service: Recor
     assert api.get(f"files/{exported['id']}").content == PDF
     assert uploaded["ok"] is True, uploaded
     photo = ("items.pdf", exported["content_type"], PDF)
-    assert service.received == [
-        {"name": "2026/all items"},
-        {"item_id": 7, "photo": photo, "caption": "a “caption”"},
-    ]
+    assert service.received == [{"name": "2026/all items"}, {"item_id": 7, "photo": photo, "caption": "a “caption”"}]
 
 
 # What only the service checks: op, args, and the args that its 422 is about. Pydantic names the chosen member of a

@@ -255,8 +255,7 @@ def import_pets(tmp_path: Path, capsys: pytest.CaptureFixture[str], live_catalog
 
 
 @pytest.mark.parametrize(
-    ("scheme", "missing"),
-    [(API_KEY, "API key"), (BASIC, "user name, password"), (OAUTH, "client id, client secret")],
+    ("scheme", "missing"), [(API_KEY, "API key"), (BASIC, "user name, password"), (OAUTH, "client id, client secret")]
 )
 def test_import_names_the_credentials_that_its_connection_lacks(
     import_pets: Callable[..., str], scheme: dict[str, Any], missing: str

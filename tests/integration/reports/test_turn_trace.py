@@ -96,8 +96,7 @@ def test_trace_is_for_those_who_may_see_events(turn: Turn, client: HttpClient) -
 
 
 @for_each(
-    "milliseconds, text",
-    [(0, "0 ms"), (1.25, "1.2 ms"), (13.4, "13 ms"), (6_400, "6.4 s"), (119_700, "2 min 0 s")],
+    "milliseconds, text", [(0, "0 ms"), (1.25, "1.2 ms"), (13.4, "13 ms"), (6_400, "6.4 s"), (119_700, "2 min 0 s")]
 )
 def test_durations_have_the_unit_that_suits_them(milliseconds: float, text: str) -> None:
     assert turn_trace.format_duration(milliseconds) == text

@@ -138,10 +138,7 @@ def test_legacy_surface_has_only_tools_that_the_key_may_run(live_catalog: Any, m
         ({"attribute": "project", "values": [DEMO_PROJECT_ID]}, {"Gateway-Context": PROJECT_CONTEXT}),
         ({"attribute": "trait", "trait": "plan", "values": ["pro"]}, {"Gateway-Traits": "plan=pro"}),
         ({"attribute": "trait", "trait": "beta", "values": ["true"]}, {"Gateway-Traits": "beta, seats=5"}),
-        (
-            {"attribute": "trait", "trait": "n", "operator": "at_least", "values": ["5"]},
-            {"Gateway-Traits": "n=5.5"},
-        ),
+        ({"attribute": "trait", "trait": "n", "operator": "at_least", "values": ["5"]}, {"Gateway-Traits": "n=5.5"}),
     ],
     undone=True,
 )

@@ -37,12 +37,7 @@ def test_document_is_created_moved_and_deleted_in_the_tree(api: Api) -> None:
         "onto.document.tree.move",
         {"document_id": GUIDE, "new_parent_id": RUNBOOK, "new_position": 99, "expected_version": before["version"]},
     )
-    assert moved["result"]["document"] == {
-        "id": GUIDE,
-        "title": "Tone guide",
-        "parent_id": RUNBOOK,
-        "position": 1,
-    }
+    assert moved["result"]["document"] == {"id": GUIDE, "title": "Tone guide", "parent_id": RUNBOOK, "position": 1}
     assert moved["meta"]["operation"] == {
         "entity": "document",
         "action": "move",

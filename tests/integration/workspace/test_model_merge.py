@@ -17,10 +17,7 @@ from workspace.models import Document, Task
 
 OLD, NEW, MERGED = "Ask **Ana** for the prices.", "Ana is away; ask Ben.", "Ask **Ben** for the prices: Ana is away."
 APPENDED = f"{OLD}\n\n{NEW}"
-CALL = {
-    "op": "onto.task.update",
-    "args": {"task_id": DEMO_TASK_ID, "description": NEW, "update_strategy": "merge_llm"},
-}
+CALL = {"op": "onto.task.update", "args": {"task_id": DEMO_TASK_ID, "description": NEW, "update_strategy": "merge_llm"}}
 
 
 @pytest.fixture

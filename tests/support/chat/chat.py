@@ -16,7 +16,6 @@ from analytics.rollout import assignment
 from analytics.rollout.models import Cohort
 from chat.conversations import start_turn
 from chat.conversations.start_turn import UserDecision
-from chat.events import event_reader
 from chat.events.turn_log import TurnLog
 from chat.gateway import client as gateway_client
 from chat.gateway.client import Credentials
@@ -140,17 +139,6 @@ def _to_response(answer: Answer) -> Any:
     if isinstance(answer, list) and answer and isinstance(answer[0], tuple):
         return build_stream(calls=answer)
     return answer
-
-
-def parse_events(stream: bytes) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the events of a stream as (id, type, data)."""
-    events = []
-    for block in stream.decode().split("\n\n"):
-        lines = dict(line.split(": ", 1) for line in block.split("\n") if line and not line.startswith(":"))
-        if "event" in lines:
-            assert event_reader.parse_event_id(lines["id"])
-            events.append((lines["id"], lines["event"], orjson.loads(lines["data"])))
-    return events
 
 
 @pytest.fixture

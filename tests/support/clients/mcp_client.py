@@ -24,10 +24,7 @@ class McpClient:
     def send(self, method: str, params: dict[str, Any] | None = None, **headers: str) -> HttpResponse:
         """Send one message and return the response. Header names may have underscores."""
         params = dict(params or {})
-        sent = self.api.headers | {
-            "Accept": ACCEPT,
-            "MCP-Protocol-Version": self.version,
-        }
+        sent = self.api.headers | {"Accept": ACCEPT, "MCP-Protocol-Version": self.version}
         if self.version == MODERN:
             sent["Mcp-Method"] = method
             if name := params.get("name") or params.get("uri"):

@@ -51,10 +51,7 @@ class ChatServer:
     @contextmanager
     def open(self, subject: str, message: str, **body: Any) -> Iterator[Iterator[Event]]:
         """Send a message and yield its events as they come."""
-        with (
-            self.client(subject) as http,
-            http.stream("POST", "stream", json={"message": message, **body}) as response,
-        ):
+        with self.client(subject) as http, http.stream("POST", "stream", json={"message": message, **body}) as response:
             assert response.status_code == 200, response.read()
             yield read_events(response.iter_bytes())
 

@@ -100,12 +100,7 @@ class Ledger:
                 self.unexpected.append(f"{key} was {known} and is {envelope['result']['id']}")
             return True
         details = envelope["error"]["details"]
-        is_retryable = details["retryable"] or details["reason"] in (
-            "timeout",
-            "cancelled",
-            "runner_lost",
-            "internal",
-        )
+        is_retryable = details["retryable"] or details["reason"] in ("timeout", "cancelled", "runner_lost", "internal")
         if not is_retryable:
             self.unexpected.append(f"{key}: {envelope['error']}")
         return not is_retryable
@@ -116,11 +111,7 @@ class Client:
 
     def __init__(self, urls: Sequence[str], key: str, ledger: Ledger, rng: random.Random) -> None:
         self.urls, self.ledger, self.rng = urls, ledger, rng
-        self.http = httpx2.Client(
-            headers={"Authorization": f"Bearer {key}"},
-            timeout=40,
-            **PLAIN_HTTP,
-        )
+        self.http = httpx2.Client(headers={"Authorization": f"Bearer {key}"}, timeout=40, **PLAIN_HTTP)
 
     def write(self, keys: Sequence[str]) -> None:
         """Write each key, in one of several ways."""

@@ -88,10 +88,7 @@ def share_migrated_store(folder: Path) -> Iterator[Store]:
 @contextmanager
 def share_set_up_store(folder: Path) -> Iterator[Store]:
     """Yield a database as `make run` leaves it, the same for all test workers that share this folder."""
-    with (
-        share_migrated_store(folder) as migrated,
-        _share_store(folder, SET_UP, Store.set_up, source=migrated) as store,
-    ):
+    with share_migrated_store(folder) as migrated, _share_store(folder, SET_UP, Store.set_up, source=migrated) as store:
         yield store
 
 

@@ -35,10 +35,7 @@ class TwoHosts:
         limit = {"$ref": f"{ref}#/limit"}
         return build_document(
             {
-                "/pets": {
-                    "get": {"parameters": [limit]},
-                    "post": build_body("#/components/schemas/A"),
-                },
+                "/pets": {"get": {"parameters": [limit]}, "post": build_body("#/components/schemas/A")},
                 "/toys": {"get": {"summary": self.summary}, "post": build_body("#/components/schemas/B")},
             },
             components={
