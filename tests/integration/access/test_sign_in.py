@@ -169,14 +169,6 @@ def test_page_says_to_try_again_while_others_hash(
     assert not AccessAttempt.objects.exists()
 
 
-def test_sign_in_works_with_the_bounded_hasher(client: HttpClient, settings: Any) -> None:
-    settings.PASSWORD_HASHERS = BOUNDED_HASHERS
-    User.objects.create_user("ana", password=PASSWORD, is_staff=True)
-
-    assert sign_in(client).status_code == HTTPStatus.OK
-    assert sign_in(client, PASSWORD).status_code == HTTPStatus.FOUND
-
-
 def test_hash_from_before_argon2_works_and_is_replaced(client: HttpClient, settings: Any) -> None:
     settings.PASSWORD_HASHERS = BOUNDED_HASHERS
     hashed = make_password(PASSWORD, hasher="pbkdf2_sha256")

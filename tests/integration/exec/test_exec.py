@@ -195,11 +195,6 @@ def test_invalid_id_is_refused_before_the_workspace_is_queried(api: Api, op: str
     assert not [query for query in queries if "workspace_" in query["sql"]]
 
 
-@for_each("id", [f" {DEMO_TASK_ID} ", DEMO_TASK_ID.upper()])
-def test_id_is_trimmed_and_case_insensitive(api: Api, id: str) -> None:
-    assert api.exec("onto.task.get", {"task_id": id})["result"]["task"]["id"] == DEMO_TASK_ID
-
-
 @for_each(
     "change",
     [
@@ -247,22 +242,6 @@ def test_invalid_call_gets_a_working_retry_with_when_the_repair_is_unambiguous(
     assert api.post("exec", retry).status_code == 200
 
 
-@for_each(
-    "op, args",
-    [
-        ("onto.task.get", {"task_id": "7e3b9f20"}),  # ids are never guessed
-        ("onto.task.list", {"state_key": "whatever"}),
-        ("onto.task.update", {"task_id": DEMO_TASK_ID}),
-        ("onto.task.update", {"task_id": DEMO_TASK_ID, "title": "x" * 301}),
-        ("onto.task.update", {"task_id": DEMO_TASK_ID, "": {}}),
-    ],
-)
-def test_invalid_call_gets_no_retry_with_when_the_repair_is_ambiguous(api: Api, op: str, args: dict[str, Any]) -> None:
-    error = assert_refused(api.post("exec", {"op": op, "args": args}), 400, "invalid_args")
-
-    assert "retry_with" not in error["details"]
-
-
 # Args with a secret in every place where a caller could put one by mistake.
 ARGS_WITH_SECRETS: list[dict[str, Any]] = [
     {"task_id": SECRET},
@@ -300,14 +279,6 @@ def test_argument_in_another_spelling_is_accepted_with_a_warning(api: Api, name:
 
     assert done["ok"] is True
     assert done["meta"]["warnings"] == [f"Read {name} as task_id."]
-
-
-def test_argument_sent_in_two_spellings_is_refused(api: Api) -> None:
-    args = {"task_id": DEMO_TASK_ID, "taskId": UNKNOWN_ID}
-
-    error = assert_refused(api.post("exec", {"op": "onto.task.get", "args": args}), 400, "invalid_args")
-
-    assert codes_by_path(error) == {"/taskId": "unknown_argument"}
 
 
 @for_each(

@@ -166,22 +166,6 @@ def test_import_is_not_served_before_it_is_published(api: Api, import_tools: Cal
     assert "up to date" in import_tools(TOOLS, publish=True)
 
 
-def test_repeated_import_keeps_edits_and_retires_missing_ops(api: Api, import_tools: Callable[..., str]) -> None:
-    import_tools(TOOLS, publish=True)
-    Op.objects.filter(op="weather.forecast.get").update(summary="Tell how the weather will be")
-    newer = [build_tool("get_forecast", "Fetch a prediction.", properties={"city": CITY, "days": {"type": "integer"}})]
-
-    output = import_tools([*newer, TOOLS[2]], publish=True)
-
-    assert "Kept your edit: weather.forecast.get summary." in output
-    assert "Retired, no longer in the document: weather.forecast.list." in output
-    help_page = api.help("weather.forecast.get")
-    assert help_page["summary"] == "Tell how the weather will be"
-    assert help_page["args"] == {"city": "string", "days": "integer"}
-    assert [item["path"] for item in api.help("weather.forecast")["items"]] == ["weather.forecast.get"]
-    assert "retired" in assert_refused(api.post("exec", {"op": "list_forecasts"}), 404, "unknown_op")["message"]
-
-
 def test_import_leaves_out_an_invalid_function_and_serves_the_others(
     api: Api, import_tools: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:

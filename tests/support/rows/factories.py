@@ -2,9 +2,10 @@
 
 import uuid
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import factory
+from django.db.models import Model
 from factory.django import DjangoModelFactory
 
 from workspace.models import (
@@ -74,86 +75,80 @@ class ProfileFactory(DjangoModelFactory[Profile]):
     updated_at = MADE_AT
 
 
-class TaskFactory(DjangoModelFactory[Task]):
+Row = TypeVar("Row", bound=Model)
+
+
+class RowOfProjectFactory(DjangoModelFactory[Row]):
+    """The columns that all rows of a project have. Rows are made by the owner of their project."""
+
+    class Meta:
+        abstract = True
+
+    project = factory.SubFactory(ProjectFactory)
+    created_by = factory.SelfAttribute("project.created_by")
+    created_at = MADE_AT
+    updated_at = MADE_AT
+
+
+class TaskFactory(RowOfProjectFactory[Task]):
     class Meta:
         model = Task
 
-    project = factory.SubFactory(ProjectFactory)
     title = factory.Sequence(lambda n: f"Task {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
     completed_at = updated_at_if_state(TaskState.DONE)
 
 
-class DocumentFactory(DjangoModelFactory[Document]):
+class DocumentFactory(RowOfProjectFactory[Document]):
     class Meta:
         model = Document
 
-    project = factory.SubFactory(ProjectFactory)
     title = factory.Sequence(lambda n: f"Document {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
 
 
-class GoalFactory(DjangoModelFactory[Goal]):
+class GoalFactory(RowOfProjectFactory[Goal]):
     class Meta:
         model = Goal
 
-    project = factory.SubFactory(ProjectFactory)
     name = factory.Sequence(lambda n: f"Goal {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
     completed_at = updated_at_if_state(GoalState.ACHIEVED)
 
 
-class PlanFactory(DjangoModelFactory[Plan]):
+class PlanFactory(RowOfProjectFactory[Plan]):
     class Meta:
         model = Plan
 
-    project = factory.SubFactory(ProjectFactory)
     name = factory.Sequence(lambda n: f"Plan {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
     completed_at = updated_at_if_state(PlanState.COMPLETED)
 
 
-class MilestoneFactory(DjangoModelFactory[Milestone]):
+class MilestoneFactory(RowOfProjectFactory[Milestone]):
     class Meta:
         model = Milestone
 
-    project = factory.SubFactory(ProjectFactory)
     title = factory.Sequence(lambda n: f"Milestone {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
     completed_at = updated_at_if_state(MilestoneState.COMPLETED)
 
 
-class RiskFactory(DjangoModelFactory[Risk]):
+class RiskFactory(RowOfProjectFactory[Risk]):
     class Meta:
         model = Risk
 
-    project = factory.SubFactory(ProjectFactory)
     title = factory.Sequence(lambda n: f"Risk {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
     mitigated_at = updated_at_if_state(RiskState.MITIGATED)
 
 
-class RequirementFactory(DjangoModelFactory[Requirement]):
+class RequirementFactory(RowOfProjectFactory[Requirement]):
     class Meta:
         model = Requirement
 
-    project = factory.SubFactory(ProjectFactory)
     text = factory.Sequence(lambda n: f"Requirement {n}")
-    created_by = factory.SelfAttribute("project.created_by")
-    created_at = MADE_AT
-    updated_at = MADE_AT
+
+
+class ProjectCalendarFactory(RowOfProjectFactory[ProjectCalendar]):
+    class Meta:
+        model = ProjectCalendar
+
+    name = factory.Sequence(lambda n: f"Calendar {n}")
 
 
 class EdgeFactory(DjangoModelFactory[Edge]):
@@ -183,16 +178,5 @@ class EventFactory(DjangoModelFactory[CalendarEvent]):
     start_at = factory.LazyAttribute(lambda row: None if getattr(row, "start_date", None) else MADE_AT)
     end_at = factory.LazyAttribute(lambda row: row.start_at and row.start_at + timedelta(hours=1))
     created_by = "owner"
-    created_at = MADE_AT
-    updated_at = MADE_AT
-
-
-class ProjectCalendarFactory(DjangoModelFactory[ProjectCalendar]):
-    class Meta:
-        model = ProjectCalendar
-
-    project = factory.SubFactory(ProjectFactory)
-    name = factory.Sequence(lambda n: f"Calendar {n}")
-    created_by = factory.SelfAttribute("project.created_by")
     created_at = MADE_AT
     updated_at = MADE_AT
