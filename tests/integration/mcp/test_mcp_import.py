@@ -88,15 +88,6 @@ def test_command_publishes_and_writes_the_map(
     assert json.loads((tmp_path / "map.json").read_text())[GET] == "get_note"
 
 
-def test_command_picks_by_words_and_leaves_the_others(
-    fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(capsys, search="get one").startswith("1 tools: 1 ops added")
-    assert run_command(capsys, search="create").startswith("1 tools: 1 ops added, 0 updated, 0 unchanged; 0 retired")
-
-    assert set(Op.objects.values_list("op", "status")) == {(GET, "active"), (CREATE, "active")}
-
-
 def test_command_uses_the_connection_of_its_name(fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]) -> None:
     row = Connection.objects.create(name="acme", kind="mcp", base_url=URL, auth="bearer", subject_as="none")
 
@@ -104,18 +95,6 @@ def test_command_uses_the_connection_of_its_name(fake_listing: FakeListing, caps
 
     assert [each.pk for each in fake_listing.connections] == [row.pk]
     assert set(Op.objects.values_list("connection__name", flat=True)) == {"acme"}
-
-
-def test_ops_of_a_connection_that_names_the_end_user_need_one(
-    fake_listing: FakeListing, capsys: pytest.CaptureFixture[str]
-) -> None:
-    Connection.objects.create(
-        name="notes", kind="mcp", base_url=URL, subject_as="signed_token", subject_header="X-User"
-    )
-
-    run_command(capsys)
-
-    assert set(Op.objects.values_list("needs_subject", flat=True)) == {True}
 
 
 def test_command_imports_from_a_program(

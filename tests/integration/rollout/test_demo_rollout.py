@@ -50,7 +50,7 @@ def test_load_demo_keeps_changed_and_deleted_cohorts(api: Api) -> None:
     assert not Cohort.objects.exists()
 
 
-def test_demo_activity_creates_cohorts_that_list_its_users(api: Api, admin_client: HttpClient) -> None:
+def test_demo_activity_creates_cohorts_once_which_the_reports_compare(api: Api, admin_client: HttpClient) -> None:
     live = Release.objects.get()
 
     assert "cohorts copy-a and copy-b" in load_demo("--activity")
@@ -71,10 +71,6 @@ def test_demo_activity_creates_cohorts_that_list_its_users(api: Api, admin_clien
         assert not cohort.percentage
     assert {each.flag for each in Assignment.objects.all()} == {FlagKey.RELEASE}
 
-
-def test_comparison_report_links_to_the_demo_cohorts(api: Api, admin_client: HttpClient) -> None:
-    load_demo("--activity")
-
     page = admin_client.get(reverse("admin:report_comparison")).content.decode()
 
     for cohort in Cohort.objects.filter(flag=FlagKey.RELEASE):
@@ -86,11 +82,6 @@ def test_comparison_report_links_to_the_demo_cohorts(api: Api, admin_client: Htt
     (link,) = set(re.findall(r'href="(/admin/registry/release/compare/[^"]+)"', content))
     assert "4 ops differ" in admin_client.get(link).content.decode()
 
-
-def test_demo_activity_keeps_deleted_cohorts(api: Api) -> None:
-    load_demo("--activity")
     Cohort.objects.filter(name="copy-a").delete()
-
     assert "cohorts" not in load_demo("--activity")
-
     assert list(Cohort.objects.filter(flag=FlagKey.RELEASE).values_list("name", flat=True)) == ["copy-b"]
