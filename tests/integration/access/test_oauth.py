@@ -276,16 +276,23 @@ def test_user_who_cancels_lets_nobody_in(client_of_ana: OAuthClient) -> None:
     assert not ApiKey.objects.exists()
 
 
-def test_user_whose_subject_no_key_can_have_reads_why(oauth: None, application: Application) -> None:
-    user = User.objects.create_user("ana")
-    ChatProfile.objects.create(user=user, subject="Ana Müller")
+@pytest.mark.parametrize(
+    ("subject", "reason"), [("", "You have no chat profile"), ("Ana Müller", "A key of mcp can be bound to")]
+)
+def test_user_without_a_usable_subject_acts_for_nobody_and_reads_why(
+    oauth: None, application: Application, subject: str, reason: str
+) -> None:
+    user = User.objects.create_user(DEMO_SUBJECT)
+    if subject:
+        ChatProfile.objects.create(user=user, subject=subject)
     client = OAuthClient(application.client_id, RESOURCE, user)
 
     response = client.browser.post(client.build_url(), {"decision": "allow"})
 
     assert response.status_code == 403
-    assert "A key of mcp can be bound to" in response.content.decode()
+    assert reason in response.content.decode()
     assert not SignedInApplication.objects.exists()
+    assert not ApiKey.objects.exists()
 
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
@@ -311,16 +318,6 @@ def test_token_acts_for_the_user_with_a_key_that_nobody_knows(client_of_ana: OAu
     key_verification.refresh_verified_keys()
     link.key.refresh_from_db()
     assert link.key.last_used_at is not None
-
-
-def test_user_without_a_chat_profile_acts_for_nobody(oauth: None, application: Application) -> None:
-    client = OAuthClient(application.client_id, RESOURCE, User.objects.create_user(DEMO_SUBJECT))
-
-    response = client.browser.post(client.build_url(), {"decision": "allow"})
-
-    assert response.status_code == 403
-    assert "You have no chat profile" in response.content.decode()
-    assert not ApiKey.objects.exists()
 
 
 def test_limits_of_the_key_hold_for_its_tokens(client_of_ana: OAuthClient) -> None:
@@ -534,69 +531,46 @@ def test_guessed_token_costs_no_query(oauth: None, django_assert_num_queries: An
 # --- the end of access ------------------------------------------------------------------------------------------------
 
 
-def end_by_user(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    data = {"token": tokens["access_token"], "client_id": client.client_id}
-    assert HttpClient().post("/oauth/revoke", data).status_code == 200
+def revoke(client: OAuthClient, token: str, **fields: str) -> None:
+    response = HttpClient().post("/oauth/revoke", {"token": token, "client_id": client.client_id, **fields})
+    assert response.status_code == 200
 
 
-def end_by_refresh_token(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    data = {"token": tokens["refresh_token"], "token_type_hint": "refresh_token", "client_id": client.client_id}
-    assert HttpClient().post("/oauth/revoke", data).status_code == 200
-
-
-def end_by_key(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
-
-
-def end_by_inactive_user(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    User.objects.update(is_active=False)
-
-
-def end_by_inactive_client(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    row = Client.objects.get(name="mcp")
-    row.is_active = False
+def change(row: ApiKey | Client, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(row, name, value)
     row.save()
     key_verification.refresh_verified_keys()
 
 
-def end_by_deleting_the_application(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    Application.objects.all().delete()
+def revoke_key() -> None:
+    api_keys.revoke(ApiKey.objects.get(), by="tests", at=timezone.now())
 
 
-def end_by_deleting_the_key(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    ApiKey.objects.all().delete()
+ENDS: dict[str, Callable[[OAuthClient, dict[str, Any]], object]] = {
+    "user": lambda client, tokens: revoke(client, tokens["access_token"]),
+    "refresh token": lambda client, tokens: revoke(client, tokens["refresh_token"], token_type_hint="refresh_token"),
+    "key": lambda *_: revoke_key(),
+    "inactive user": lambda *_: User.objects.update(is_active=False),
+    "inactive client": lambda *_: change(Client.objects.get(name="mcp"), is_active=False),
+    "no application": lambda *_: Application.objects.all().delete(),
+    "no key": lambda *_: ApiKey.objects.all().delete(),
+    "expired key": lambda *_: change(ApiKey.objects.get(), expires_at=timezone.now()),
+}
+OF_ONE_SIGN_IN = {"user", "refresh token"}  # these end one sign-in of possibly several
 
 
-def end_by_expiry_of_the_key(client: OAuthClient, tokens: dict[str, Any]) -> None:
-    key = ApiKey.objects.get()
-    key.expires_at = timezone.now()
-    key.save()
-    key_verification.refresh_verified_keys()
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        end_by_user,
-        end_by_refresh_token,
-        end_by_key,
-        end_by_inactive_user,
-        end_by_inactive_client,
-        end_by_deleting_the_application,
-        end_by_deleting_the_key,
-        end_by_expiry_of_the_key,
-    ],
-)
-def test_access_ends_at_once(client_of_ana: OAuthClient, end: Callable[[OAuthClient, dict[str, Any]], None]) -> None:
+@pytest.mark.parametrize("end", ENDS)
+def test_access_ends_at_once(client_of_ana: OAuthClient, end: str) -> None:
     tokens = client_of_ana.sign_in()
     code = client_of_ana.decide()["code"]
     assert is_let_in(tokens["access_token"])
 
-    end(client_of_ana, tokens)
+    ENDS[end](client_of_ana, tokens)
 
     assert not is_let_in(tokens["access_token"])
     assert client_of_ana.refresh(tokens["refresh_token"]).status_code in (400, 401)
-    if end not in (end_by_user, end_by_refresh_token):  # those end one sign-in of possibly several
+    if end not in OF_ONE_SIGN_IN:
         assert client_of_ana.exchange(code).status_code in (400, 401)
 
 
@@ -611,7 +585,7 @@ def test_revocation_by_another_application_does_nothing(client_of_ana: OAuthClie
 
 def test_new_sign_in_after_a_revocation_does_not_revive_old_tokens(client_of_ana: OAuthClient) -> None:
     old = client_of_ana.sign_in()
-    end_by_key(client_of_ana, old)
+    revoke_key()
 
     new = client_of_ana.sign_in()
 
