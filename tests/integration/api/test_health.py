@@ -17,7 +17,6 @@ from gateway.models import PeriodicJob
 from registry.catalog import cache
 from registry.models import Activation
 from tests.support.clients.api import Api
-from tests.support.loops import for_each
 
 
 def test_healthz_needs_neither_key_nor_database(client: Client) -> None:
@@ -59,7 +58,7 @@ def test_readyz_fails_when_no_release_is_live_any_more(api: Api, client: Client)
     assert client.get("/readyz").status_code == 503
 
 
-@for_each("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
+@pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
 def test_readyz_fails_while_the_database_does_not_answer(
     api: Api, client: Client, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
@@ -164,7 +163,7 @@ def test_write_check_writes_at_most_every_few_seconds(api: Api, monkeypatch: pyt
     assert len([query for query in queries if "UPDATE" in query["sql"]]) == 1
 
 
-@for_each("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
+@pytest.mark.parametrize("failure", [OperationalError("gone"), InterfaceError("connection already closed")])
 def test_exec_is_unavailable_and_help_works_without_the_database(
     api: Api, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:

@@ -118,7 +118,7 @@ def test_import_merges_the_files_into_the_draft(published_catalog: None, run_cat
     assert entry.note == f"Import of {tmp_path.name}"
 
 
-@for_each("answer, imported", [("y", True), ("yes", True), ("", False), ("n", False)], undone=True)
+@pytest.mark.parametrize(("answer", "imported"), [("y", True), ("yes", True), ("", False), ("n", False)])
 def test_import_asks_for_confirmation_on_a_terminal(
     published_catalog: None,
     run_catalog: Any,
