@@ -5,7 +5,7 @@ from typing import Any
 from analytics.events.models import OperationEvent
 from tests.support.clients.api import Api
 from tests.support.loops import for_each
-from workspace.models import Project
+from workspace.models import Edge, Project
 
 PROJECT = {"name": "Spring launch", "type_key": "project.business.product_launch"}
 GOAL = {"temp_id": "g1", "kind": "goal", "name": "Sign-ups"}
@@ -55,6 +55,15 @@ def test_tasks_are_listed_in_the_order_in_which_they_were_sent(api: Api) -> None
     for order in ("updated", "created_at", "priority"):
         rows = api.exec("onto.task.list", {"project_id": id, "sort_by": order})["result"]["tasks"]
         assert [row["title"] for row in rows] == titles
+
+
+def test_invalid_entity_creates_nothing(api: Api) -> None:
+    before = (Project.objects.count(), Edge.objects.count())
+
+    response = create_project(api, entities=[GOAL, TASK | {"due_at": "next spring"}], relationships=[PAIR])
+
+    assert get_field_errors(response) == [("/entities/1/due_at", "impossible_time")]
+    assert (Project.objects.count(), Edge.objects.count()) == before
 
 
 @for_each(
