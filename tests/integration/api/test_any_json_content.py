@@ -60,7 +60,7 @@ ENTRIES = st.fixed_dictionaries(
 # Shrinking an example opens these pages hundreds of times.
 UNSHRUNK = settings(
     deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    phases=[Phase.explicit, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
@@ -94,12 +94,7 @@ def assert_pages_answer(http: HttpClient, pages: list[str]) -> None:
         b"".join(response) if response.streaming else response.content
 
 
-@settings(
-    max_examples=examples(6),
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(UNSHRUNK, max_examples=examples(6))
 @given(ENTRIES, COLUMNS)
 def test_pages_and_jobs_take_any_json(api: Api, admin_client: HttpClient, entry: dict[str, Any], args: Any) -> None:
     op = Op.objects.get(op=OP)
@@ -113,12 +108,7 @@ def test_pages_and_jobs_take_any_json(api: Api, admin_client: HttpClient, entry:
         assert Op.objects.get(op=OP).is_counted
 
 
-@settings(
-    max_examples=examples(12),
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(UNSHRUNK, max_examples=examples(12))
 @given(NUMBERS, st.sampled_from([*BOUNDS, "default", "const"]))
 def test_release_with_any_number_is_served_and_can_be_rolled_back(
     api: Api, admin_client: HttpClient, number: float, keyword: str

@@ -14,6 +14,7 @@ from registry.jsonschema import schema_check
 from registry.jsonschema.validator import SchemaValidator
 from tests.support.clients.api import SECRET, Api, assert_refused
 from tests.support.cpu_budget import assert_cpu_seconds
+from tests.support.loops import for_each
 from workspace.demo import DEMO_PROJECT_ID, DEMO_TASK_ID
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -199,7 +200,7 @@ BIG_ARGS: dict[str, Any] = {
 
 
 @pytest.mark.both_databases
-@pytest.mark.parametrize("args", BIG_ARGS)
+@for_each("args", BIG_ARGS)
 def test_big_legal_body_gets_a_fast_and_short_response(api: Api, args: str) -> None:
     raw = json.dumps({"op": "onto.task.update", "args": BIG_ARGS[args]}).encode()
     assert len(raw) <= MAX_BODY_BYTES

@@ -1,4 +1,4 @@
-"""The Django admin: every page opens for a superuser and for nobody without permission, and its actions work."""
+"""The Django admin: every page opens for a superuser, and its actions work."""
 
 from collections.abc import Callable
 from datetime import timedelta
