@@ -22,6 +22,11 @@ def run_registry_action(client: Client, model: Any, action: str, *chosen: Any) -
     return response, [str(message) for message in get_messages(response.wsgi_request)]
 
 
+def read_text(response: HttpResponse) -> str:
+    """Return a page with one space for all white space."""
+    return " ".join(response.content.decode().split())
+
+
 def read_form(response: HttpResponse) -> dict[str, str]:
     """Return the fields that a browser would send from an unchanged page, inlines included."""
     context: Any = response.context

@@ -110,12 +110,6 @@ def test_system_lists_what_the_user_may_see(client: Client, django_user_model: A
     assert client.get("/admin/system/").status_code == 403
 
 
-def test_system_begins_with_what_the_service_keeps(admin_client: Client) -> None:
-    lists = admin_client.get("/admin/system/").context["entry"]["lists"]
-
-    assert list(lists)[:2] == ["Calls", "Figures and jobs"]
-
-
 def test_every_page_has_the_sidebar(admin_client: Client) -> None:
     page = admin_client.get("/admin/registry/op/").content.decode()
 

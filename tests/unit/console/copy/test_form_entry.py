@@ -133,15 +133,6 @@ def test_form_entry_reports_values_that_a_column_refuses(
     assert snapshot.get_value(op_form.entry, name) == shown
 
 
-def test_json_error_names_its_line(op_forms: OpForms) -> None:
-    op = make_op()
-
-    op_form = op_forms.read_entry(op, op_forms.get_form_data(op) | {"examples-0-args": '{\r\n  "title" 1\r\n}'})
-
-    assert [(each.input, each.line, each.column) for each in op_form.unreadable] == [("examples-0-args", 2, 11)]
-    assert op_form.entry["examples"][0]["args"] == {"title": "Book venue"}
-
-
 def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
     op_form = op_forms.read_entry(None, op_forms.get_form_data(None) | {"op": "onto.task.new"})
 

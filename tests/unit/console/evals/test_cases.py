@@ -4,14 +4,13 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
 from audit.models import AuditEntry
 from registry.models import Activation, EvalCase, Op, Release
 from registry.releases import publishing, stored_releases
-from tests.support.console.admin_pages import get_registry_url, read_form
+from tests.support.console.admin_pages import get_registry_url, read_form, read_text
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -32,10 +31,6 @@ def case(published: Release) -> EvalCase:
 def lose_the_case() -> None:
     Op.objects.filter(op="onto.task.ring").update(summary="Do it")
     Op.objects.filter(op="onto.task.paint").update(summary="Telephone a plumber")
-
-
-def read_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
 
 
 def open_page(client: Client, name: str, **query: Any) -> str:

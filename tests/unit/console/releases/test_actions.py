@@ -12,7 +12,7 @@ from django.utils import timezone
 from console.releases.actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
 from registry.releases import publishing, stored_releases
-from tests.support.console.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -28,10 +28,6 @@ def get_action_url(step: str, release: Release, **query: str) -> str:
     return reverse(f"admin:registry_release_{step}", args=[release.pk], query=query)
 
 
-def read_page_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
-
-
 def submit_action(client: Client, step: str, release: Release, op: str = "", **fields: Any) -> HttpResponse:
     """Open the page of an action and submit its form with these values."""
     there = get_action_url(step, release, **({"op": op} if op else {}))
@@ -43,13 +39,13 @@ def submit_action(client: Client, step: str, release: Release, op: str = "", **f
 def test_older_release_is_made_live_after_one_confirmation(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    page = read_page_text(admin_client.get(get_action_url("make_live", published)))
+    page = read_text(admin_client.get(get_action_url("make_live", published)))
     assert "This release replaces the live release within two seconds" in page
     assert "1 op." in page
     assert "Other</del>" in page
     assert stored_releases.get_live_release() == newer
 
-    page_text = read_page_text(submit_action(admin_client, "make_live", published, note="The words were better"))
+    page_text = read_text(submit_action(admin_client, "make_live", published, note="The words were better"))
 
     now = Activation.objects.get(is_live=True)
     assert (now.release, now.note, now.activated_by) == (published, "The words were better", "admin")
@@ -74,65 +70,61 @@ def test_name_with_a_direction_mark_is_refused(admin_client: Client, published: 
 
     published.refresh_from_db()
     assert published.name == ""
-    assert "Remove the invisible character U+202E." in read_page_text(page)
-
-
-def test_live_release_cannot_be_made_live_again(admin_client: Client, published: Release) -> None:
-    page_text = read_page_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
-
-    assert "This release is already live." in page_text
-    assert Activation.objects.count() == 1
+    assert "Remove the invisible character U+202E." in read_text(page)
 
 
 def test_release_is_withdrawn_with_a_reason(admin_client: Client, published: Release, newer: Release) -> None:
-    assert "can never be live again" in read_page_text(admin_client.get(get_action_url("withdraw", published)))
-    assert "This field is required." in read_page_text(submit_action(admin_client, "withdraw", published, reason=" "))
+    assert "can never be live again" in read_text(admin_client.get(get_action_url("withdraw", published)))
+    assert "This field is required." in read_text(submit_action(admin_client, "withdraw", published, reason=" "))
 
-    page_text = read_page_text(submit_action(admin_client, "withdraw", published, reason="It told lies"))
+    page_text = read_text(submit_action(admin_client, "withdraw", published, reason="It told lies"))
 
     published.refresh_from_db()
     assert (published.withdrawn_by, published.withdrawn_reason) == ("admin", "It told lies")
     assert "no longer served" in page_text
     for step in ("make_live", "withdraw"):
-        refused = read_page_text(admin_client.post(get_action_url(step, published), {"note": "x", "reason": "x"}))
+        refused = read_text(admin_client.post(get_action_url(step, published), {"note": "x", "reason": "x"}))
         assert "This is not possible." in refused
         assert "It told lies" in refused
     assert stored_releases.get_live_release() == newer
 
 
-def test_live_release_cannot_be_withdrawn(admin_client: Client, published: Release) -> None:
-    page_text = read_page_text(admin_client.post(get_action_url("withdraw", published), {"reason": "x"}))
+def test_live_release_cannot_be_made_live_again_or_withdrawn(admin_client: Client, published: Release) -> None:
+    again = read_text(admin_client.post(get_action_url("make_live", published), {"note": "x"}))
+    withdrawn = read_text(admin_client.post(get_action_url("withdraw", published), {"reason": "x"}))
 
     published.refresh_from_db()
-    assert "Make another release live first" in page_text
+    assert "This release is already live." in again
+    assert Activation.objects.count() == 1
+    assert "Make another release live first" in withdrawn
     assert published.withdrawn_at is None
 
 
 def test_restore_writes_a_whole_release_into_the_draft(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
-    page = read_page_text(admin_client.get(get_action_url("restore", published)))
+    page = read_text(admin_client.get(get_action_url("restore", published)))
     assert "The live release stays until you publish" in page
     assert "Other</del>" in page
 
-    page_text = read_page_text(submit_action(admin_client, "restore", published))
+    page_text = read_text(submit_action(admin_client, "restore", published))
 
     assert f"Restored release {published.short_name} into the draft: 1 op." in page_text
     assert publishing.compute_draft_version() == published.version
     assert stored_releases.get_live_release() == newer
-    assert "No changes." in read_page_text(admin_client.get(get_action_url("restore", published)))
-    assert "The draft already has this content." in read_page_text(submit_action(admin_client, "restore", published))
+    assert "No changes." in read_text(admin_client.get(get_action_url("restore", published)))
+    assert "The draft already has this content." in read_text(submit_action(admin_client, "restore", published))
 
 
 def test_restore_writes_one_op_of_a_release_into_the_draft(
     admin_client: Client, published: Release, newer: Release
 ) -> None:
     other = make_op("onto.task.other", tool_name="other_task")
-    page = read_page_text(admin_client.get(get_action_url("restore", published, op="onto.task.add")))
+    page = read_text(admin_client.get(get_action_url("restore", published, op="onto.task.add")))
     assert "Only <strong>onto.task.add</strong> is restored." in page
     assert "1 op." in page
 
-    page_text = read_page_text(submit_action(admin_client, "restore", published, op="onto.task.add"))
+    page_text = read_text(submit_action(admin_client, "restore", published, op="onto.task.add"))
 
     assert f"Restored onto.task.add from release {published.short_name} into the draft." in page_text
     assert Op.objects.get(op="onto.task.add").summary == "Add onto.task.add"
@@ -147,7 +139,7 @@ def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
     version = admin_client.get(get_action_url("restore", published)).context["seen"]
     Op.objects.update(summary="Meanwhile")
 
-    page_text = read_page_text(submit_action(admin_client, "restore", published, seen=version))
+    page_text = read_text(submit_action(admin_client, "restore", published, seen=version))
 
     assert "The draft has changed since you reviewed it." in page_text
     assert Op.objects.get().summary == "Meanwhile"
@@ -161,7 +153,7 @@ def test_release_action_requires_its_permission(
     reader.user_permissions.set(Permission.objects.filter(codename__in=["view_release", "view_op"]))
     client.force_login(reader)
 
-    shown = read_page_text(client.get(get_registry_url(Release, "change", published.pk)))
+    shown = read_text(client.get(get_registry_url(Release, "change", published.pk)))
     assert client.get(get_action_url(step.name, published)).status_code == 403
     assert client.post(get_action_url(step.name, published), {"note": "x", "reason": "x"}).status_code == 403
 

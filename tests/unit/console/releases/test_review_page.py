@@ -20,7 +20,7 @@ from console import diff_view
 from registry.drafts import history
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
-from tests.support.console.admin_pages import get_registry_url
+from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
@@ -49,16 +49,12 @@ def change_op(row: Any, by: str = "ann", **fields: Any) -> None:
         row.save()
 
 
-def read_page_text(response: HttpResponse) -> str:
-    return " ".join(response.content.decode().split())
-
-
 def test_review_shows_changed_words_and_their_editors(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
     change_op(op, summary="Add a task, quickly", timeout_ms=9_000)
     change_op(Group.objects.get(path="onto"), by="ben", summary="All of it")
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
 
     assert (
         f'1 op and 1 group differ from the live release, <a href="{get_registry_url(Release, "change", published.pk)}">'
@@ -95,23 +91,26 @@ def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, publish
 
 def find_cost_sentence(response: HttpResponse) -> str:
     """Return the sentence about the token cost."""
-    match = re.search(r"Help tokens: .*?\.(?= )", read_page_text(response))
+    match = re.search(r"Help tokens: .*?\.(?= )", read_text(response))
     return match[0] if match else ""
 
 
 def test_review_without_changes_says_what_to_do_next(admin_client: Client, published: Release) -> None:
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
 
     assert "Your draft matches the live release." in page
     assert 'name="note"' not in page
 
 
 def test_review_of_an_empty_draft_says_what_to_do_next(admin_client: Client) -> None:
-    assert "Nothing to publish yet." in read_page_text(open_review(admin_client))
+    assert "Nothing to publish yet." in read_text(open_review(admin_client))
 
 
-def test_review_publishes_the_first_release(admin_client: Client) -> None:
+def test_review_publishes_the_first_release_with_a_note(admin_client: Client) -> None:
     make_op()
+
+    assert "This field is required." in read_text(publish(admin_client, note=" "))
+    assert stored_releases.get_live_release() is None
 
     response = publish(admin_client, note="The first")
 
@@ -121,19 +120,10 @@ def test_review_publishes_the_first_release(admin_client: Client) -> None:
     assert live.release.op_count == 1
 
 
-def test_publishing_requires_a_note(admin_client: Client) -> None:
-    make_op()
-
-    page = publish(admin_client, note=" ")
-
-    assert "This field is required." in read_page_text(page)
-    assert stored_releases.get_live_release() is None
-
-
 def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client: Client) -> None:
     op = make_op(connection=None)
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
     publish(admin_client)
 
     link = f"{get_registry_url(Op, 'change', op.pk)}#id_connection"
@@ -142,27 +132,21 @@ def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client:
     assert 'name="note"' not in page
     assert stored_releases.get_live_release() is None
     change_op(op, connection=any_upstream.get_or_create_connection())
-    assert "All checks passed." in read_page_text(open_review(admin_client))
+    assert "All checks passed." in read_text(open_review(admin_client))
     Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
-    assert "The draft cannot be published." in read_page_text(open_review(admin_client))
+    assert "The draft cannot be published." in read_text(open_review(admin_client))
 
 
-def test_review_shows_new_warnings_before_publishing(admin_client: Client) -> None:
+def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_client: Client) -> None:
     make_op(parameters_schema=UNCLEAR)
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
+    response = publish(admin_client, reviewed="on", because="The upstream says no more.")
 
     assert "1 warning that the live release does not have." in page
     assert "The copy does not give the unit or range of amount" in page
     assert "&lt;b&gt;How much" in page
     assert all(f'name="{name}"' in page for name in ("seen", "note", "reviewed", "because"))
-
-
-def test_warnings_are_accepted_with_a_checkbox_and_a_reason(admin_client: Client) -> None:
-    make_op(parameters_schema=UNCLEAR)
-
-    response = publish(admin_client, reviewed="on", because="The upstream says no more.")
-
     release = stored_releases.get_live_release()
     assert response.status_code == 302
     assert release is not None
@@ -194,10 +178,10 @@ def test_warnings_are_not_accepted_without_checkbox_or_reason(
     response = publish(admin_client, **fields)
 
     assert stored_releases.get_live_release() is None
-    assert error in read_page_text(response)
-    assert "The copy does not give the unit or range of amount" in read_page_text(response)
-    assert f'name="seen" value="{response.context["review"].seen}"' in read_page_text(response)
-    assert "What is new" in read_page_text(response)
+    assert error in read_text(response)
+    assert "The copy does not give the unit or range of amount" in read_text(response)
+    assert f'name="seen" value="{response.context["review"].seen}"' in read_text(response)
+    assert "What is new" in read_text(response)
 
 
 def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client: Client, published: Release) -> None:
@@ -206,7 +190,7 @@ def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client:
     seen = open_review(admin_client).context["review"].seen
     change_op(op, summary="Not looked at")
 
-    page = read_page_text(publish(admin_client, seen=seen))
+    page = read_text(publish(admin_client, seen=seen))
 
     assert "The draft has changed since you reviewed it." in page
     assert "Not looked at" in page
@@ -216,7 +200,7 @@ def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client:
 def test_review_shows_errors_that_block_publishing(admin_client: Client, published: Release) -> None:
     Op.objects.update(parameters_schema=[])
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
     refused = publish(admin_client)
 
     assert "The draft cannot be published." in page
@@ -234,7 +218,7 @@ def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -
     publish(admin_client)
     change_op(op, parameters_schema=UNCLEAR)
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
     response = publish(admin_client)
 
     assert "The draft has the same content as release" in page
@@ -251,7 +235,7 @@ def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Cl
     lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
     change_op(op, summary=before)
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
     publish(admin_client)
 
     assert "It matches a release withdrawn by ann: Wrong" in page
@@ -270,7 +254,7 @@ def test_differences_are_paged(admin_client: Client, published: Release, monkeyp
     names = [[shown.difference.change.name for shown in page.context["differences"]] for page in pages]
     assert names[0] == ["onto.task.a", "onto.task.b"] == names[2]
     assert names[1] == ["onto.task.c"] == names[3]
-    assert "1 to 2 of 3" in read_page_text(pages[0])
+    assert "1 to 2 of 3" in read_text(pages[0])
 
 
 def test_review_counts_thousands_of_warnings_and_shows_some(
@@ -280,13 +264,13 @@ def test_review_counts_thousands_of_warnings_and_shows_some(
     delays = {f"delay_{letter}": {"type": "number"} for letter in "abc"}
     make_op(parameters_schema=build_schema(("title",), title={"type": "string"}, **delays))
 
-    page = read_page_text(open_review(admin_client))
+    page = read_text(open_review(admin_client))
     publish(admin_client, reviewed="on", because="Known")
 
     live = stored_releases.get_live_release()
     assert live is not None
     assert len(live.accepted_warnings) == 3
-    shown = read_page_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
+    shown = read_text(admin_client.get(get_registry_url(Release, "change", live.pk)))
     assert page.count("The copy does not give the unit") == 2 == shown.count("The copy does not give the unit")
     assert "3 warnings" in page
     assert "Showing the first 2 of 3." in page
@@ -322,8 +306,8 @@ def test_review_requires_view_permission_and_publishing_its_own(
     editor.user_permissions.set(Permission.objects.filter(codename__in=names, content_type__app_label="registry"))
 
     page = open_review(client)
-    assert "Only Admins can publish." in read_page_text(page)
-    assert 'name="note"' not in read_page_text(page)
+    assert "Only Admins can publish." in read_text(page)
+    assert 'name="note"' not in read_text(page)
     seen = page.context["review"].seen
     assert client.post(reverse("admin:registry_release_review"), {"seen": seen, "note": "x"}).status_code == 403
     assert stored_releases.get_live_release() == published
@@ -334,7 +318,7 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
     publishing.publish_draft(note="Newer", by="tests", at=timezone.now())
     change_op(Op.objects.get(), summary="Not published yet")
     pages = [reverse("admin:registry_release_review"), reverse("admin:registry_release_make_live", args=[published.pk])]
-    for page in (read_page_text(admin_client.get(url)) for url in pages):
+    for page in (read_text(admin_client.get(url)) for url in pages):
         assert "All users will read it: no cohort is on another release." in page
         assert re.search(r"(Publish to|Make live for) everyone<", page)
 
@@ -343,7 +327,7 @@ def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client,
     for name in ("ann", "ben", "cy"):
         Subject.objects.create(subject=name, seen_at=timezone.now())
 
-    for page in (read_page_text(admin_client.get(url)) for url in pages):
+    for page in (read_text(admin_client.get(url)) for url in pages):
         assert "2 of the 3 users of last week will read it. This cohort stays on another release:" in page
         assert f">pilot</a> on r{published.number}." in page
         assert re.search(r"(Publish to|Make live for) everyone else<", page)
@@ -358,14 +342,14 @@ def test_review_page_does_not_hand_the_snapshots_to_its_template(admin_client: C
 def discard(client: Client, kind: str, name: str) -> str:
     response = client.post(reverse("admin:registry_release_discard"), {"kind": kind, "name": name}, follow=True)
     assert response.status_code == 200
-    return read_page_text(response)
+    return read_text(response)
 
 
 def test_change_of_one_entry_is_discarded(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
     change_op(op, summary="Something else", timeout_ms=9_000)
     change_op(Group.objects.get(path="onto"), summary="All of it")
-    assert f"Discard the change of {op.op}" in read_page_text(open_review(admin_client))
+    assert f"Discard the change of {op.op}" in read_text(open_review(admin_client))
 
     page = discard(admin_client, "op", op.op)
 
@@ -423,7 +407,7 @@ def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client
     change_op(Op.objects.get(), summary="Something else")
 
     assert client.post(url, {"kind": "op", "name": Op.objects.get().op}).status_code == 403
-    assert "Discard the change" not in read_page_text(open_review(client))
+    assert "Discard the change" not in read_text(open_review(client))
 
 
 def find_problem(client: Client, rule: str) -> diff_view.LinkedFinding:
@@ -446,7 +430,7 @@ def test_the_newer_of_two_entries_with_one_name_can_be_left_out(admin_client: Cl
     assert problem.link.startswith(get_change_url(newer))
     assert problem.change is not None
     discard(admin_client, "op", newer.op)
-    assert "cannot be published" not in read_page_text(open_review(admin_client))
+    assert "cannot be published" not in read_text(open_review(admin_client))
 
 
 def test_a_new_group_with_the_name_of_a_live_op_can_be_left_out(admin_client: Client, published: Release) -> None:

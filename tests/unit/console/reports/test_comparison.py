@@ -10,10 +10,6 @@ from console.reports import by_op
 from console.reports.parts import verdicts
 
 
-def describe(first: Totals, second: Totals) -> str:
-    return verdicts.describe_comparison(comparing.compare_metrics(first, second, days=7)[0])
-
-
 @pytest.mark.parametrize(
     ("first", "second", "words"),
     [
@@ -30,7 +26,8 @@ def describe(first: Totals, second: Totals) -> str:
 def test_difference_is_described_in_words(first: tuple[int, int], second: tuple[int, int], words: str) -> None:
     sides = [Totals(failed=failed, calls=calls) for failed, calls in (first, second)]
 
-    assert describe(*sides) == words
+    compared = comparing.compare_metrics(*sides, days=7)[0]
+    assert verdicts.describe_comparison(compared) == words
 
 
 @pytest.mark.parametrize(
@@ -47,9 +44,6 @@ def test_points_are_rounded_to_the_precision_of_their_interval(
     value: float, interval: ConfidenceInterval, text: str
 ) -> None:
     assert verdicts.format_signed(value, interval) == text
-
-
-# --- other reports ----------------------------------------------------------------------------------------
 
 
 def test_every_failure_has_a_label() -> None:

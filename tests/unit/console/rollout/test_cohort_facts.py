@@ -14,6 +14,7 @@ from analytics.rollout.models import Assignment, Cohort
 from analytics.rollups.models import OpDaily
 from audit import audit_log
 from console.rollout import cohort_facts
+from tests.support.console.admin_pages import read_text
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -35,8 +36,7 @@ def cohort() -> Cohort:
 
 
 def read_page(http: HttpClient, cohort: Cohort) -> str:
-    page = http.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])).content.decode()
-    return " ".join(page.split())
+    return read_text(http.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])))
 
 
 def test_cohort_page_compares_it_with_everyone_else(admin_client: HttpClient, cohort: Cohort) -> None:
@@ -91,5 +91,5 @@ def test_cohort_page_shows_what_its_guardrail_sees_and_what_it_did(admin_client:
     assert page.endswith(" UTC: 20, and 0 of others.")
     assert "Stopped automatically on " in stopped
     assert "68% of 60 calls failed, and 5.0% of 100 calls of others." in stopped
-    home = " ".join(admin_client.get(reverse("admin:index")).content.decode().split())
+    home = read_text(admin_client.get(reverse("admin:index")))
     assert "pilot was stopped automatically on " in home

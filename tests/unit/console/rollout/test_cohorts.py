@@ -35,14 +35,6 @@ def save_cohort(http: HttpClient, cohort: Cohort, **fields: Any) -> HttpResponse
     return http.post(reverse("admin:analytics_cohort_change", args=[cohort.pk]), form)
 
 
-def test_lists_are_shown_one_per_line(admin_client: HttpClient, cohort: Cohort) -> None:
-    html = unescape(admin_client.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])).content.decode())
-
-    assert ">ana\nben</textarea>" in html
-    assert ">dev\nstaging</textarea>" in html
-    assert "Subjects in the cohort regardless of rules and percentage. One per line." in html
-
-
 def test_lines_are_stored_as_lists(admin_client: HttpClient, cohort: Cohort) -> None:
     response = save_cohort(
         admin_client, cohort, listed="  ana \r\n\r\ncleo\r\nana\r\n", rule_values="dev \r\n\r\n Größe 2"
@@ -54,17 +46,6 @@ def test_lines_are_stored_as_lists(admin_client: HttpClient, cohort: Cohort) -> 
     assert cohort.rules.get().values == ["dev", "Größe 2"]
 
 
-def test_blank_lines_are_an_empty_list_of_subjects_and_an_invalid_rule(
-    admin_client: HttpClient, cohort: Cohort
-) -> None:
-    assert save_cohort(admin_client, cohort, listed=" \r\n").status_code == 302
-    response = save_cohort(admin_client, cohort, rule_values="\r\n ")
-
-    cohort.refresh_from_db()
-    assert cohort.listed == []
-    assert "This field is required." in response.content.decode()
-
-
 def test_invalid_line_is_named_and_the_form_keeps_the_input(admin_client: HttpClient, cohort: Cohort) -> None:
     response = save_cohort(admin_client, cohort, listed="ana\r\n\r\n" + "b" * 201, rule_values="dev\r\na\x00b")
 
@@ -74,12 +55,6 @@ def test_invalid_line_is_named_and_the_form_keeps_the_input(admin_client: HttpCl
     assert ">ana\r\n\r\nbbb" in html
     cohort.refresh_from_db()
     assert cohort.listed == ["ana", "ben"]
-
-
-def test_too_many_subjects_are_refused_with_the_limit(admin_client: HttpClient, cohort: Cohort) -> None:
-    response = save_cohort(admin_client, cohort, listed="\n".join(map(str, range(1_001))))
-
-    assert "Enter at most 1,000." in response.content.decode()
 
 
 def test_cohort_form_offers_only_variants_of_its_flag(admin_client: HttpClient, cohort: Cohort) -> None:
@@ -95,16 +70,6 @@ def test_cohort_form_offers_only_variants_of_its_flag(admin_client: HttpClient, 
     assert "live is not a variant of this flag. Choose one that is." in response.content.decode()
     cohort.refresh_from_db()
     assert cohort.variant == "gateway"
-
-
-def test_new_cohort_is_refused_with_a_variant_of_another_flag(admin_client: HttpClient) -> None:
-    fields = {"name": "copy-c", "flag": FlagKey.SURFACE, "is_on": "on", "variant": "live"}
-    fields |= {"percentage": "5", "rules-TOTAL_FORMS": "0", "rules-INITIAL_FORMS": "0"}
-
-    response = admin_client.post(reverse("admin:analytics_cohort_add"), fields)
-
-    assert "Set Surface to gateway, hybrid, native, discovery or legacy." in response.content.decode()
-    assert not Cohort.objects.exists()
 
 
 def test_cohort_page_links_to_its_results_and_exposures(admin_client: HttpClient, cohort: Cohort) -> None:

@@ -13,6 +13,8 @@ from analytics.rollout.models import Cohort, Subject
 from analytics.rollups.models import OpDaily
 from audit.models import AuditEntry
 from console.rollout import cohort_facts
+from tests.support.console.admin_pages import read_text
+from tests.support.loops import for_each
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -21,8 +23,7 @@ AT = datetime.now(UTC)
 
 @pytest.fixture
 def cohort() -> Cohort:
-    for number in range(200):
-        Subject.objects.create(subject=f"user-{number}", seen_at=AT)
+    Subject.objects.bulk_create(Subject(subject=f"user-{number}", seen_at=AT) for number in range(200))
     return Cohort.objects.create(name="pilot", flag_id=FlagKey.SURFACE, variant="hybrid", percentage=5)
 
 
@@ -44,12 +45,11 @@ def write_figures(*, failed: int, others_failed: int) -> None:
 def take_step(http: HttpClient, cohort: Cohort, step: str, *, seen: str = "5%") -> str:
     url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
     response = http.post(url, {"step": step, "seen": seen}, follow=True)
-    return " ".join(response.content.decode().split())
+    return read_text(response)
 
 
 def read_page(http: HttpClient, cohort: Cohort) -> str:
-    page = http.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])).content.decode()
-    return " ".join(page.split())
+    return read_text(http.get(reverse("admin:analytics_cohort_change", args=[cohort.pk])))
 
 
 def test_page_says_to_widen_and_does_it_in_one_click(manager_client: HttpClient, cohort: Cohort) -> None:
@@ -96,7 +96,7 @@ def test_step_changes_nothing_if_somebody_else_was_faster(manager_client: HttpCl
     assert Cohort.objects.get().percentage == 50
 
 
-@pytest.mark.parametrize("step", ["", "7", "-5", "x"])
+@for_each("step", ["", "7", "-5", "x"])
 def test_unknown_step_is_refused(manager_client: HttpClient, cohort: Cohort, step: str) -> None:
     url = reverse("admin:analytics_cohort_step", args=[cohort.pk])
 
@@ -119,8 +119,8 @@ def test_only_those_who_may_change_cohorts_take_steps(client: HttpClient, cohort
     assert client.post(url, {"step": "25", "seen": "5%"}).status_code == 403
 
 
-@pytest.mark.parametrize(
-    ("percentage", "advice", "labels"),
+@for_each(
+    "percentage, advice, labels",
     [
         (0, Advice.WIDEN, ["Widen to 5%", "Stop pilot"]),
         (12.5, Advice.WAIT, ["Widen to 25%", "Stop pilot"]),

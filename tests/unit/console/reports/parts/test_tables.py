@@ -45,26 +45,18 @@ def test_header_of_the_sorted_column_links_to_the_other_order() -> None:
     assert [(head["link"], head["sorted"]) for head in table.build_header_cells()] == [("0", ""), ("1", "descending")]
 
 
-def test_missing_value_is_shown_as_a_dash() -> None:
-    table = ReportTable(
-        "ops",
-        "Ops",
-        [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)],
-        [[ReportCell("a", "/a/"), ReportCell(None)]],
-    )
+def build_table(*row: ReportCell) -> ReportTable:
+    return ReportTable("ops", "Ops", [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)], [list(row)])
 
-    assert [(cell["text"], cell["link"], cell["is_number"]) for cell in table.build_body_cells()[0]] == [
-        ("a", "/a/", False),
-        ("–", "", True),
-    ]
+
+def test_missing_value_is_shown_as_a_dash() -> None:
+    cells = build_table(ReportCell("a", "/a/"), ReportCell(None)).build_body_cells()[0]
+
+    shown = [(cell["text"], cell["link"], cell["is_number"]) for cell in cells]
+    assert shown == [("a", "/a/", False), ("–", "", True)]
 
 
 def test_csv_contains_unformatted_values() -> None:
-    table = ReportTable(
-        "ops",
-        "Ops",
-        [ReportColumn("Op"), ReportColumn("Rate", tables.format_rate)],
-        [[ReportCell("=a"), ReportCell(0.12345)]],
-    )
+    table = build_table(ReportCell("=a"), ReportCell(0.12345))
 
     assert table.to_csv_response("ops").content == b"Op,Rate\r\n'=a,0.12345\r\n"
