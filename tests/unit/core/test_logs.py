@@ -25,12 +25,12 @@ def format_line(message: str, *args: Any, as_json: bool = True, exc_info: Any = 
     return logs.formatter(as_json=as_json, secrets=[PEPPER, ""]).format(record)
 
 
-def test_production_line_is_one_json_object() -> None:
-    fields = json.loads(format_line("exec of %s\nfailed", "onto.task.get", status=502))
+def test_production_line_is_one_json_object_without_objects_of_python() -> None:
+    fields = json.loads(format_line("exec of %s\nfailed \ud800", "onto.task.get", status=502, request=object()))
 
     assert fields.pop("time").endswith("Z")
     assert fields == {
-        "message": "exec of onto.task.get\nfailed",
+        "message": "exec of onto.task.get\nfailed \ud800",
         "level": "warning",
         "logger": "gateway.execution.pipeline",
         "status": 502,
@@ -120,18 +120,6 @@ def test_line_masks_values_with_secret_names_at_every_depth() -> None:
     assert fields["headers"] == {"Cookie": "***", "Accept": "b"}
     assert fields["api_keys"] == ["***", "***"]
     assert fields["tokens"] == 7
-
-
-def test_line_omits_objects() -> None:
-    class Request:
-        def __repr__(self) -> str:
-            return "<Request with a secret>"
-
-    assert "request" not in json.loads(format_line("x", request=Request()))
-
-
-def test_line_accepts_a_lone_surrogate() -> None:
-    assert json.loads(format_line("\ud800"))["message"] == "\ud800"
 
 
 def test_masking_takes_linear_time() -> None:

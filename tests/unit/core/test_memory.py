@@ -1,3 +1,4 @@
+import gc
 from types import SimpleNamespace
 
 import pytest
@@ -6,6 +7,7 @@ from core import memory
 
 
 def test_freed_memory_is_returned_with_glibc_and_left_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory.return_freed_memory()  # on this system
     paddings: list[int] = []
     for library in (SimpleNamespace(malloc_trim=paddings.append), SimpleNamespace()):
         monkeypatch.setattr(memory.ctypes, "CDLL", lambda _name, library=library: library)
@@ -14,5 +16,13 @@ def test_freed_memory_is_returned_with_glibc_and_left_without(monkeypatch: pytes
     assert paddings == [0]
 
 
-def test_this_system_can_be_asked() -> None:
-    memory.return_freed_memory()
+@pytest.mark.parametrize("enabled", [True, False])
+def test_pause_gc_disables_the_collector_and_restores_it(enabled: bool) -> None:
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with memory.pause_gc():
+            assert not gc.isenabled()
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()

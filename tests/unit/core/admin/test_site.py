@@ -8,6 +8,7 @@ from django.http import HttpResponse, QueryDict
 from django.test import RequestFactory
 
 from core.admin import site
+from tests.support.loops import for_each
 from workspace.models import Task
 
 
@@ -36,8 +37,8 @@ def test_query_problem_is_reported(query: str, message: str) -> None:
     assert bool(problem) == bool(message)
 
 
-@pytest.mark.parametrize(
-    ("model", "data", "is_problem"),
+@for_each(
+    "model, data, is_problem",
     [
         (User, "_selected_action=1&_selected_action=2", False),
         (User, "_selected_action=abc", True),

@@ -63,8 +63,10 @@ def test_parameters_are_read_or_absent(value: str, expected: tuple[str, dict[str
 @for_each(
     "value, seconds",
     [
+        ("0", 0.0),
         ("7", 7.0),
         ("Sun, 01 Mar 2026 00:00:30 GMT", 30.0),
+        ("Sun, 01 Mar 2026 00:00:30 -0000", None),  # no time zone
         ("Sat, 28 Feb 2026 00:00:00 GMT", 0.0),
         *((each, None) for each in ("", "soon", "-1", "²", "9" * 10, "9" * 400, " " * 100_000, HOSTILE[7])),
     ],

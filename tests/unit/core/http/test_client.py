@@ -3,8 +3,6 @@
 import logging
 import os
 import pickle
-import subprocess
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -36,13 +34,16 @@ def test_request_returns_the_response(serve: StartServer, call: SendRequest, loo
     assert b"x-two: 2\r\n" in request.lower()
 
 
-def test_two_calls_share_one_connection(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
-    server = serve()
+def test_two_calls_share_one_connection_and_no_cookies(
+    serve: StartServer, call: SendRequest, loopback_allowed: None
+) -> None:
+    server = serve(build_response(Set_Cookie="id=1; Path=/"))
 
     call(server.url("/1"))
     call(server.url("/2"))
 
     assert (len(server.requests), server.connections) == (2, 1)
+    assert b"cookie" not in server.requests[1].lower()
 
 
 def test_connection_is_not_shared_between_hosts_at_one_address(
@@ -87,15 +88,6 @@ def test_aborted_call_leaves_no_half_read_connection(
     assert call(server.url("/small")).body == b"small"
 
 
-def test_cookies_are_not_stored(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
-    server = serve(build_response(Set_Cookie="id=1; Path=/"))
-
-    call(server.url())
-    call(server.url())
-
-    assert b"cookie" not in server.requests[1].lower()
-
-
 def test_proxy_variables_are_ignored(
     serve: StartServer, call: SendRequest, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,12 +119,6 @@ def test_transport_is_created_once_per_process(monkeypatch: pytest.MonkeyPatch) 
     child_transport = client.get_transport()
     assert child_transport is not transport
     assert child_transport is client.get_transport()
-
-
-def test_import_creates_no_transport() -> None:
-    script = "import core.http.client as client; assert client._transports == {}"
-
-    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_transport_uses_our_network_backend(canary: Server) -> None:

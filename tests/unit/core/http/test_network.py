@@ -15,6 +15,7 @@ import pytest
 from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadUrl, BrokenAnswer, Response, TimedOut, TooLarge, Unreachable, Untrusted, client
+from tests.support.loops import for_each
 from tests.support.upstreams.fake_resolver import FakeResolver
 from tests.support.upstreams.http_servers import Server, build_response
 
@@ -22,52 +23,20 @@ SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
 
 SPELLINGS = [
-    "127.0.0.1",
-    "127.1",
-    "127.0.1",
-    "2130706433",
-    "0x7f.1",
-    "0x7f000001",
-    "0X7F.0.0.0x1",
-    "017700000001",
-    "0177.0.0.1",
-    "0",
-    "0.0.0.0",
-    "127.0.0.1.",
-    "localhost",
-    "LocalHost",
-    "localhost.",
-    "%31%32%37.0.0.1",
-    "127%2e0%2e0%2e1",
-    "127.0.0.1%00.a.test",
-    "127。0。0。1",
-    "127．0．0．1",
-    "①②⑦.0.0.1",
-    "１２７.0.0.1",
-    "١٢٧.0.0.1",
-    "ⓛocalhost",
-    "[::1]",
-    "[::]",
-    "[0:0:0:0:0:0:0:1]",
-    "[::ffff:127.0.0.1]",
-    "[::ffff:7f00:1]",
-    "[::127.0.0.1]",
-    "[64:ff9b::127.0.0.1]",
-    "[2002:7f00:1::]",
-    "[::1%25lo]",
-    "[fe80::1%lo]",
-    "a.test@127.0.0.1",
-    "a.test:80@127.0.0.1",
-    "127.0.0.1\\@a.test",
+    *r"""
+    127.0.0.1 127.1 127.0.1 2130706433 0x7f.1 0x7f000001 0X7F.0.0.0x1 017700000001 0177.0.0.1 0 0.0.0.0 127.0.0.1.
+    localhost LocalHost localhost. %31%32%37.0.0.1 127%2e0%2e0%2e1 127.0.0.1%00.a.test
+    127。0。0。1 127．0．0．1 ①②⑦.0.0.1 １２７.0.0.1 ١٢٧.0.0.1 ⓛocalhost
+    [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::127.0.0.1]
+    [2002:7f00:1::] [::1%25lo] [fe80::1%lo] a.test@127.0.0.1 a.test:80@127.0.0.1 127.0.0.1\@a.test
+    127.0.0.1# [127.0.0.1] [::1
+    """.split(),
     "127.0.0.1 ",
     "127.0.0.1\t",
-    "127.0.0.1#",
-    "[127.0.0.1]",
-    "[::1",
 ]
 
 
-@pytest.mark.parametrize("host", SPELLINGS)
+@for_each("host", SPELLINGS)
 def test_loopback_is_refused_in_every_spelling(canary: Server, call: SendRequest, host: str) -> None:
     with pytest.raises((AddressRefused, BadUrl)):
         call(f"http://{host}:{canary.port}/")

@@ -22,7 +22,7 @@ def _send_chunks() -> Iterator[bytes]:
         yield b"3e8\r\n" + bytes(1000) + b"\r\n"
 
 
-@pytest.mark.parametrize(("size", "fits"), [(0, True), (1, True), (9_999, True), (10_000, True), (10_001, False)])
+@pytest.mark.parametrize(("size", "fits"), [(0, True), (10_000, True), (10_001, False)])
 @pytest.mark.parametrize("compressed", [False, True])
 def test_body_may_have_the_maximum_size(
     serve: StartServer, call: SendRequest, size: int, fits: bool, compressed: bool

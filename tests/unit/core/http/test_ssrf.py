@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 
 from core.cloud_metadata import METADATA_ADDRESSES
 from core.http import AddressRefused, TimedOut, ssrf
+from tests.support.loops import for_each
 from tests.support.upstreams.fake_resolver import FakeResolver
 
 PUBLIC = [
@@ -71,14 +72,15 @@ any_address = (
 )
 
 
-@pytest.mark.parametrize("address", PUBLIC)
-def test_is_public_accepts_public_addresses(address: str) -> None:
-    assert ssrf.is_public(ip_address(address))
-
-
-@pytest.mark.parametrize(("kind", "address"), [(kind, each) for kind, all_ in REFUSED.items() for each in all_])
-def test_is_public_refuses_special_addresses(kind: str, address: str) -> None:
-    assert not ssrf.is_public(ip_address(address)), kind
+@for_each(
+    "kind, address, public",
+    [
+        *(("public", each, True) for each in PUBLIC),
+        *((kind, each, False) for kind, addresses in REFUSED.items() for each in addresses),
+    ],
+)
+def test_is_public_accepts_public_and_refuses_special_addresses(kind: str, address: str, public: bool) -> None:
+    assert ssrf.is_public(ip_address(address)) is public
 
 
 @given(any_address)

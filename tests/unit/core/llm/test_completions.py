@@ -144,6 +144,14 @@ def test_the_wait_is_the_one_that_the_endpoint_asks_for(llm: FakeLlm) -> None:
     assert 1 <= time.monotonic() - started < 3
 
 
+def test_the_wait_doubles_unless_the_endpoint_names_one() -> None:
+    first = completions.FIRST_WAIT_SECONDS
+
+    assert all(first / 2 <= completions.choose_wait(0, None) <= first for _ in range(50))
+    assert all(first <= completions.choose_wait(1, None) <= 2 * first for _ in range(50))
+    assert completions.choose_wait(1, 7.0) == 7.0
+
+
 def test_a_wait_beyond_the_deadline_is_not_begun(llm: FakeLlm) -> None:
     llm.answers = [build_response(b"", "429 Too Many Requests", Retry_After="60")]
 

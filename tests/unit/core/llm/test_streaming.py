@@ -24,7 +24,6 @@ from tests.support.upstreams.http_servers import build_response
 
 MESSAGES = [{"role": "user", "content": "Which tasks are late?"}]
 TOOL = {"type": "function", "function": {"name": "tool_help", "parameters": {"type": "object"}}}
-BUSY = build_response(b"", "503 Service Unavailable")
 
 
 @pytest.fixture(autouse=True)
@@ -109,20 +108,16 @@ def test_pieces_may_end_anywhere(data: st.DataObject) -> None:
     assert parser.finish().tool_calls == (StreamedCall("c", "tool_help", '{"path": "ö"}'),)
 
 
-def test_a_busy_endpoint_is_asked_again_before_an_answer_began(llm: FakeLlm) -> None:
-    llm.answers = [BUSY, BUSY, build_stream("Yes.")]
-
-    assert ask().text == "Yes."
-    assert len(llm.bodies) == 3
-
-
 @pytest.mark.parametrize(
-    "early", [build_response(b'data: {"error": {}}\n\n'), build_response(b"")], ids=["error", "end"]
+    "early",
+    [[build_response(b"", "503 Busy")] * 2, [build_response(b'data: {"error": {}}\n\n')], [build_response(b"")]],
+    ids=["busy", "error", "end"],
 )
-def test_an_endpoint_that_fails_before_the_first_chunk_is_asked_again(llm: FakeLlm, early: Any) -> None:
-    llm.answers = [early, build_stream("Yes.")]
+def test_an_endpoint_that_fails_before_the_first_chunk_is_asked_again(llm: FakeLlm, early: list[Any]) -> None:
+    llm.answers = [*early, build_stream("Yes.")]
 
     assert ask().text == "Yes."
+    assert len(llm.bodies) == len(early) + 1
 
 
 def test_tokens_are_counted_under_the_tier_that_answered(llm: FakeLlm) -> None:

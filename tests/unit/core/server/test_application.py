@@ -67,45 +67,32 @@ def short_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_body, "DEADLINE_SECONDS", 0.05)
 
 
-def test_body_is_given_whole_to_the_application() -> None:
-    send(build_application(), protocol := Protocol(b"abc"), length=3, **POST)
+@pytest.mark.parametrize(
+    ("body", "closes", "length", "problem", "answer"),
+    [
+        (b"abc", False, 3, "", b"abc!"),
+        (None, False, 11, BodyProblem.TOO_LARGE, b"!"),  # it is not read
+        (None, False, 3, BodyProblem.TOO_SLOW, b"!"),
+        (b"", True, 3, "", b"!"),  # its client has gone
+    ],
+)
+def test_body_is_given_whole_or_with_its_problem_to_the_application(
+    short_times: None, body: bytes | None, closes: bool, length: int, problem: str, answer: bytes
+) -> None:
+    send(build_application(), protocol := Protocol(body, closes=closes), length=length, **POST)
 
-    assert protocol.response == (200, [("x-problem", "")], b"abc!")
-
-
-def test_body_over_the_limit_is_not_read() -> None:
-    send(build_application(), protocol := Protocol(None), length=11, **POST)
-
-    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_LARGE)], b"!")
-
-
-def test_body_that_does_not_come_in_time_is_given_up(short_times: None) -> None:
-    send(build_application(), protocol := Protocol(None), length=3, **POST)
-
-    assert protocol.response == (200, [("x-problem", BodyProblem.TOO_SLOW)], b"!")
-
-
-def test_body_of_a_client_that_has_gone_is_empty() -> None:
-    send(build_application(), protocol := Protocol(closes=True), length=3, **POST)
-
-    assert protocol.response == (200, [("x-problem", "")], b"!")
+    assert protocol.response == (200, [("x-problem", problem)], answer)
 
 
-def test_slow_bodies_of_an_address_have_a_limit(short_times: None) -> None:
-    slow_bodies = request_body.SlowBodies(most_bytes=100, most_bytes_per_address=10)
+def test_slow_bodies_of_an_address_and_of_all_have_a_limit() -> None:
+    slow_bodies = request_body.SlowBodies(most_bytes=20, most_bytes_per_address=10)
 
     assert slow_bodies.add("a", 6)
     assert not slow_bodies.add("a", 6)
     assert slow_bodies.add("b", 10)
+    assert not slow_bodies.add("c", 10)
     slow_bodies.remove("a", 6)
     assert slow_bodies.add("a", 6)
-
-
-def test_slow_bodies_of_all_addresses_have_a_limit() -> None:
-    slow_bodies = request_body.SlowBodies(most_bytes=15, most_bytes_per_address=10)
-
-    assert slow_bodies.add("a", 10)
-    assert not slow_bodies.add("b", 10)
 
 
 def test_body_without_room_among_the_slow_ones_is_given_up_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,11 +44,7 @@ def test_address_without_a_proxy(rf: RequestFactory) -> None:
 
 @pytest.mark.parametrize(
     ("address", "throttled"),
-    [
-        ("192.0.2.7", "192.0.2.7"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
-        ("2001:db8:1:2::9", "2001:db8:1:2::"),
-    ],
+    [("192.0.2.7", "192.0.2.7"), ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"), ("2001:db8:1:2::9", "2001:db8:1:2::")],
 )
 def test_limits_count_ipv6_networks(rf: RequestFactory, address: str, throttled: str) -> None:
     assert read_limited_address(rf.get("/", REMOTE_ADDR=address).META) == throttled

@@ -14,7 +14,6 @@ from tests.support.values.json_samples import ORDINARY_JSON
 
 LARGE_NUMBERS = st.integers(-(10**40), 10**40) | st.floats(1e15, 1e23)
 
-
 NESTED: list[Any] = []
 for _ in range(2_000):
     NESTED = [NESTED]
@@ -38,15 +37,8 @@ def test_dumps_sorts_keys_by_utf_16_code_units() -> None:
     # RFC 8785 section 3.2.3: an emoji's surrogates sort before the Hebrew presentation form
     keys = ["\u20ac", "\r", "\ufb33", "1", "\U0001f600", "\u0080", "\u00f6"]
 
-    assert list(json.loads(json_text.canonicalize(dict.fromkeys(keys)))) == [
-        "\r",
-        "1",
-        "\u0080",
-        "\u00f6",
-        "\u20ac",
-        "\U0001f600",
-        "\ufb33",
-    ]
+    ordered = ["\r", "1", "\u0080", "\u00f6", "\u20ac", "\U0001f600", "\ufb33"]
+    assert list(json.loads(json_text.canonicalize(dict.fromkeys(keys)))) == ordered
 
 
 @pytest.mark.parametrize(
@@ -73,15 +65,10 @@ def test_dumps_writes_numbers_as_they_read_back(number: float, expected: bytes) 
     assert json_text.canonicalize(number) == expected
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {"\udfff": 1}, {1: 2}, NESTED])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), "\ud800", {"\udfff": 1}, {1: 2}, NESTED, [10**5_000]])
 def test_dumps_refuses_values_without_a_canonical_form(value: Any) -> None:
     with pytest.raises(ValueError, match=r"."):
         json_text.canonicalize(value)
-
-
-def test_dumps_refuses_an_integer_that_python_cannot_write() -> None:
-    with pytest.raises(ValueError, match="4300 digits"):
-        json_text.canonicalize([10**5_000])
 
 
 @given(
@@ -93,7 +80,9 @@ def test_digest_does_not_depend_on_key_order(value: dict[str, Any], random: Any)
     random.shuffle(shuffled)
 
     assert json_text.hash_canonically(dict(shuffled)) == json_text.hash_canonically(value)
-    assert json_text.hash_canonically(value) == hashlib.sha256(json_text.canonicalize(value)).hexdigest()
+    canonical = json_text.canonicalize(value)
+    assert json_text.hash_canonically(value) == hashlib.sha256(canonical).hexdigest()
+    assert json_text.hash_canonical_form(canonical) == json_text.hash_canonically(value)
 
 
 @given(ORDINARY_JSON | LARGE_NUMBERS)
@@ -115,9 +104,3 @@ def test_digest_differs_when_values_differ(first: Any, second: Any) -> None:
     assert (json_text.hash_canonically(first) == json_text.hash_canonically(second)) is (
         json_text.canonicalize(first) == json_text.canonicalize(second)
     )
-
-
-def test_hash_of_a_canonical_form_is_the_digest_of_its_value() -> None:
-    value = {"b": [1, 2.5], "a": "ü"}
-
-    assert json_text.hash_canonical_form(json_text.canonicalize(value)) == json_text.hash_canonically(value)

@@ -12,23 +12,10 @@ from tests.support.values.json_samples import ORDINARY_JSON
 
 PIECES = st.sampled_from(
     [
-        *[
-            b"{",
-            b"}",
-            b"[",
-            b"]",
-            b",",
-            b":",
-            b'"a"',
-            b'"\\u0061"',
-            b"\\ud800",
-            b"\\u0000",
-            b'"',
-            b"1",
-            b"-0",
-            b"1e999",
-        ],
-        *[b"NaN", b"-Infinity", b"null", b"9" * 20, b"\xef\xbb\xbf", b"\xff", b"\x00", b" ", b"\\"],
+        *rb"""
+        { } [ ] , : "a" "\u0061" \ud800 \u0000 " 1 -0 1e999 NaN -Infinity null 99999999999999999999 \
+        """.split(),
+        *[b"\xef\xbb\xbf", b"\xff", b"\x00", b" "],
     ]
 )
 
@@ -91,6 +78,7 @@ def test_loads_refuses_every_proper_prefix_of_an_object(value: Any) -> None:
         (b"1e999", "number_out_of_range"),
         (b"[-1e999]", "number_out_of_range"),
         (b"1" * 5_000, "number_out_of_range"),
+        *((raw, "number_out_of_range") for raw in (b"9007199254740992", b"-9007199254740992", b"[9007199254740993]")),
         (b'{"a": 1, "a": 1}', "duplicate_key"),
         (b'{"a": {"b": [{"c": 1, "c": 2}]}}', "duplicate_key"),
         (b'{"a": 1, "\\u0061": 2}', "duplicate_key"),  # the same key with an escape
@@ -121,14 +109,6 @@ def test_loads_refuses_with_the_broken_rule(raw: bytes, code: str) -> None:
 )
 def test_loads_parses_edge_cases(raw: bytes, value: Any) -> None:
     assert parse(raw) == value
-
-
-@pytest.mark.parametrize("raw", [b"9007199254740992", b"-9007199254740992", b"[9007199254740993]"])
-def test_loads_refuses_an_integer_that_a_double_cannot_hold(raw: bytes) -> None:
-    with pytest.raises(NotStrictJSON) as error:
-        parse(raw)
-
-    assert error.value.code == "number_out_of_range"
 
 
 def test_loads_counts_depth_exactly() -> None:
