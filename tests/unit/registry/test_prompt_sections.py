@@ -13,6 +13,7 @@ from registry.files import loader, yaml_format
 from registry.models import PromptSection
 from registry.releases import publishing
 from registry.snapshot import snapshot
+from tests.support.loops import for_each
 from tests.support.rows.op_entries import build_content
 
 pytestmark = pytest.mark.django_db
@@ -29,14 +30,8 @@ def get_stored_entry() -> dict[str, Any]:
     return snapshot.row_to_entry(PromptSection.objects.get())
 
 
-def test_section_files_are_read(tmp_path: Path) -> None:
-    (tmp_path / "prompts.yaml").write_text(FILE)
-
-    assert yaml_format.read_folder(tmp_path)["sections"] == [IDS]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
+@for_each(
+    "text, message",
     [
         (FILE.replace("title: Ids, ", ""), '"title" is missing'),
         (FILE.replace("name: ids", "name: My Ids"), "prompts.yaml"),
@@ -46,7 +41,9 @@ def test_section_files_are_read(tmp_path: Path) -> None:
         (FILE + FILE.partition("\n")[2], "2 sections of this prompt have this name"),
     ],
 )
-def test_section_files_with_errors_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_section_files_are_read_and_those_with_errors_refused(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "prompts.yaml").write_text(FILE)
+    assert yaml_format.read_folder(tmp_path)["sections"] == [IDS]
     (tmp_path / "prompts.yaml").write_text(text)
 
     with pytest.raises(yaml_format.InvalidCatalogFiles) as refused:
@@ -67,7 +64,7 @@ def test_second_section_load_changes_nothing() -> None:
     assert publishing.compute_draft_version() == version
 
 
-@pytest.mark.parametrize("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}])
+@for_each("changes", [{"text": "New."}, {"title": "New"}, {"position": 20}, {"status": "retired"}], undone=True)
 def test_load_applies_a_shipped_change(changes: dict[str, Any]) -> None:
     ship(IDS)
 
@@ -96,11 +93,8 @@ def test_load_reports_sections_no_longer_shipped_but_not_own_ones() -> None:
     assert PromptSection.objects.count() == 2
 
 
-def test_draft_without_sections_has_no_sections_key() -> None:
-    assert "sections" not in snapshot.snapshot_draft()
-
-
 def test_any_section_change_gives_another_version() -> None:
+    assert "sections" not in snapshot.snapshot_draft()
     ship(IDS)
     versions = {publishing.compute_draft_version()}
     for changes in ({"text": "a"}, {"title": "b"}, {"position": 1}, {"status": "retired"}, {"name": "c"}):
@@ -137,9 +131,8 @@ def test_catalog_has_each_prompt_in_order_without_retired_sections() -> None:
         "guide": ["a", "b", "last"],
         "other": ["ids"],
     }
-    assert (
-        builder.build_catalog("v" * 64, build_content()).prompts == {}
-    )  # a release from before prompt sections existed
+    before = build_content()  # of a release from before prompt sections existed
+    assert builder.build_catalog("v" * 64, before).prompts == {}
 
 
 def test_unsendable_section_text_is_found_before_publishing() -> None:
@@ -148,7 +141,7 @@ def test_unsendable_section_text_is_found_before_publishing() -> None:
     assert [str(problem) for problem in problems] == ["guide/ids, content: The text has a NUL character. Delete it."]
 
 
-@pytest.mark.parametrize("name", ["", "My ids", "ids.more", "Ids", "1st"])
+@for_each("name", ["", "My ids", "ids.more", "Ids", "1st"])
 def test_section_name_must_be_a_word(name: str) -> None:
     with pytest.raises(ValidationError) as refused:
         PromptSection(**IDS | {"name": name}).full_clean()

@@ -49,15 +49,9 @@ def test_left_out_values_get_the_defaults_of_openapi() -> None:
         ({"path": "/%2e%2E/{petId}"}, "The path has a segment of one or two dots."),
         ({"path": "/%252e./{petId}"}, "The path has a segment of one or two dots."),
         ({"path": "/a\\\\..\\\\{petId}"}, "The path has a segment of one or two dots."),
-        (
-            {"parameters": [{**PET_ID, "style": "form"}]},
-            "petId cannot have the style form.",
-        ),
+        ({"parameters": [{**PET_ID, "style": "form"}]}, "petId cannot have the style form."),
         ({"headers": {"Authorization": "x"}}, "An op cannot set the header Authorization."),
-        (
-            {"parameters": [PET_ID, {"name": "Host", "in": "header"}]},
-            "An argument cannot set the header Host.",
-        ),
+        ({"parameters": [PET_ID, {"name": "Host", "in": "header"}]}, "An argument cannot set the header Host."),
         (
             {"method": "HEAD", "body": {"content_type": "text/plain", "argument": "pet_id"}},
             "A HEAD request has no body.",

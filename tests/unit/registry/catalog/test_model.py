@@ -26,11 +26,6 @@ from tests.support.rows.op_entries import build_catalog, build_content, build_op
 from tests.support.upstreams import any_upstream
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-SEEN: list[tuple[str, str | None]] = []
-
-
-def record_live_version(catalog: model.Catalog) -> None:
-    SEEN.append((catalog.version, cache.get_live_version()))
 
 
 def publish(summary: str) -> Release:
@@ -64,13 +59,14 @@ def test_follow_swaps_in_the_live_release(caplog: pytest.LogCaptureFixture) -> N
 
 @pytest.mark.django_db
 def test_follow_warms_a_catalog_before_it_is_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_warmers", (record_live_version,))
+    seen: list[tuple[str, str | None]] = []
+    monkeypatch.setattr(cache, "_warmers", [lambda each: seen.append((each.version, cache.get_live_version()))])
     first = publish("First")
     poller.refresh()
     second = publish("Second")
     poller.refresh()
 
-    assert [(first.version, None), (second.version, first.version)] == SEEN
+    assert [(first.version, None), (second.version, first.version)] == seen
 
 
 @pytest.mark.django_db
@@ -110,10 +106,6 @@ def test_get_keeps_the_last_few_versions(
         assert cache.get_catalog(versions[0]).version == versions[0]
     with django_assert_num_queries(1):
         cache.get_catalog(versions[1])  # the least recently used one was dropped
-
-
-@pytest.mark.django_db
-def test_get_raises_for_an_unknown_release() -> None:
     with pytest.raises(Release.DoesNotExist):
         cache.get_catalog("0" * 64)
 

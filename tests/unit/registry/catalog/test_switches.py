@@ -108,9 +108,7 @@ def test_search_and_cached_answers_drop_a_switched_off_op_at_once() -> None:
 
 
 @pytest.mark.django_db
-def test_follow_replaces_only_what_changed(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+def test_follow_replaces_only_what_changed(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     assert switches.get_switches() is ALL_ON
     create_switch("util")
 

@@ -49,9 +49,7 @@ def test_checks_find_the_same_with_the_outline_and_with_the_draft() -> None:
 def test_current_context_is_cached_until_the_draft_changes(change: Any) -> None:
     op = make_op()
     before = checks.get_current_context()
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         assert checks.get_current_context() is before
     assert len(queries) == 4
 

@@ -1,11 +1,13 @@
-"""Token budgets of help."""
+"""Token budgets of help, and defaults that their own schema refuses."""
+
+from typing import Any
 
 import pytest
 
 from registry import checks
 from registry.checks import single_op
 from registry.help import token_counts
-from tests.support.rows.check_findings import build_check_context
+from tests.support.rows.check_findings import build_check_context, build_op_with_arguments
 from tests.support.rows.op_entries import build_catalog, build_op_entry, build_schema
 
 
@@ -31,11 +33,52 @@ def test_op_tokens_are_counted_on_the_served_help() -> None:
     (finding,) = checks.check_entry(entry, build_check_context(entry))
 
     assert counted["a.b"] == token_counts.count_catalog_tokens(build_catalog(entry, build_op_entry("a.c")))["a.b"]
-    assert (finding.rule, finding.message) == (
-        "full_over_budget",
-        f"{counted['a.b'][1]} tokens; the budget is 450.",
-    )
+    assert (finding.rule, finding.message) == ("full_over_budget", f"{counted['a.b'][1]} tokens; the budget is 450.")
 
 
 def test_retired_op_costs_no_tokens() -> None:
     assert token_counts.count_entry_tokens(build_op_entry("a.b", status="retired")) == {}
+
+
+STATE = {"type": "string", "enum": ["todo", "done"]}
+
+
+OUTSIDE, REFUSED = "default_outside_enum", "default_refused"
+USE_ALLOWED = "Use a default that the schema allows."
+NOT_ONE = 'is not a valid a: /v/0: "gone" is not one of "todo" or "done".'
+
+
+@pytest.mark.parametrize(
+    ("argument", "default", "rule", "message", "fix"),
+    [
+        (STATE, "Todo", OUTSIDE, "Todo is not one of the values of a: todo, done.", "Did you mean todo?"),
+        ({"enum": ["x"]}, "far off", OUTSIDE, "far off is not one of the values of a: x.", "Use one of the values."),
+        ({"type": "array", "items": STATE}, ["gone"], REFUSED, f"['gone'] {NOT_ONE}", USE_ALLOWED),
+        ({"maximum": 5}, 9, REFUSED, "9 is not a valid a: 9 is greater than the maximum of 5.", USE_ALLOWED),
+    ],
+)
+def test_default_that_its_schema_refuses_is_found(
+    argument: Any, default: Any, rule: str, message: str, fix: str
+) -> None:
+    (finding,) = single_op.check_defaults(build_op_with_arguments(a=argument | {"default": default}))
+
+    assert (finding.rule, finding.message, finding.fix) == (rule, message, fix)
+    assert finding.field == "parameters_schema/properties/a/default"
+
+
+def test_invalid_default_is_found_at_every_level_and_through_references() -> None:
+    inner = {"type": "object", "properties": {"s~/t": {"$ref": "#/$defs/state", "default": "gone"}}}
+    op = build_op_with_arguments(a={"type": "array", "items": inner})
+    op.schema["$defs"] = {"state": STATE}
+
+    (finding,) = single_op.check_defaults(op)
+
+    assert finding.field == "parameters_schema/properties/a/items/properties/s~0~1t/default"
+
+
+@pytest.mark.parametrize(
+    "argument",
+    [STATE | {"default": "done"}, STATE, {"default": None}, {"type": "array", "items": STATE, "default": ["todo"]}],
+)
+def test_valid_default_is_accepted(argument: Any) -> None:
+    assert list(single_op.check_defaults(build_op_with_arguments(a=argument))) == []

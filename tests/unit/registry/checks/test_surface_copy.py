@@ -20,6 +20,9 @@ AGENT = {
 PIN = {"surface": "hybrid", "context": "*", "model_family": "*", "ops": ["a.b"], "max_tokens": 500}
 
 
+WRITE_PATH = "Write the path of an op; for an agent, * stands for any characters."
+
+
 def find_messages(*ops: dict[str, Any], **lists: list[dict[str, Any]]) -> list[str]:
     content = build_content(*ops or [build_op_entry("a.b")])
     return [str(problem) for problem in checks.find_errors(content | lists)]
@@ -57,29 +60,14 @@ def test_gateway_tool_names_match_the_toolset() -> None:
     assert {tool["name"] for tool in tool_definitions.GATEWAY_TOOLS} == surface_copy.GATEWAY_TOOLS
 
 
-def test_agents_and_pins_of_existing_ops_are_valid() -> None:
-    assert find_messages(agents=[AGENT], pins=[PIN]) == []
-
-
 @pytest.mark.parametrize(
     ("lists", "messages"),
     [
-        (
-            {"agents": [AGENT | {"ops": ["a.b", "b.*"]}]},
-            [
-                "agents.explorer, ops/1: There is no op b.*. Write the path of an op; for an agent, * stands "
-                "for any characters."
-            ],
-        ),
+        ({"agents": [AGENT], "pins": [PIN]}, []),
+        ({"agents": [AGENT | {"ops": ["a.b", "b.*"]}]}, [f"agents.explorer, ops/1: There is no op b.*. {WRITE_PATH}"]),
         ({"agents": [AGENT | {"ops": ["b.*"], "status": "retired"}]}, []),
         ({"agents": [AGENT, AGENT]}, ["agents.explorer, name: 2 agents have this name. Delete one of them."]),
-        (
-            {"pins": [PIN | {"ops": ["a.*"]}]},
-            [
-                "hybrid/*/*, ops/0: There is no op a.*. Write the path of an op; for an agent, * stands for any "
-                "characters."
-            ],
-        ),
+        ({"pins": [PIN | {"ops": ["a.*"]}]}, [f"hybrid/*/*, ops/0: There is no op a.*. {WRITE_PATH}"]),
         ({"pins": [PIN, PIN]}, ["hybrid/*/*, surface: 2 pins have this name. Delete one of them."]),
         (
             {"agents": [AGENT | {"summary": "a\x00b"}]},
@@ -91,11 +79,8 @@ def test_problem_of_agents_and_pins_is_found(lists: dict[str, Any], messages: li
     assert find_messages(**lists) == messages
 
 
-def test_pinned_op_can_be_retired() -> None:
+def test_pinned_op_can_be_retired_and_paths_of_agents_are_reserved() -> None:
     assert find_messages(build_op_entry("a.b", status="retired"), pins=[PIN]) == []
-
-
-def test_paths_of_agents_are_reserved() -> None:
     assert find_messages(build_op_entry("agents.find")) == [
         "agents.find, op: agents is where help lists the agents. Choose another path."
     ]

@@ -13,6 +13,7 @@ from registry.files import loader
 from registry.models import Group, Op, OpAlias, PromptSection
 from registry.snapshot import diff, snapshot
 from registry.snapshot.diff import Action, Kind
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
@@ -93,14 +94,15 @@ def test_write_fills_an_empty_draft_with_the_shipped_catalog() -> None:
     assert len(list_changes()) == sum(len(entries) for entries in shipped.values() if isinstance(entries, list))
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
+@for_each(
+    "fields, problem",
     [
         ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
         ({"aliases": ["onto.task.other.alias"]}, "is already a name of"),
         ({"tool_name": "onto_task_other"}, "is already a name of"),
         ({"examples": [{"args": {}}]}, "examples/0"),
     ],
+    undone=True,
 )
 def test_write_refuses_new_errors(fields: dict[str, Any], problem: str) -> None:
     make_op()
@@ -121,15 +123,6 @@ def test_write_accepts_errors_that_were_there_before() -> None:
     assert draft.write_snapshot(content(summary="New"), **BY)
 
 
-def test_write_refuses_a_duplicate_entry() -> None:
-    make_op()
-    new_content = content(summary="New")
-    new_content["ops"] *= 2
-
-    with pytest.raises(draft.DraftRefused, match="more than once"):
-        draft.write_snapshot(new_content, **BY)
-
-
 def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
     op = make_op()
     new_content, version = content(notes="New"), snapshot.compute_version(snapshot.snapshot_draft())
@@ -141,12 +134,15 @@ def test_write_refuses_a_draft_that_changed_since_the_review() -> None:
     assert not list_changes()
 
 
-def test_write_refuses_two_ops_that_swap_names_and_says_why() -> None:
+def test_write_refuses_an_entry_twice_and_two_ops_that_swap_names() -> None:
     make_op()
     make_op("onto.task.other")
-    new_content = snapshot.snapshot_draft()
+    twice, new_content = content(summary="New"), snapshot.snapshot_draft()
+    twice["ops"] *= 2
     new_content["ops"][0]["tool_name"], new_content["ops"][1]["tool_name"] = "onto_task_other", "onto_task_add"
 
+    with pytest.raises(draft.DraftRefused, match="more than once"):
+        draft.write_snapshot(twice, **BY)
     with pytest.raises(draft.DraftChanged, match="swap names"):
         draft.write_snapshot(new_content, **BY)
 
@@ -168,7 +164,7 @@ def get_last_change() -> AuditEntry:
     return AuditEntry.objects.latest("id")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "fields",
     [
         {"summary": "New", "notes": "More"},
@@ -176,6 +172,7 @@ def get_last_change() -> AuditEntry:
         {"policy": {}, "examples": [], "aliases": []},
         {"connection": "", "confirm": True, "timeout_ms": 500},
     ],
+    undone=True,
 )
 def test_revert_undoes_a_whole_change(fields: dict[str, Any]) -> None:
     make_op()
@@ -237,21 +234,24 @@ def test_revert_refuses_changes_of_other_models_and_missing_rows() -> None:
         edits.revert_change(switch, by="bob", at=AT)
 
 
-@pytest.mark.parametrize(
-    ("fields", "problem"),
+@for_each(
+    "fields, problem",
     [
         ({"examples": [{"args": {}}]}, "examples/0"),
         ({"parameters_schema": {"type": "array"}}, "parameters_schema"),
         ({"tool_name": "onto_task_other"}, "is already a name of"),
         ({"without_id": "nowhere"}, "There is no op nowhere"),
     ],
+    undone=True,
 )
-def test_put_refuses_new_errors(fields: dict[str, Any], problem: str) -> None:
+def test_put_refuses_new_errors_and_to_remove_a_group_with_ops(fields: dict[str, Any], problem: str) -> None:
     make_op()
     make_op("onto.task.other")
 
     with pytest.raises(draft.DraftRefused, match=problem):
         draft.write_entry(Kind.OP, PATH, entry(**fields), **BY)
+    with pytest.raises(draft.DraftRefused, match=r"onto\.task is missing"):
+        draft.write_entry(Kind.GROUP, "onto.task", None, **BY)
 
     assert not list_changes()
 
@@ -267,13 +267,6 @@ def test_put_of_one_op_reads_no_other_op() -> None:
 
     assert draft.read_entry(Kind.OP, PATH) == new_entry
     assert not any('FROM "registry_op"' in each["sql"] and "WHERE" not in each["sql"] for each in queries)
-
-
-def test_group_with_ops_cannot_be_removed() -> None:
-    make_op()
-
-    with pytest.raises(draft.DraftRefused, match=r"onto\.task is missing"):
-        draft.write_entry(Kind.GROUP, "onto.task", None, **BY)
 
 
 def test_editors_are_listed_last_first() -> None:

@@ -11,16 +11,16 @@ from registry.catalog import switches
 from registry.drafts import switch_service
 from registry.models import Op, Switch
 from registry.releases import publishing
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.switches import AT, create_switch
 from tests.support.upstreams import any_upstream
 
-pytestmark = pytest.mark.both_databases
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 OFF = {"kind": "op", "name": "onto.task.add", "reason": "Broken upstream", "by": "ann", "at": AT}
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("kind", "name"),
     [("op", "onto.task.add"), ("group", "onto.task"), ("group", "root"), ("connection", any_upstream.CONNECTION)],
@@ -40,7 +40,6 @@ def test_switch_turns_off_and_on(kind: str, name: str) -> None:
     ]
 
 
-@pytest.mark.django_db
 def test_switch_raises_when_nothing_changes() -> None:
     make_op()
     switch_service.switch_off(**OFF)
@@ -54,9 +53,8 @@ def test_switch_raises_when_nothing_changes() -> None:
         switch_service.switch_on(kind="op", name="onto.task.add", by="ann", at=AT)
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("fields", "message"),
+@for_each(
+    "fields, message",
     [
         ({"name": "onto.task.ad"}, "There is no op onto.task.ad. Did you mean onto.task.add?"),
         ({"name": "onto.task"}, "There is no op onto.task. Did you mean onto.task.add?"),
@@ -66,6 +64,7 @@ def test_switch_raises_when_nothing_changes() -> None:
         ({"kind": "planet"}, "Value 'planet' is not a valid choice."),
         ({"reason": "x" * 201}, "Ensure this value has at most 200 characters (it has 201)."),
     ],
+    undone=True,
 )
 def test_switch_refuses_other_targets_and_says_why(fields: dict[str, Any], message: str) -> None:
     make_op()
@@ -77,30 +76,24 @@ def test_switch_refuses_other_targets_and_says_why(fields: dict[str, Any], messa
     assert not Switch.objects.exists()
 
 
-@pytest.mark.django_db
-def test_op_of_the_live_release_only_can_be_switched_off() -> None:
+def test_op_of_the_live_release_only_can_be_switched_off_and_a_missing_target_on() -> None:
+    create_switch("gone")
     make_op()
     publishing.publish_draft(note="Test", by="tests", at=AT)
     Op.objects.all().delete()
 
     assert switch_service.switch_off(**OFF).is_off
-
-
-@pytest.mark.django_db
-def test_missing_target_can_be_switched_on_again() -> None:
-    create_switch("gone")
-
     assert not switch_service.switch_on(kind="group", name="gone", by="ann", at=AT).is_off
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("fields", "constraint"),
+@for_each(
+    "fields, constraint",
     [
         ({"kind": "planet"}, "switch_kind_known"),
         ({"reason": ""}, "switch_off_has_reason"),
         ({"name": "taken"}, "switch_once_a_target"),
     ],
+    undone=True,
 )
 def test_switch_constraints_refuse_invalid_rows(fields: dict[str, Any], constraint: str) -> None:
     create_switch("taken")

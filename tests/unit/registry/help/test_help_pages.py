@@ -94,12 +94,7 @@ SHORT = {
     "type": "op",
     "kind": "write",
     "summary": "Change a task",
-    "args": {
-        "task_id": "uuid, required",
-        "title": "string",
-        "state": "todo|done = todo",
-        "priority": "integer, 1..5",
-    },
+    "args": {"task_id": "uuid, required", "title": "string", "state": "todo|done = todo", "priority": "integer, 1..5"},
 }
 EXAMPLES = [
     {"title": "Done", "args": {"task_id": ID, "state": "done"}},
@@ -116,11 +111,7 @@ FULL = SHORT | {
         {"name": "state", "type": "string", "required": False, "default": "todo", "enum": ["todo", "done"]},
         {"name": "priority", "type": "integer, 1..5", "required": False},
     ],
-    "policy": {
-        "do": ["Send a change."],
-        "dont": ["Never guess."],
-        "edge_cases": ["A deleted task is NOT_FOUND."],
-    },
+    "policy": {"do": ["Send a change."], "dont": ["Never guess."], "edge_cases": ["A deleted task is NOT_FOUND."]},
     "notes": "Priority 1 is the most urgent.",
     "examples": EXAMPLES,
 }
@@ -312,48 +303,24 @@ def test_limit_sets_the_page_length(catalog: Catalog, limit: int, count: int, mo
     assert ("next_cursor" in body) is more
 
 
-def test_cursor_works_after_its_op_was_removed(catalog: Catalog) -> None:
+def test_cursor_works_after_its_op_was_removed_and_after_the_last(catalog: Catalog) -> None:
     cursor = query_help(catalog, path="many", limit=10)["next_cursor"]
     without = build_catalog(*(build_op_entry(f"many.op{n:03}") for n in range(120) if n != 9))
 
     assert query_help(without, path="many", cursor=cursor, limit=1)["items"][0]["path"] == "many.op010"
-
-
-def test_page_after_the_last_is_empty(catalog: Catalog) -> None:
-    last = query_help(build_catalog(build_op_entry("many.zzz"), build_op_entry("many.zzzz")), path="many", limit=1)[
-        "next_cursor"
-    ]
-
-    assert query_help(catalog, path="many", cursor=last) == {
-        "path": "many",
-        "type": "group",
-        "summary": "Group many",
-        "items": [],
-    }
+    later = build_catalog(build_op_entry("many.zzz"), build_op_entry("many.zzzz"))
+    last = query_help(later, path="many", limit=1)["next_cursor"]
+    empty = {"path": "many", "type": "group", "summary": "Group many", "items": []}
+    assert query_help(catalog, path="many", cursor=last) == empty
 
 
 def test_search_returns_ops(catalog: Catalog) -> None:
     body = query_help(catalog, query="change a task", limit=2)
 
     assert list(body) == ["query", "type", "items"]
-    assert body == {
-        "query": "change a task",
-        "type": "search",
-        "items": [
-            {
-                "path": "onto.task.update",
-                "summary": "Change a task",
-                "kind": "write",
-                "args": query_help(catalog, path="onto.task.update")["args"],
-            },
-            {
-                "path": "onto.task.get",
-                "summary": "Get one task",
-                "kind": "read",
-                "args": query_help(catalog, path="onto.task.get")["args"],
-            },
-        ],
-    }
+    update = {"path": "onto.task.update", "summary": "Change a task", "kind": "write", "args": SHORT["args"]}
+    get = {"path": "onto.task.get", "summary": "Get one task", "kind": "read", "args": {}}
+    assert body == {"query": "change a task", "type": "search", "items": [update, get]}
 
 
 @pytest.mark.parametrize("max_tokens", [None, 60, 100, 400, 2_000])
@@ -368,9 +335,9 @@ def test_search_shows_the_args_of_the_first_ops_as_far_as_they_fit(catalog: Cata
 
 
 def test_search_repeats_only_the_beginning_of_a_long_query(catalog: Catalog) -> None:
-    body = query_help(catalog, query="change a task " * 20)
+    text = "change a task " * 20
 
-    assert body["query"] == ("change a task " * 20)[: help_pages.MAX_ECHO] + "…"
+    assert query_help(catalog, query=text)["query"] == text[: help_pages.MAX_ECHO] + "…"
 
 
 def test_search_says_that_nothing_clearly_fits(monkeypatch: pytest.MonkeyPatch, catalog: Catalog) -> None:
@@ -411,13 +378,8 @@ def test_etag_is_a_hash_of_the_body(catalog: Catalog, query: dict[str, Any]) -> 
 
     assert answer.etag == f'"{hashlib.sha256(answer.body).hexdigest()[:32]}"'
     assert rebuilt == answer
-
-
-def test_etag_changes_with_the_copy(catalog: Catalog) -> None:
-    changed = build_catalog(UPDATE | {"summary": "Change one task"})
-
-    query = HelpQuery(path="onto.task.update")
-    assert help_pages.answer_query(changed, query).etag != help_pages.answer_query(catalog, query).etag
+    other = help_pages.answer_query(build_catalog(UPDATE | {"summary": "Change one task"}), HelpQuery(**query))
+    assert other.etag != answer.etag
 
 
 def test_answer_cache_is_bounded_and_keyed_by_caller_and_query(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,10 +21,7 @@ def test_strict_schema_requires_every_argument_and_takes_null_for_optional_ones(
         "additionalProperties": False,
         "properties": {
             "id": {"type": "string", "format": "uuid"},
-            "state": {
-                "description": "The state",
-                "anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}],
-            },
+            "state": {"description": "The state", "anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
             "tags": {"type": ["array", "null"], "items": {"type": "string"}},
         },
         "required": ["id", "state", "tags"],

@@ -35,8 +35,14 @@ def test_entry_takes_its_texts_from_name_and_description() -> None:
     }
 
 
-def test_description_equal_to_its_summary_is_not_repeated() -> None:
-    assert "description" not in entry("delete_deal", "Delete a deal.")
+@pytest.mark.parametrize(
+    ("description", "summary"), [("Delete a deal.", "Delete a deal"), ("\u3164\u200d", "Delete deal")]
+)
+def test_description_that_says_no_more_than_its_summary_is_left_out(description: str, summary: str) -> None:
+    written = entry("delete_deal", description)
+
+    assert written["summary"] == summary
+    assert "description" not in written
 
 
 def test_renamed_tool_keeps_its_upstream_name() -> None:
@@ -96,9 +102,3 @@ def test_group_summary_names_its_contents() -> None:
     assert run_import.summarise_group({"get": "Get a deal"}) == "get: Get a deal"
     assert run_import.summarise_group({"deal": ""}) == "deal"
     assert run_import.summarise_group(dict.fromkeys(names, "")) == "deal0, deal1, deal2, deal3, …"
-
-
-def test_description_of_invisible_characters_is_none() -> None:
-    written = entry("delete_deal", "\u3164\u200d")
-
-    assert (written["summary"], written.get("description")) == ("Delete deal", None)

@@ -41,6 +41,8 @@ def test_a_tool_becomes_an_op_with_the_digest_that_calls_are_compared_with() -> 
         "needs_subject": False,
         "parameters_schema": tool["inputSchema"],
     }
+    (named,) = read(tool, needs_subject=True).ops  # of a connection that names the end user
+    assert named.fields == op.fields | {"needs_subject": True}
     assert op.compute_digest() == digest_tool(tool)
     assert op.definition == {name: tool[name] for name in tool if name not in ("name", "_meta")}
     assert op.remarks == []
@@ -172,9 +174,3 @@ def test_paths_do_not_depend_on_what_is_picked() -> None:
 
     assert parsed["acme_find_tag"].resource == ("tag",)
     assert read(*tools, search="tag").ops[0].parsed == parsed["acme_find_tag"]
-
-
-def test_an_op_of_a_connection_that_names_the_end_user_needs_one() -> None:
-    (op,) = read(build_tool("get_note"), needs_subject=True).ops
-
-    assert op.fields["needs_subject"] is True

@@ -79,6 +79,12 @@ def test_anthropic_error_suggests_the_openai_format() -> None:
         read([PLAIN], ProviderFormat.ANTHROPIC)
 
 
+def test_missing_description_is_empty() -> None:
+    (function,) = read([{"name": "a", "description": None}]).functions
+
+    assert (function.description, function.parameters) == ("", None)
+
+
 @pytest.mark.parametrize(
     ("bad", "name", "reason"),
     [
@@ -115,12 +121,6 @@ def test_deeply_nested_function_is_refused_without_the_others(depth: int, wrappe
 
     assert [each.name for each in function_list.functions] == ["a", "b"]
     assert "nested" in function_list.refusals[0].reason
-
-
-def test_missing_description_is_empty() -> None:
-    (function,) = read([{"name": "a", "description": None}]).functions
-
-    assert (function.description, function.parameters) == ("", None)
 
 
 ANYTHING = st.recursive(

@@ -61,12 +61,7 @@ def import_tools(*tools: dict[str, Any], selection: Selection | None = None) -> 
     connection.name = "notes"
     connection.save()
     import_document.import_document(
-        read_server(*tools),
-        selection or Selection(),
-        group="notes",
-        connection=connection,
-        by="ana",
-        at=timezone.now(),
+        read_server(*tools), selection or Selection(), group="notes", connection=connection, by="ana", at=timezone.now()
     )
     return connection
 

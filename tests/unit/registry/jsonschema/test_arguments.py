@@ -76,7 +76,7 @@ def test_first_of_several_descriptions_is_used() -> None:
     }
 
     assert signatures.describe_arguments(alternatives) == [
-        {"name": "a", "type": "string|number", "required": False, "description": "First"},
+        {"name": "a", "type": "string|number", "required": False, "description": "First"}
     ]
 
 

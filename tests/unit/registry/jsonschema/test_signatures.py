@@ -14,10 +14,7 @@ ROOT: dict[str, Any] = {
     "$defs": {
         "id": {"type": "string", "format": "uuid"},
         "person": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string"}}},
-        "node": {
-            "type": "object",
-            "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}},
-        },
+        "node": {"type": "object", "properties": {"value": {"type": "integer"}, "next": {"$ref": "#/$defs/node"}}},
     }
 }
 TASK = {

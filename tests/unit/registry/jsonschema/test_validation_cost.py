@@ -57,8 +57,7 @@ def test_validator_accepts_a_valid_instance_of_any_size_when_its_schema_is_simpl
 
 
 @pytest.mark.parametrize(
-    ("pattern", "smaller"),
-    [("^a[ab]{200}c$", "^a[ab]{20}c$"), ("^\\p{L}{1,20}$", "^[a-z]{1,20}$")],
+    ("pattern", "smaller"), [("^a[ab]{200}c$", "^a[ab]{20}c$"), ("^\\p{L}{1,20}$", "^[a-z]{1,20}$")]
 )
 def test_character_cost_grows_with_the_states_of_a_pattern(pattern: str, smaller: str) -> None:
     assert validation_cost.estimate_character_ns(pattern) > validation_cost.estimate_character_ns(smaller) > 0

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
-from registry.models import Group, OpAlias
+from registry.models import Example, Group, OpAlias, get_parent_path
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_schema
-from tests.support.upstreams import any_upstream
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "sentence"),
+@for_each(
+    "changes, field, sentence",
     [
         ({"op": "Onto.Task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
         ({"op": "onto..task"}, "op", "A path is lower-case words joined by dots, such as onto.task.update."),
@@ -24,11 +24,7 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
         ({"keywords": ["  "]}, "keywords", 'Send a list of non-empty strings, such as ["project", "global"].'),
         ({"argument_aliases": {"a": 1}}, "argument_aliases", 'Send an object of strings, such as {"search": "query"}.'),
         ({"op": "onto.task"}, "op", "A group already has this path. Rename the op or the group."),
-        (
-            {"op": "far.away"},
-            "op",
-            "The group far does not exist. Add it first.",
-        ),
+        ({"op": "far.away"}, "op", "The group far does not exist. Add it first."),
         ({"timeout_ms": 50}, "timeout_ms", "Ensure this value is greater than or equal to 100."),
         (
             {"parameters_schema": build_schema(a={"$ref": "http://example.com"})},
@@ -41,6 +37,7 @@ pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
             "The schema has text or a number that JSON cannot represent. Delete it.",
         ),
     ],
+    undone=True,
 )
 def test_op_form_errors_say_what_to_send(changes: dict[str, Any], field: str, sentence: str) -> None:
     op = make_op()
@@ -75,24 +72,29 @@ def test_op_form_accepts_publishable_ops() -> None:
     make_op(contexts=["project"], keywords=["new"], status="retired", successor="x.y").full_clean()
 
 
-@pytest.mark.parametrize("name", ["onto.task.add", "onto_task_add"])
-def test_alias_form_refuses_the_name_of_an_op(name: str) -> None:
+def test_alias_form_refuses_the_name_of_an_op() -> None:
     op = make_op()
 
-    with pytest.raises(ValidationError, match="already has this path or tool name"):
-        OpAlias(op=op, name=name).clean()
+    for name in ("onto.task.add", "onto_task_add"):
+        with pytest.raises(ValidationError, match="already has this path or tool name"):
+            OpAlias(op=op, name=name).clean()
     OpAlias(op=op, name="free").clean()
 
 
-def test_rows_have_readable_names() -> None:
+def test_example_form_refuses_args_that_its_op_refuses() -> None:
     op = make_op()
 
-    shown = [op, op.connection, op.aliases.get(), op.examples.get(), op.rules.get(kind="do"), Group.objects.first()]
-    assert [str(row) for row in shown] == [
-        "onto.task.add",
-        any_upstream.CONNECTION,
-        "onto.task.add.alias",
-        "Minimal",
-        "do: Rule do",
-        "onto",
-    ]
+    for args, sentence in (({}, '"title" is missing.'), ({"title": 1}, '/title: 1 is not of type "string".')):
+        with pytest.raises(ValidationError) as refused:
+            Example(op=op, args=args).clean()
+        assert refused.value.message_dict == {"args": [sentence]}
+
+
+def test_example_form_ignores_display_only_arguments_and_an_invalid_schema() -> None:
+    Example(op=make_op(display_only=["task_title"]), args={"title": "x", "task_title": "y"}).clean()
+    Example(op=make_op("onto.task.other", parameters_schema=[]), args={"any": 1}).clean()
+    Example(args={}).clean()
+
+
+def test_parent_path_is_the_group_above() -> None:
+    assert [get_parent_path(path) for path in ("onto.task.add", "onto", "root", "")] == ["onto.task", *["root"] * 3]

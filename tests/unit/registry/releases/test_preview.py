@@ -53,8 +53,7 @@ def test_preview_equals_the_help_after_publishing() -> None:
     assert op_preview.arguments == ("limit", "title")
     assert op_preview.is_complete
     assert op_preview.draft_state == DraftState.NEW
-    assert [answer.live_tokens for answer in op_preview.answers.values()] == [None] * 3
-    assert [answer.added_tokens for answer in op_preview.answers.values()] == [None] * 3
+    assert [(each.live_tokens, each.added_tokens) for each in op_preview.answers.values()] == [(None, None)] * 3
 
 
 def test_preview_of_shipped_ops_equals_served_help(live_catalog: Catalog) -> None:
@@ -77,11 +76,8 @@ def test_preview_compares_tokens_with_the_live_release() -> None:
     op_preview = preview_op(ENTRY | {"description": "Adds one more."}, op_entries.build_catalog(before))
 
     assert op_preview.draft_state == DraftState.CHANGED
-    assert {form: answer.added_tokens for form, answer in op_preview.answers.items()} == {
-        "short": 11,
-        "full": 21,
-        "arg": None,
-    }
+    added = {form: answer.added_tokens for form, answer in op_preview.answers.items()}
+    assert added == {"short": 11, "full": 21, "arg": None}
     assert [passage.label for passage in op_preview.passages] == ["description", "argument limit"]
 
 
@@ -117,6 +113,9 @@ def test_renamed_op_is_compared_with_its_old_path() -> None:
 
 @pytest.mark.parametrize(("before", "now"), [("active", "retired"), ("retired", "active")])
 def test_retired_side_of_a_comparison_is_empty(before: str, now: str) -> None:
+    retired = ENTRY | {"status": "retired"}
+    assert preview_op(retired, op_entries.build_catalog(retired)).draft_state == DraftState.LIVE
+
     op_preview = preview_op(ENTRY | {"status": now}, op_entries.build_catalog(ENTRY | {"status": before}))
 
     assert op_preview.draft_state == DraftState.CHANGED
@@ -126,12 +125,6 @@ def test_retired_side_of_a_comparison_is_empty(before: str, now: str) -> None:
     assert {words.side for passage in op_preview.passages for words in passage.words} == {
         "after" if before == "retired" else "before"
     }
-
-
-def test_unchanged_retired_op_counts_as_live() -> None:
-    retired = ENTRY | {"status": "retired"}
-
-    assert preview_op(retired, op_entries.build_catalog(retired)).draft_state == DraftState.LIVE
 
 
 @pytest.mark.parametrize(
@@ -238,13 +231,15 @@ def test_preview_shows_texts_as_served(kind: Kind, entry: dict[str, Any], was: s
     )
 
 
-def test_renamed_text_is_compared_with_its_old_name() -> None:
+def test_renamed_text_is_compared_with_its_old_name_and_a_retired_one_is_not_live() -> None:
     text_preview = preview.preview_text(
         Kind.SECTION, SECTION | {"name": "keys"}, live=build_live_catalog(), was="guide/ids"
     )
 
     assert text_preview.draft_state == DraftState.CHANGED
     assert text_preview.answer.live_tokens is not None
+    retired = preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=build_live_catalog())
+    assert retired.draft_state == DraftState.CHANGED
 
 
 def test_preview_reports_errors_in_a_text() -> None:
@@ -253,10 +248,3 @@ def test_preview_reports_errors_in_a_text() -> None:
 
     assert [finding.rule for finding in long.findings] == ["summary_too_long"]
     assert [(finding.rule, finding.field) for finding in hidden.findings] == [("hidden_characters", "text")]
-
-
-def test_retired_section_is_not_live() -> None:
-    assert (
-        preview.preview_text(Kind.SECTION, SECTION | {"status": "retired"}, live=build_live_catalog()).draft_state
-        == DraftState.CHANGED
-    )

@@ -3,7 +3,6 @@
 import hashlib
 import threading
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -20,7 +19,7 @@ from registry.snapshot import snapshot
 from tests.support.rows.copy_rows import make_op
 from tests.support.rows.op_entries import build_schema
 
-pytestmark = pytest.mark.both_databases
+pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
@@ -29,19 +28,18 @@ def publish(note: str = "Test") -> Release:
     return publishing.publish_draft(note=note, by="tests", at=AT)
 
 
-@pytest.mark.django_db
 def test_version_is_the_hash_of_the_canonical_content() -> None:
     make_op()
 
-    release = publish()
+    release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="In case")
 
     assert release.version == hashlib.sha256(release.content.encode()).hexdigest()
     assert release.content == json_text.canonicalize(snapshot.snapshot_draft()).decode()
     assert release.version == publishing.compute_draft_version()
     assert (release.op_count, release.created_by, release.created_at) == (1, "tests", AT)
+    assert (release.accepted_because, release.accepted_warnings) == ("", [])  # no warnings, so no reason
 
 
-@pytest.mark.django_db
 def test_same_content_is_the_same_release() -> None:
     op = make_op()
     first = publish()
@@ -60,8 +58,7 @@ def test_same_content_is_the_same_release() -> None:
     ]
 
 
-@pytest.mark.django_db
-def test_publish_refuses_the_live_content() -> None:
+def test_live_content_and_an_unknown_release_are_refused() -> None:
     make_op()
     release = publish()
 
@@ -69,34 +66,26 @@ def test_publish_refuses_the_live_content() -> None:
         publish()
     with pytest.raises(lifecycle.AlreadyLive):
         lifecycle.activate_release(version=release.version, note="", by="tests", at=AT)
+    with pytest.raises(stored_releases.UnknownRelease):
+        lifecycle.activate_release(version="0" * 64, note="", by="tests", at=AT)
 
     assert Activation.objects.count() == 1
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("fields", "field"),
-    [
-        ({"parameters_schema": build_schema(a={"$ref": "http://example.com"})}, "parameters_schema"),
-        ({"parameters_schema": build_schema(a={})}, "examples/0"),
-        ({"op": "lost.in.space"}, "op"),
-    ],
-)
-def test_publish_refuses_content_with_errors(fields: dict[str, Any], field: str) -> None:
+def test_publish_refuses_content_with_errors() -> None:
     make_op("onto.task.good")
     live = publish()
-    make_op(**fields)
+    make_op(parameters_schema=build_schema(a={"$ref": "http://example.com"}))
 
     with pytest.raises(publishing.NotPublishable) as refused:
         publish()
 
-    assert field in [problem.field for problem in refused.value.problems]
+    assert "parameters_schema" in [problem.field for problem in refused.value.problems]
     assert str(refused.value.problems[0]) in str(refused.value)
     assert Release.objects.count() == 1
     assert stored_releases.get_live_release() == live
 
 
-@pytest.mark.django_db
 def test_publish_refuses_an_op_that_cannot_run() -> None:
     make_op("onto.task.good")
     live = publish()
@@ -110,7 +99,6 @@ def test_publish_refuses_an_op_that_cannot_run() -> None:
     assert publish() != live
 
 
-@pytest.mark.django_db
 def test_release_whose_ops_lost_their_connection_can_be_live_again() -> None:
     op = make_op()
     first = publish()
@@ -125,7 +113,6 @@ def test_release_whose_ops_lost_their_connection_can_be_live_again() -> None:
     assert stored_releases.get_previous_release() == second
 
 
-@pytest.mark.django_db
 def test_live_content_that_lost_its_connection_is_still_up_to_date() -> None:
     op = make_op()
     publish()
@@ -141,7 +128,6 @@ def test_live_content_that_lost_its_connection_is_still_up_to_date() -> None:
 UNCLEAR = build_schema(("title",), title={"type": "string"}, amount={"type": "number"})
 
 
-@pytest.mark.django_db
 def test_publish_refuses_new_warnings_without_a_reason() -> None:
     make_op("onto.task.good")
     live = publish()
@@ -160,7 +146,6 @@ def test_publish_refuses_new_warnings_without_a_reason() -> None:
     assert Release.objects.count() == 1
 
 
-@pytest.mark.django_db
 def test_release_stores_accepted_warnings_and_the_reason() -> None:
     make_op(parameters_schema=UNCLEAR)
 
@@ -174,7 +159,6 @@ def test_release_stores_accepted_warnings_and_the_reason() -> None:
     assert "accepted" not in release.content
 
 
-@pytest.mark.django_db
 def test_warning_of_the_live_release_needs_no_new_reason() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
@@ -185,7 +169,6 @@ def test_warning_of_the_live_release_needs_no_new_reason() -> None:
     assert (release.accepted_because, release.accepted_warnings) == ("", [])
 
 
-@pytest.mark.django_db
 def test_warning_worse_than_the_live_one_is_new() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
@@ -200,7 +183,6 @@ def test_warning_worse_than_the_live_one_is_new() -> None:
     ]
 
 
-@pytest.mark.django_db
 def test_unchanged_text_warns_when_the_op_it_names_was_removed() -> None:
     make_op("onto.task.find")
     OpAlias.objects.create(op=make_op("onto.task.add", description="Look with onto.task.find first."), name="onto.make")
@@ -218,7 +200,6 @@ def test_unchanged_text_warns_when_the_op_it_names_was_removed() -> None:
     ]
 
 
-@pytest.mark.django_db
 def test_new_warnings_are_searched_only_in_changed_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     changed = make_op("onto.task.add")
     make_op("onto.task.find")
@@ -235,16 +216,6 @@ def test_new_warnings_are_searched_only_in_changed_entries(monkeypatch: pytest.M
     assert looked_at == ["onto.task.add"]
 
 
-@pytest.mark.django_db
-def test_reason_without_warnings_is_not_stored() -> None:
-    make_op()
-
-    release = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="In case")
-
-    assert (release.accepted_because, release.accepted_warnings) == ("", [])
-
-
-@pytest.mark.django_db
 def test_accepted_release_can_be_published_again() -> None:
     op = make_op(parameters_schema=UNCLEAR)
     first = publishing.publish_draft(note="Test", by="tests", at=AT, accepted="Known")
@@ -258,7 +229,6 @@ def test_accepted_release_can_be_published_again() -> None:
     assert again.accepted_because == "Known"
 
 
-@pytest.mark.django_db
 def test_previous_version_can_insert_a_release_without_reason() -> None:
     fields = "version, content, tokens, op_count, created_at, created_by"
     with connection.cursor() as cursor:
@@ -270,28 +240,18 @@ def test_previous_version_can_insert_a_release_without_reason() -> None:
     assert list(Release.objects.values_list("accepted_because", "accepted_warnings")) == [("", [])]
 
 
-@pytest.mark.django_db
-@pytest.mark.parametrize("successor", ["", "onto.task.add"])
-def test_publish_accepts_a_draft_with_a_retired_op(successor: str) -> None:
+def test_publish_accepts_a_draft_with_retired_ops() -> None:
     make_op()
-    make_op("onto.task.old", status="retired", successor=successor)
+    make_op("onto.task.old", status="retired", successor="onto.task.add")
+    make_op("onto.task.gone", status="retired")
 
     release = publish()
 
-    assert release.op_count == 2
-    assert set(release.tokens) == {"onto.task.add"}
-    assert cache.get_catalog(release.version).ops["onto.task.old"].successor == successor
+    assert (release.op_count, set(release.tokens)) == (3, {"onto.task.add"})
+    ops = cache.get_catalog(release.version).ops
+    assert [ops[f"onto.task.{name}"].successor for name in ("old", "gone")] == ["onto.task.add", ""]
 
 
-@pytest.mark.django_db
-def test_activate_refuses_an_unknown_release() -> None:
-    with pytest.raises(stored_releases.UnknownRelease):
-        lifecycle.activate_release(version="0" * 64, note="", by="tests", at=AT)
-
-    assert stored_releases.get_live_release() is None
-
-
-@pytest.mark.django_db
 def test_withdrawn_release_is_never_live_or_served_again() -> None:
     op = make_op()
     first = publish()
@@ -316,15 +276,10 @@ def test_withdrawn_release_is_never_live_or_served_again() -> None:
     with pytest.raises(stored_releases.UnknownRelease, match="There is no earlier live release"):
         stored_releases.get_previous_release()
     entry = AuditEntry.objects.get(action="changed")
-    assert (entry.kind, entry.name, entry.by, entry.note) == (
-        "release",
-        first.version,
-        "ann",
-        "Sets the wrong priority",
-    )
+    assert (entry.kind, entry.name, entry.by) == ("release", first.version, "ann")
+    assert entry.note == "Sets the wrong priority"
 
 
-@pytest.mark.django_db
 def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> None:
     op = make_op()
     release = publish()
@@ -342,7 +297,6 @@ def test_withdraw_refuses_live_or_unknown_releases_and_a_missing_reason() -> Non
     assert not Release.objects.filter(withdrawn_at__isnull=False).exists()
 
 
-@pytest.mark.django_db
 def test_previous_release_is_the_last_one_that_is_not_live() -> None:
     op = make_op()
     releases = [publish()]
@@ -355,7 +309,6 @@ def test_previous_release_is_the_last_one_that_is_not_live() -> None:
     assert stored_releases.get_previous_release() == releases[0]
 
 
-@pytest.mark.django_db
 def test_freeze_does_not_change_the_live_release() -> None:
     make_op()
 
@@ -366,7 +319,6 @@ def test_freeze_does_not_change_the_live_release() -> None:
     assert Release.objects.get().created_by == "tests"
 
 
-@pytest.mark.django_db
 def test_tokens_are_counted_on_served_help() -> None:
     make_op(description="Adds a task.", notes="A note.", keywords=["unseen"])
     make_op(
@@ -387,7 +339,6 @@ def test_tokens_are_counted_on_served_help() -> None:
 @pytest.mark.skipif(
     "connection.vendor != 'sqlite'", reason="by design: jsonb makes 1e20 an integer, which publishing refuses"
 )
-@pytest.mark.django_db
 def test_release_with_very_large_numbers_can_be_served() -> None:
     make_op(
         parameters_schema=build_schema(("title",), title={}, amount={"type": "number", "minimum": 0, "maximum": 1e20})
@@ -447,7 +398,6 @@ def test_concurrent_publishers_leave_one_live_release(live_before: bool) -> None
     assert cache.get_live_catalog().version == stored_releases.get_live_release().version in versions
 
 
-@pytest.mark.django_db
 def test_releases_are_numbered_named_and_found_by_number() -> None:
     op = make_op()
     first = publish()

@@ -84,25 +84,16 @@ def test_unchanged_ops_reuse_the_counts_of_the_live_release(live: None, monkeypa
     assert get_token_counts() == publishing.count_tokens(snapshot.snapshot_draft())
 
 
-def test_retired_and_invalid_ops_have_no_tokens(live: None) -> None:
+@pytest.mark.parametrize("schema", [{"type": "array"}, {"type": "object", "maxProperties": 2**60}])
+def test_retired_invalid_and_unstorable_ops_have_no_tokens(live: None, schema: dict[str, Any]) -> None:
     change(status="retired")
     op = Op.objects.get(op=GET)
-    op.parameters_schema, op.is_counted = {"type": "array"}, False
+    op.parameters_schema, op.is_counted = schema, False
     op.save()
 
     count_all()
 
     assert get_token_counts() == {ADD: [None, None], GET: [None, None]}
-
-
-def test_unstorable_op_has_no_tokens(live: None) -> None:
-    op = Op.objects.get(op=ADD)
-    op.parameters_schema, op.is_counted = {"type": "object", "maxProperties": 2**60}, False
-    op.save()
-
-    count_all()
-
-    assert get_token_counts()[ADD] == [None, None]
 
 
 def test_ops_are_counted_in_batches(live: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,29 +98,15 @@ def test_suspicious_text_gets_a_remark(text: str, remark: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "Get the weather",
-        "获取天气",
-        "نمی‌خواهم",
-        "👩‍🚀 goes",
-        "Tabs\tand\nlines",
-        "Ignores case",
-        "Overrides the rule name",
-    ],
+    ["获取天气", "نمی‌خواهم", "👩‍🚀 goes", "Tabs\tand\nlines", "Ignores case", "Overrides the rule name"],
 )
 def test_plain_text_of_any_script_gets_no_remark(text: str) -> None:
     assert cleanup.find_remarks(["", text]) == []
 
 
-def test_long_description_is_cut_at_the_limit_of_an_op() -> None:
+def test_text_is_cut_stripped_and_escaped() -> None:
     assert cleanup.clean_description("x" * 4_000 + "\n") == "x" * 4_000
     assert cleanup.clean_description("x" * 4_001) == "x" * 3_999 + "…"
-
-
-def test_hidden_characters_are_stripped_from_a_text() -> None:
     assert cleanup.strip_hidden_characters("a\u200b\u202eb\x00\x1b[1m\n\U000e0041c👩\u200d🚀") == "ab[1m\nc👩\u200d🚀"
-
-
-def test_displayed_text_has_no_terminal_control_characters() -> None:
     assert cleanup.escape_for_terminal("a\x1b[31m\u202e\n天") == "a\\u001b[31m\\u202e\\u000a天"
     assert len(cleanup.escape_for_terminal("x" * 5_000)) < 500

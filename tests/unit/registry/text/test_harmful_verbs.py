@@ -26,18 +26,11 @@ def test_harmful_names_are_found(name: str) -> None:
 @for_each(
     "name",
     [
-        "create_task",
-        "list_deleted",
-        "getDeletedItems",
-        "undelete_user",
-        "create_drop_zone",
-        "get_clear_days",
-        "updateTrashSettings",
-        "database_status",
-        "crear_cliente",
-        "создать_проект",
-        "obtener_del",
         "",
+        *"""
+        create_task list_deleted getDeletedItems undelete_user create_drop_zone get_clear_days updateTrashSettings
+        database_status crear_cliente создать_проект obtener_del
+        """.split(),
     ],
 )
 def test_other_names_are_not(name: str) -> None:

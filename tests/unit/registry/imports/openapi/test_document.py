@@ -234,6 +234,9 @@ def test_an_operation_at_another_server_is_refused() -> None:
     ]
 
 
+KEYS = """
+    type properties required items allOf oneOf $ref enum name in schema content example description
+""".split()
 JSON = st.recursive(
     st.none()
     | st.booleans()
@@ -242,24 +245,7 @@ JSON = st.recursive(
     lambda children: (
         st.lists(children, max_size=3)
         | st.dictionaries(
-            st.sampled_from(
-                [
-                    "type",
-                    "properties",
-                    "required",
-                    "items",
-                    "allOf",
-                    "oneOf",
-                    "$ref",
-                    "enum",
-                    "name",
-                    "in",
-                    "schema",
-                    "content",
-                    "example",
-                    "description",
-                ]
-            ),
+            st.sampled_from(KEYS),
             children,
             max_size=5,
         )
