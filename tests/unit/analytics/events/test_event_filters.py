@@ -13,13 +13,7 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 
 
 def test_conditions_and_functions_select_the_same_events(db: None) -> None:
-    reasons = (
-        "",
-        "invalid_args",
-        UNKNOWN_OP,
-        UNKNOWN_PATH,
-        *event_filters.DEFERRED_REASONS,
-    )
+    reasons = ("", "invalid_args", UNKNOWN_OP, UNKNOWN_PATH, *event_filters.DEFERRED_REASONS)
     kinds: Any = product(OperationEvent.Type, OperationEvent.Source, (True, False), (True, False), reasons)
     rows = [
         OperationEvent(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from analytics.events import problems
 from analytics.events.models import OperationEvent
 from analytics.events.problems import Problem
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.both_databases
 
@@ -22,8 +23,8 @@ def add_event(code: str = "", reason: str = "", errors: Any = (), **fields: Any)
     return OperationEvent.objects.create(ok=not code, code=code, reason=reason, field_errors=list(errors), **values)
 
 
-@pytest.mark.parametrize(
-    ("fields", "text"),
+@for_each(
+    "fields, text",
     [
         ({}, ""),
         ({"code": "VALIDATION_ERROR", "reason": "invalid_args", "errors": [["/due_at", "format"]]}, "/due_at format"),

@@ -16,31 +16,26 @@ def compare_metric(name: str, first: Totals, second: Totals, days: int = 7) -> c
     return metric
 
 
+BETTER, WORSE = ComparisonVerdict.BETTER, ComparisonVerdict.WORSE
+NONE, TOO_FEW = ComparisonVerdict.NONE, ComparisonVerdict.TOO_FEW
+FAILURE, SUCCESS, LOOP = "Failure rate", "Turns with a successful call", "Turns with a loop"
+
+
 @pytest.mark.parametrize(
     ("name", "first", "second", "verdict"),
     [
-        ("Failure rate", {"calls": 1_000, "failed": 100}, {"calls": 1_000, "failed": 50}, ComparisonVerdict.BETTER),
-        ("Failure rate", {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 100}, ComparisonVerdict.WORSE),
-        ("Failure rate", {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 55}, ComparisonVerdict.NONE),
-        (
-            "Failure rate",
-            {"calls": MIN_SAMPLE - 1, "failed": 40},
-            {"calls": 1_000, "failed": 1},
-            ComparisonVerdict.TOO_FEW,
-        ),
-        ("Failure rate", {"calls": MIN_SAMPLE, "failed": 40}, {"calls": 1_000, "failed": 1}, ComparisonVerdict.BETTER),
-        ("Failure rate", {}, {"calls": 1_000}, ComparisonVerdict.TOO_FEW),
-        ("Failure rate", {"calls": 1_000}, {"calls": 1_000}, ComparisonVerdict.NONE),
-        ("Repair rate", {"failed": 200, "repaired": 80}, {"failed": 200, "repaired": 160}, ComparisonVerdict.BETTER),
-        (
-            "Turns with a successful call",
-            {"calling": 200, "succeeding": 190},
-            {"calling": 200},
-            ComparisonVerdict.WORSE,
-        ),
-        ("Turns with a loop", {"turns": 200, "looping": 40}, {"turns": 200, "looping": 1}, ComparisonVerdict.BETTER),
-        ("Turns with an unknown name", {"turns": 200, "lost": 1}, {"turns": 200, "lost": 40}, ComparisonVerdict.WORSE),
-        ("Searches that found nothing", {"searches": 99, "misses": 50}, {"searches": 99}, ComparisonVerdict.BETTER),
+        (FAILURE, {"calls": 1_000, "failed": 100}, {"calls": 1_000, "failed": 50}, BETTER),
+        (FAILURE, {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 100}, WORSE),
+        (FAILURE, {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 55}, NONE),
+        (FAILURE, {"calls": MIN_SAMPLE - 1, "failed": 40}, {"calls": 1_000, "failed": 1}, TOO_FEW),
+        (FAILURE, {"calls": MIN_SAMPLE, "failed": 40}, {"calls": 1_000, "failed": 1}, BETTER),
+        (FAILURE, {}, {"calls": 1_000}, TOO_FEW),
+        (FAILURE, {"calls": 1_000}, {"calls": 1_000}, NONE),
+        ("Repair rate", {"failed": 200, "repaired": 80}, {"failed": 200, "repaired": 160}, BETTER),
+        (SUCCESS, {"calling": 200, "succeeding": 190}, {"calling": 200}, WORSE),
+        (LOOP, {"turns": 200, "looping": 40}, {"turns": 200, "looping": 1}, BETTER),
+        ("Turns with an unknown name", {"turns": 200, "lost": 1}, {"turns": 200, "lost": 40}, WORSE),
+        ("Searches that found nothing", {"searches": 99, "misses": 50}, {"searches": 99}, BETTER),
     ],
 )
 def test_verdict_follows_from_the_interval(

@@ -43,13 +43,8 @@ def test_figures_sum_releases_and_unsettled_rows(db: None) -> None:
     assert figures == OpFigures(calls=8, invalid=1, internal=2, latency_ms=32.0, short_reads=5)
     assert figures.failed == 3
     assert figures.failure_rate == 3 / 8
-
-
-def test_op_without_calls_has_no_failure_rate(db: None) -> None:
-    figures = reports.get_op_figures(UPDATE, at=NOON)
-
-    assert figures == OpFigures()
-    assert figures.failure_rate is None
+    assert reports.get_op_figures("onto.task.none", at=NOON) == OpFigures()
+    assert OpFigures().failure_rate is None
 
 
 # --- failing ----------------------------------------------------------------------------------------------------------
@@ -65,61 +60,40 @@ def test_failing_ops_have_their_commonest_field_error(db: None) -> None:
     assert failing.error == ("/due_at", "format")
 
 
-def test_failing_ops_are_sorted_by_failures(db: None) -> None:
+def test_failing_ops_are_sorted_by_failures_in_two_queries(db: None, django_assert_num_queries: Any) -> None:
     for number, failed in enumerate((5, 50, 20)):
         create_daily(f"crm.deal.op{number}", calls=100, not_found=failed)
 
+    with django_assert_num_queries(2):
+        reports.list_failing_ops(at=NOON)
     assert [each.op[-3:] for each in reports.list_failing_ops(at=NOON)] == ["op1", "op2", "op0"]
     assert [each.op[-3:] for each in reports.list_failing_ops(at=NOON, limit=1)] == ["op1"]
     assert reports.list_failing_ops(at=NOON)[0].error is None
 
 
-@pytest.mark.parametrize(
-    ("op", "fields"),
-    [
-        (UPDATE, {"calls": reports.MIN_FAILING_CALLS - 1, "invalid": 3}),  # too few calls
-        (UPDATE, {"calls": 1_000, "invalid": 49}),  # low failure rate
-        ("", {"calls": 100, "not_found": 100}),  # unknown names belong to no op
-    ],
-)
-def test_failing_ops_need_enough_calls_and_failures(db: None, op: str, fields: dict[str, int]) -> None:
-    create_daily(op, **fields)
+def test_failing_ops_need_enough_calls_and_failures(db: None) -> None:
+    create_daily(calls=reports.MIN_FAILING_CALLS - 1, invalid=3)  # too few calls
+    create_daily(GET, calls=1_000, invalid=49)  # low failure rate
+    create_daily("", calls=100, not_found=100)  # unknown names belong to no op
 
     assert reports.list_failing_ops(at=NOON) == []
-
-
-def test_failing_ops_need_two_queries(db: None, django_assert_num_queries: Any) -> None:
-    for number in range(40):
-        create_daily(f"crm.deal.op{number}", calls=100, invalid=50)
-
-    with django_assert_num_queries(2):
-        assert len(reports.list_failing_ops(at=NOON)) == 5
 
 
 # --- reads and their price -----------------------------------------------------------------------------------------
 
 
 def test_daily_reads_are_averaged_since_the_first_count(db: None) -> None:
-    create_daily(GET, days_ago=1, calls=1)
+    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(0, 0, 0, 0)
     create_daily(short_reads=30, full_reads=15, arg_reads=3, list_reads=6)
+    assert reports.average_daily_reads(UPDATE, at=NOON).short == 30  # the first day is not extrapolated
+    create_daily(GET, days_ago=1, calls=1)
 
-    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(
-        short=20, full=10, arg=2, listed=4
-    )  # in a day and a half
+    in_a_day_and_a_half = DailyReads(short=20, full=10, arg=2, listed=4)
+    assert reports.average_daily_reads(UPDATE, at=NOON) == in_a_day_and_a_half
     assert reports.average_daily_reads_by_op(at=NOON) == {
         GET: DailyReads(0, 0, 0, 0),
         UPDATE: reports.average_daily_reads(UPDATE, at=NOON),
     }
-
-
-def test_daily_reads_of_the_first_day_are_not_extrapolated(db: None) -> None:
-    create_daily(short_reads=30)
-
-    assert reports.average_daily_reads(UPDATE, at=NOON).short == 30
-
-
-def test_daily_reads_are_zero_without_counts(db: None) -> None:
-    assert reports.average_daily_reads(UPDATE, at=NOON) == DailyReads(0, 0, 0, 0)
 
 
 def test_token_price_comes_from_the_setting(settings: Any) -> None:

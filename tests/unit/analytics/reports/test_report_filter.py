@@ -6,6 +6,7 @@ import pytest
 
 from analytics.reports import report_filter
 from analytics.reports.report_filter import NO_COHORT, ReportFilter
+from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import NOON, CreateRow
 
 pytestmark = pytest.mark.both_databases
@@ -29,46 +30,38 @@ def test_filter_includes_the_first_and_the_last_moment(daily: CreateRow, turn: C
     assert ReportFilter(NOON, 7).select_daily_figures().count() == 2
 
 
-@pytest.mark.parametrize(
-    ("cohort_name", "expected"),
+COHORTS = ["", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"]
+
+
+@for_each(
+    "cohort_name, expected",
     [
-        ("", ["", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"]),
+        ("", COHORTS),
         ("dev", ["dev", "dev copy-b", "a copy-b dev"]),
         ("copy-b", ["dev copy-b", "copy-b", "a copy-b dev"]),
         ("copy", []),
         (NO_COHORT, [""]),
     ],
+    undone=True,
 )
 def test_cohort_filter_matches_one_of_several_cohorts(turn: CreateRow, cohort_name: str, expected: list[str]) -> None:
-    for cohort in ("", "dev", "dev copy-b", "copy-b", "a copy-b dev", "dev-team", "copy-b2"):
+    for cohort in COHORTS:
         turn(cohort=cohort)
 
-    assert (
-        list(ReportFilter(NOON, cohort=cohort_name).select_turns().order_by("id").values_list("cohort", flat=True))
-        == expected
-    )
+    turns = ReportFilter(NOON, cohort=cohort_name).select_turns().order_by("id")
+    assert list(turns.values_list("cohort", flat=True)) == expected
 
 
-@pytest.mark.parametrize("name", ["surface", "release", "model"])
+@for_each("name", ["surface", "release", "model"], undone=True)
 def test_other_filters_match_exactly(turn: CreateRow, daily: CreateRow, selection: CreateRow, name: str) -> None:
     for value in ("a", "ab", ""):
         turn(**{name: value})
         daily(**{name: value})
         selection(**{name: value})
-    chosen_filter = ReportFilter(NOON).narrow(name, "a")
+    chosen = ReportFilter(NOON).narrow(name, "a")
 
-    assert [
-        rows.count()
-        for rows in (
-            chosen_filter.select_turns(),
-            chosen_filter.select_daily_figures(),
-            chosen_filter.select_tool_selections(),
-        )
-    ] == [
-        1,
-        1,
-        1,
-    ]
+    selected = (chosen.select_turns(), chosen.select_daily_figures(), chosen.select_tool_selections())
+    assert [rows.count() for rows in selected] == [1, 1, 1]
 
 
 def test_filter_values_are_those_seen_in_90_days(daily: CreateRow) -> None:

@@ -34,16 +34,13 @@ def test_funnel_counts_turns_with_a_step_and_with_all_steps_before(turn: CreateR
     ]
 
 
-def test_selection_totals_are_empty_without_turns(db: None) -> None:
+def test_selection_totals_count_loaded_used_and_missed_tools(selection: CreateRow) -> None:
     assert selections.sum_selections(ReportFilter(NOON)).turns == 0
     assert selections.sum_selections(ReportFilter(NOON)).used_rate is None
-
-
-def test_selection_totals_count_loaded_used_and_missed_tools(selection: CreateRow) -> None:
     selection(times=2, loaded=["a", "b", "c"], used=["a"], tokens=100, outcome="succeeded")
     selection(loaded=["a"], missed=["x", "y"], escalated=["x"], tokens=400, outcome="failed")
 
-    totals = _sum_selections()
+    totals = selections.sum_selections(ReportFilter(NOON))
 
     assert (totals.turns, totals.loaded, totals.used, totals.missed, totals.escalated) == (3, 7, 2, 2, 1)
     assert (totals.turns_with_miss, totals.turns_with_escalation, totals.tokens) == (1, 1, 200.0)
@@ -52,20 +49,13 @@ def test_selection_totals_count_loaded_used_and_missed_tools(selection: CreateRo
     assert set(totals.outcomes) == set(ToolSelection.Outcome)
 
 
-def _sum_selections() -> selections.SelectionTotals:
-    return selections.sum_selections(ReportFilter(NOON))
-
-
 def test_most_missed_tools_come_first(selection: CreateRow) -> None:
     selection(times=2, missed=["b", "b", "a"])
     selection(missed=["b", "c"])
     selection()
 
-    assert _list_most_missed() == [MissedTool("b", 3), MissedTool("a", 2), MissedTool("c", 1)]
-
-
-def _list_most_missed() -> list[MissedTool]:
-    return selections.list_most_missed(ReportFilter(NOON))
+    missed = selections.list_most_missed(ReportFilter(NOON))
+    assert missed == [MissedTool("b", 3), MissedTool("a", 2), MissedTool("c", 1)]
 
 
 def test_unknown_names_are_counted_as_sent(write_event: WriteEvent) -> None:

@@ -80,19 +80,11 @@ GOOD, BAD = {"calls": 1_000, "failed": 50}, {"calls": 1_000, "failed": 100}
         # Fewer failed calls, but more loops: a guard holds it back.
         ({**BAD, "turns": 400, "looping": 1}, {**GOOD, "turns": 400, "looping": 40}, Advice.HOLD),
         # Fewer failed calls, but fewer turns reach their goal.
-        (
-            {**BAD, "calling": 400, "succeeding": 390},
-            {**GOOD, "calling": 400, "succeeding": 300},
-            Advice.STOP,
-        ),
+        ({**BAD, "calling": 400, "succeeding": 390}, {**GOOD, "calling": 400, "succeeding": 300}, Advice.STOP),
         # Too few calls to tell, but loops tell enough.
         ({"calls": 10, "turns": 400, "looping": 1}, {"calls": 10, "turns": 400, "looping": 40}, Advice.HOLD),
         # As many failed calls, but more turns reach their goal.
-        (
-            {**GOOD, "calling": 400, "succeeding": 300},
-            {**GOOD, "calling": 400, "succeeding": 390},
-            Advice.WIDEN,
-        ),
+        ({**GOOD, "calling": 400, "succeeding": 300}, {**GOOD, "calling": 400, "succeeding": 390}, Advice.WIDEN),
         # Only a rate improved by which nothing is decided.
         ({**GOOD, "searches": 400, "misses": 90}, {**GOOD, "searches": 400, "misses": 9}, Advice.NO_DIFFERENCE),
     ],

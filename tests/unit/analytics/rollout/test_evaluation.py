@@ -17,6 +17,7 @@ from analytics.rollout.evaluation import (
     Reason,
     Rollout,
     TargetingRule,
+    get_model_family,
     join_cohort_names,
 )
 
@@ -146,3 +147,23 @@ def test_cohort_names_are_joined_for_events() -> None:
     rollout = Rollout({FlagKey.SURFACE: [build_cohort()], FlagKey.RELEASE: [build_cohort("copy-b", LIVE)]})
 
     assert join_cohort_names(rollout.evaluate(flag, ANA) for flag in FlagKey) == "dev-team copy-b"
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("gpt-4o-mini", "gpt"),
+        ("openai/o3-mini", "gpt"),
+        ("chatgpt-4o-latest", "gpt"),
+        ("anthropic/claude-sonnet-4-5", "claude"),
+        ("google/gemini-2.5-pro", "gemini"),
+        ("meta-llama/Llama-3.1-70B", "llama"),
+        ("qwen2.5-72b", "qwen"),
+        ("deepseek-chat", "deepseek"),
+        ("x-ai/grok-4", "grok"),
+        ("", ""),
+        ("007", ""),
+    ],
+)
+def test_model_family_is_derived_from_the_model_name(model: str, expected: str) -> None:
+    assert get_model_family(model) == expected

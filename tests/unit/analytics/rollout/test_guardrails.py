@@ -13,6 +13,7 @@ from analytics.rollout.models import Cohort
 from audit import audit_log
 from audit.models import AuditEntry
 from notifications.models import Notification
+from tests.support.loops import for_each
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
@@ -75,14 +76,15 @@ def test_people_who_may_change_cohorts_are_told(cohort: Cohort, settings: Any) -
     assert "50% of 60 calls failed" in notifications["email"].text
 
 
-@pytest.mark.parametrize(
-    ("own", "others"),
+@for_each(
+    "own, others",
     [
         ((30, 49), (0, 200)),  # too few calls
         ((30, 60), (10, 49)),  # too few to compare with
         ((12, 60), (20, 200)),  # 20% and 10%: worse with 95%, but not with 99.9%
         ((0, 60), (20, 200)),  # better
     ],
+    undone=True,
 )
 def test_cohort_that_is_not_clearly_worse_stays_on(
     cohort: Cohort, own: tuple[int, int], others: tuple[int, int]
@@ -94,7 +96,7 @@ def test_cohort_that_is_not_clearly_worse_stays_on(
     assert not AuditEntry.objects.exists()
 
 
-@pytest.mark.parametrize("fields", [{"source": "admin"}, {"dry_run": True}, {"type": "help"}])
+@for_each("fields", [{"source": "admin"}, {"dry_run": True}, {"type": "help"}], undone=True)
 def test_only_calls_count(cohort: Cohort, fields: dict[str, Any]) -> None:
     add_calls("pilot", failed=30, total=60, **fields)
     add_calls("", failed=20, total=200)

@@ -12,7 +12,7 @@ from analytics.rollout.evaluation import (
     Rollout,
     TargetingRule,
 )
-from analytics.rollout.impact import VariantChange
+from analytics.rollout.impact import RolloutImpact, VariantChange
 
 pytestmark = pytest.mark.both_databases
 
@@ -41,29 +41,20 @@ def test_impact_counts_moved_subjects_by_variants_and_context() -> None:
 
 
 def test_impact_is_empty_without_a_change() -> None:
-    assert (
-        impact.measure_impact(
-            SURFACE, build_rollout(build_cohort(500)), build_rollout(build_cohort(500)), CONTEXTS
-        ).moves
-        == ()
-    )
+    first, second = (build_rollout(build_cohort(500)) for _ in range(2))
+
+    assert impact.measure_impact(SURFACE, first, second, CONTEXTS).moves == ()
     assert impact.measure_impact(SURFACE, build_rollout(), build_rollout(), []).seen == 0
 
 
 @given(low=st.integers(0, 10_000), high=st.integers(0, 10_000))
 def test_larger_percentage_moves_only_the_added_subjects(low: int, high: int) -> None:
-    low, high = sorted((low, high))
-    effect = impact.measure_impact(
-        SURFACE, build_rollout(build_cohort(low)), build_rollout(build_cohort(high)), CONTEXTS
-    )
-    after = impact.measure_impact(SURFACE, build_rollout(), build_rollout(build_cohort(high)), CONTEXTS).moved_count
-    before = impact.measure_impact(SURFACE, build_rollout(), build_rollout(build_cohort(low)), CONTEXTS).moved_count
+    nobody, smaller, larger = build_rollout(), *(build_rollout(build_cohort(part)) for part in sorted((low, high)))
 
-    assert {(move.before, move.after) for move in effect.moves} <= {("legacy", "gateway")}
-    assert effect.moved_count == after - before
-    assert (
-        impact.measure_impact(
-            SURFACE, build_rollout(build_cohort(high)), build_rollout(build_cohort(low)), CONTEXTS
-        ).moved_count
-        == effect.moved_count
-    )
+    def measure(before: Rollout, after: Rollout) -> RolloutImpact:
+        return impact.measure_impact(SURFACE, before, after, CONTEXTS)
+
+    added = measure(smaller, larger)
+    assert {(move.before, move.after) for move in added.moves} <= {("legacy", "gateway")}
+    assert added.moved_count == measure(nobody, larger).moved_count - measure(nobody, smaller).moved_count
+    assert measure(larger, smaller).moved_count == added.moved_count

@@ -39,6 +39,10 @@ def test_subject_is_written_once_an_hour_and_anonymous_ones_never(django_assert_
     assert exposures.find_context("ana") == EvaluationContext("ana", environment="production")
     assert Subject.objects.count() == 1
 
+    exposures.clear_subjects()
+    record_contexts("ana", environment="staging", at=NOON + timedelta(minutes=60))  # by another process
+    assert exposures.find_context("ana") == EvaluationContext("ana", environment="staging")
+
 
 def test_recent_subjects_are_those_of_seven_days_latest_first() -> None:
     record_contexts("old", at=NOON - timedelta(days=8))
@@ -46,12 +50,3 @@ def test_recent_subjects_are_those_of_seven_days_latest_first() -> None:
     record_contexts("ben")
 
     assert [facts.subject for facts in exposures.list_recent(NOON)] == ["ben", "ana"]
-
-
-def test_another_process_overwrites_the_subject() -> None:
-    record_contexts("ana", environment="dev")
-    exposures.clear_subjects()
-
-    record_contexts("ana", environment="production")
-
-    assert exposures.find_context("ana") == EvaluationContext("ana", environment="production")

@@ -19,6 +19,7 @@ from analytics.rollups.models import OpDaily, Rollup
 from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
 from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.rows.analytics_rows import WriteEvent
 from tools.databases import ROOT
 
@@ -116,28 +117,12 @@ def test_searches_and_unknown_names_count_without_an_op(write_event: WriteEvent)
 
     run_until_done()
 
-    assert sum_op("") == {
-        "searches": 2,
-        "misses": 1,
-        "calls": 2,
-        "not_found": 2,
-        "latency_ms": 4.0,
-        "unknown_names": 2,
-    }
+    assert sum_op("") == {"searches": 2, "misses": 1, "calls": 2, "not_found": 2, "latency_ms": 4.0, "unknown_names": 2}
     assert OpDaily.objects.count() == 1
 
 
-def test_releases_are_counted_separately(write_event: WriteEvent) -> None:
-    write_event(NOON - MINUTE, release="r1", times=2)
-    write_event(NOON - MINUTE, release="r2")
-
-    run_until_done()
-
-    assert dict(OpDaily.objects.values_list("release", "calls")) == {"r1": 2, "r2": 1}
-
-
-@pytest.mark.parametrize("name", ["surface", "cohort", "model"])
-def test_surface_cohort_and_model_are_counted_separately(write_event: WriteEvent, name: str) -> None:
+@pytest.mark.parametrize("name", ["release", "surface", "cohort", "model"])
+def test_release_surface_cohort_and_model_are_counted_separately(write_event: WriteEvent, name: str) -> None:
     for value in ("a", "b", "b"):
         write_event(NOON - MINUTE, **{name: value}, field_errors=[[f"/{value}", "type"]], **FAILED)
         write_event(NOON - 2 * rollup_job.SETTLE_AFTER, **{name: value})
@@ -440,8 +425,8 @@ def test_overtaken_run_writes_nothing(write_event: WriteEvent, monkeypatch: pyte
 # --- constraints ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("constraint", "rows"),
+@for_each(
+    "constraint, rows",
     [
         ("op_daily_once", [{"is_settled": True}, {"is_settled": True}]),
         ("op_daily_failures_within_calls", [{"is_settled": True, "calls": 1, "invalid": 1, "internal": 1}]),
@@ -449,11 +434,9 @@ def test_overtaken_run_writes_nothing(write_event: WriteEvent, monkeypatch: pyte
     ],
 )
 def test_invalid_figures_violate_a_constraint(db: None, constraint: str, rows: list[dict[str, Any]]) -> None:
-    def write() -> None:
-        for row in rows:
-            OpDaily.objects.create(day=TODAY, op="onto.task.get", release="r1", **row)
+    figures = [OpDaily(day=TODAY, op="onto.task.get", release="r1", **row) for row in rows]
 
     with pytest.raises(IntegrityError) as error, transaction.atomic():
-        write()
+        OpDaily.objects.bulk_create(figures)
     unique = "analytics_opdaily.day, analytics_opdaily.op"  # SQLite names the columns
     assert constraint in str(error.value) or (constraint == "op_daily_once" and unique in str(error.value))
