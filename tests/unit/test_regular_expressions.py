@@ -18,23 +18,10 @@ import pytest
 
 from tests.support.cpu_budget import TRIES, assert_cpu_seconds
 
-APPS = [
-    "core",
-    "audit",
-    "notifications",
-    "analytics",
-    "registry",
-    "workspace",
-    "gateway",
-    "chat",
-    "demo",
-    "console",
-    "config",
-]
+APPS = "core audit notifications analytics registry workspace gateway chat demo console config".split()
 STARTS_SOMETHING = {"config.asgi", "config.rsgi", "config.serve", "config.wsgi"}  # when it is imported
-SINGLE_SIGN_ON = {
-    f"core.sign_in.{name}" for name in ("openid_connect", "single_sign_on", "single_sign_on_urls")
-}  # need apps that are off
+# These need apps that are off.
+SINGLE_SIGN_ON = {f"core.sign_in.{name}" for name in ("openid_connect", "single_sign_on", "single_sign_on_urls")}
 ROOT = Path(__file__).parents[2]
 
 LENGTH = 10_000  # characters

@@ -122,22 +122,21 @@ def test_make_folder_makes_a_missing_folder_for_this_user_only(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("variables", [{}, {NAME: ""}])
-def test_make_folder_sets_an_empty_variable_to_the_default(variables: dict[str, str], tmp_path: Path) -> None:
+def test_make_folder_sets_an_empty_variable_to_the_default_or_removes_it(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
     with mock.patch.dict(os.environ, variables):
         env.make_folder(NAME, default=tmp_path / "metrics")
 
         assert os.environ[NAME] == str(tmp_path / "metrics")
     assert (tmp_path / "metrics").is_dir()
-
-
-def test_make_folder_removes_an_empty_variable_without_a_default() -> None:
     with mock.patch.dict(os.environ, {NAME: ""}):
         env.make_folder(NAME)
 
         assert NAME not in os.environ  # prometheus_client would write its files into the working directory
 
 
-def test_make_folder_refuses_a_file(tmp_path: Path) -> None:
+def test_make_folder_refuses_a_file_and_a_folder_that_is_not_writable(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with (
@@ -145,9 +144,6 @@ def test_make_folder_refuses_a_file(tmp_path: Path) -> None:
         pytest.raises(InvalidSetting, match=r"file', which cannot be made \(File exists\); set it to a folder"),
     ):
         env.make_folder(NAME)
-
-
-def test_make_folder_refuses_a_folder_that_is_not_writable(tmp_path: Path) -> None:
     with (
         mock.patch.dict(os.environ, {NAME: str(tmp_path)}),
         mock.patch.object(os, "access", return_value=False),  # root may write to any folder

@@ -10,6 +10,7 @@ import pytest
 from core.handler_contract import NotFound, StateConflict, Unavailable
 from demo import crm, example_database
 from demo.rows import MARA_ID, RENEWAL_ID
+from tests.support.loops import for_each
 from tests.support.rows.example_domains import check, create_data, respond, run
 
 NOBODY = "00000000-0000-4000-8000-000000000000"
@@ -25,8 +26,8 @@ def read_all() -> list[Any]:
         return [database.execute(f"SELECT * FROM {name} ORDER BY id").fetchall() for name in ("contacts", "deals")]  # noqa: S608
 
 
-@pytest.mark.parametrize(
-    ("args", "names"),
+@for_each(
+    "args, names",
     [
         ({}, ["Amina Diallo", "Jonas Weber", "Lena Fischer", "Mara Lindqvist", "Piotr Zielinski"]),
         ({"query": "NORDLICHT"}, ["Jonas Weber", "Mara Lindqvist"]),
@@ -89,8 +90,8 @@ def test_update_changes_only_what_was_sent() -> None:
     assert {name for name in after if after[name] != before[name]} == {"phone", "notes"}
 
 
-@pytest.mark.parametrize(
-    ("tool_name", "args"),
+@for_each(
+    "tool_name, args",
     [
         ("update_contact", {"contact_id": MARA_ID, "notes": "Database"}),
         ("update_deal", {"deal_id": RENEWAL_ID, "stage": "open"}),
@@ -104,8 +105,8 @@ def test_update_to_the_same_values_is_unchanged(tool_name: str, args: dict[str, 
     assert read_all() == before
 
 
-@pytest.mark.parametrize(
-    ("tool_name", "args"),
+@for_each(
+    "tool_name, args",
     [
         ("create_contact", {"name": "A", "email": "MARA@nordlicht.example", "company": "C"}),
         ("update_contact", {"contact_id": MARA_ID, "email": "jonas@nordlicht.example"}),
@@ -124,8 +125,8 @@ def test_contacts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error.value.reason == "crm_full"
 
 
-@pytest.mark.parametrize(
-    ("tool_name", "args"),
+@for_each(
+    "tool_name, args",
     [
         ("get_contact", {"contact_id": NOBODY}),
         ("update_contact", {"contact_id": NOBODY, "name": "A"}),

@@ -10,6 +10,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
 from demo import database, example_database
+from tests.support.loops import for_each
 from tests.support.rows.example_domains import create_data, find_field_error, respond, run
 
 ALL_NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
@@ -40,7 +41,7 @@ def test_tables_are_listed_and_described() -> None:
     assert {"name": "value_eur", "type": "INTEGER", "required": True, "primary_key": False} in columns
 
 
-@pytest.mark.parametrize("table", ["sqlite_schema", "contacts; DROP TABLE deals", 'contacts"', "x"])
+@for_each("table", ["sqlite_schema", "contacts; DROP TABLE deals", 'contacts"', "x"])
 def test_unknown_table_gets_the_names(table: str) -> None:
     with pytest.raises(NotFound, match="contacts, deals"):
         run("describe_table", table=table)
@@ -53,7 +54,7 @@ def test_query_returns_columns_and_rows() -> None:
     assert result["rows"] == [["lost", 1], ["offered", 1], ["open", 2], ["won", 1]]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         "SELECT name FROM contacts WHERE id IN (SELECT contact_id FROM deals WHERE value_eur > 10000)",
@@ -80,7 +81,7 @@ def test_rows_and_cells_are_limited() -> None:
     assert cut.warnings
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         "DELETE FROM contacts",

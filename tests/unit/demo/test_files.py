@@ -10,6 +10,7 @@ import pytest
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, StateConflict, Unavailable
 from demo import files, sandbox
 from demo.rows import FILES
+from tests.support.loops import for_each
 from tests.support.rows.example_domains import build_example_request, check, create_data, find_field_error, respond, run
 
 CONFIG = "config/database.yaml"
@@ -54,9 +55,18 @@ def test_read_beyond_the_end_names_the_last_line(folder: Path) -> None:
     assert find_field_error(error.value) == ("/offset", "beyond_the_end")
 
 
-@pytest.mark.parametrize("tool_name", ["read_file", "write_file", "edit_file"])
-@pytest.mark.parametrize(
-    ("path", "code"),
+@pytest.fixture
+def odd_files(folder: Path) -> None:
+    (folder / "link.yaml").symlink_to("/etc/passwd")
+    (folder / "link_to_folder").symlink_to("/etc")
+    (folder / "binary.bin").write_bytes(b"\x7fELF\x00\x01")
+    (folder / "latin1.txt").write_bytes("é".encode("latin-1"))
+    (folder / "large.txt").write_bytes(b"x" * (sandbox.MAX_FILE_BYTES + 1))
+    os.mkfifo(folder / "pipe")
+
+
+@for_each(
+    "path, code",
     [
         ("/etc/passwd", "absolute_path"),
         ("//etc/passwd", "absolute_path"),
@@ -78,21 +88,15 @@ def test_read_beyond_the_end_names_the_last_line(folder: Path) -> None:
         ("pipe", "file_refused"),
     ],
 )
-def test_path_or_file_is_refused(folder: Path, tool_name: str, path: str, code: str) -> None:
-    (folder / "link.yaml").symlink_to("/etc/passwd")
-    (folder / "link_to_folder").symlink_to("/etc")
-    (folder / "binary.bin").write_bytes(b"\x7fELF\x00\x01")
-    (folder / "latin1.txt").write_bytes("é".encode("latin-1"))
-    (folder / "large.txt").write_bytes(b"x" * (sandbox.MAX_FILE_BYTES + 1))
-    os.mkfifo(folder / "pipe")
-    args = {"write_file": {"content": "x", "mode": "append"}, "edit_file": {"old_text": "a", "new_text": "b"}}
+def test_path_or_file_is_refused(odd_files: None, path: str, code: str) -> None:
+    append, edit = {"content": "x", "mode": "append"}, {"old_text": "a", "new_text": "b"}
+    for tool_name, args in (("read_file", {}), ("write_file", append), ("edit_file", edit)):
+        with pytest.raises(InvalidArgs) as error:
+            run(tool_name, file_path=path, **args)
 
-    with pytest.raises(InvalidArgs) as error:
-        run(tool_name, file_path=path, **args.get(tool_name, {}))
-
-    assert find_field_error(error.value) == ("/file_path", code)
-    assert len(path) < 7 or path not in str(error.value)  # it never repeats what was sent
-    assert "root:" not in str(error.value)
+        assert find_field_error(error.value) == ("/file_path", code), tool_name
+        assert len(path) < 7 or path not in str(error.value)  # it never repeats what was sent
+        assert "root:" not in str(error.value)
 
 
 def test_absolute_path_of_an_existing_file_is_corrected() -> None:
@@ -140,11 +144,7 @@ def test_search_shows_lines_and_sizes_and_skips_what_it_cannot_read(folder: Path
     result = run("search_files", text="maintainer")
 
     assert result["files"] == [
-        {
-            "file_path": CONFIG,
-            "bytes": len(FILES[CONFIG].encode()),
-            "lines": [{"line": 7, "text": "maintainer:"}],
-        }
+        {"file_path": CONFIG, "bytes": len(FILES[CONFIG].encode()), "lines": [{"line": 7, "text": "maintainer:"}]}
     ]
     assert run("search_files", limit=2)["has_more"] is True
 

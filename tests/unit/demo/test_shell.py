@@ -8,6 +8,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs, NotFound, NotSetUp, TookTooLong
 from demo import sandbox, shell
+from tests.support.loops import for_each
 from tests.support.rows.example_domains import COPY, create_data, find_field_error, run
 
 
@@ -36,8 +37,15 @@ def test_commands_run_as_processes(folder: Path) -> None:
     assert (checksum["output"].split()[1], checksum["exit_code"]) == ("6", 0)
 
 
-@pytest.mark.parametrize(
-    ("command", "path", "code"),
+@pytest.fixture
+def odd_files(folder: Path) -> None:
+    (folder / "link").symlink_to("/etc")
+    (folder / "binary.bin").write_bytes(b"a\x00")
+    (folder / "large.txt").write_bytes(b"x" * (sandbox.MAX_FILE_BYTES + 1))
+
+
+@for_each(
+    "command, path, code",
     [
         ("count", "../examples.sqlite3", "path_leaves_folder"),
         ("count", "/etc/passwd", "absolute_path"),
@@ -51,11 +59,7 @@ def test_commands_run_as_processes(folder: Path) -> None:
         ("count", "large.txt", "file_refused"),
     ],
 )
-def test_path_is_refused(folder: Path, command: str, path: str, code: str) -> None:
-    (folder / "link").symlink_to("/etc")
-    (folder / "binary.bin").write_bytes(b"a\x00")
-    (folder / "large.txt").write_bytes(b"x" * (sandbox.MAX_FILE_BYTES + 1))
-
+def test_path_is_refused(odd_files: None, command: str, path: str, code: str) -> None:
     with pytest.raises(InvalidArgs) as error:
         run("run_command", command=command, path=path)
     assert find_field_error(error.value) == ("/path", code)
