@@ -40,6 +40,11 @@ def read_form(response: HttpResponse) -> dict[str, str]:
     return sent | {name: "on" for name in boxes if values[name]}
 
 
+def open_form(client: Client, row: Any) -> dict[str, str]:
+    """Open the page of a row, and return the fields that a browser would send from it."""
+    return read_form(client.get(get_registry_url(type(row), "change", row.pk)))
+
+
 def save_row(client: Client, row: Any, sent: dict[str, str]) -> HttpResponse:
     return client.post(get_registry_url(type(row), "change", row.pk), sent)
 

@@ -1,6 +1,5 @@
 """Rows of flags and cohorts: validation, and how the rollout cache follows them."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,8 +13,6 @@ from analytics.rollout.models import Cohort, CohortRule, Flag
 from tests.support.loops import for_each
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
-
-AT = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
 
 
 def make_cohort(name: str = "dev-team", **fields: Any) -> Cohort:

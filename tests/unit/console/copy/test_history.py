@@ -13,7 +13,7 @@ from django.utils import timezone
 from audit.models import AuditEntry
 from registry.models import Group, Op, PolicyRule
 from registry.releases import publishing
-from tests.support.console.admin_pages import get_registry_url, read_form, save_row
+from tests.support.console.admin_pages import get_registry_url, open_form, read_form, save_row
 from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 
@@ -26,7 +26,7 @@ def list_changes() -> list[tuple[str, str, str, list[str]]]:
 
 def test_form_change_is_recorded_with_old_and_new_value(admin_client: Client) -> None:
     op = make_op()
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
 
     response = save_row(admin_client, op, sent | {"summary": "New", "rules-0-text": "Another rule"})
 
@@ -39,7 +39,7 @@ def test_form_change_is_recorded_with_old_and_new_value(admin_client: Client) ->
 
 def test_saving_a_form_as_a_browser_sends_it_records_nothing(admin_client: Client) -> None:
     op = make_op(description="One line.\nAnother.", notes="a\n\nb")
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
 
     save_row(admin_client, op, {name: value.replace("\n", "\r\n") for name, value in sent.items()})
 
@@ -72,7 +72,7 @@ def test_added_and_removed_rows_are_recorded(admin_client: Client) -> None:
 def test_moving_a_rule_to_another_op_changes_both_ops(admin_client: Client) -> None:
     one, other = make_op(), make_op("onto.task.other")
     rule = one.rules.all()[0]
-    sent = read_form(admin_client.get(get_registry_url(PolicyRule, "change", rule.pk)))
+    sent = open_form(admin_client, rule)
 
     save_row(admin_client, rule, sent | {"op": str(other.pk)})
 
@@ -84,7 +84,7 @@ def test_save_is_refused_when_another_admin_saved_meanwhile(
 ) -> None:
     op = make_op()
     client.force_login(django_user_model.objects.create_superuser("ann"))
-    mine, hers = (read_form(each.get(get_registry_url(Op, "change", op.pk))) for each in (admin_client, client))
+    mine, hers = (open_form(each, op) for each in (admin_client, client))
     save_row(client, op, hers | {"summary": "Hers", "rules-0-text": "Her rule"})
 
     refused = save_row(admin_client, op, mine | {"summary": "Mine"})
@@ -104,7 +104,7 @@ def test_save_is_refused_when_another_admin_saved_meanwhile(
 @for_each("stamp", ["", "nonsense", "x.99999999999999999999", "\ud7ff.1"], undone=True)
 def test_form_without_its_version_saves_nothing_at_first(admin_client: Client, stamp: str) -> None:
     op = make_op()
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
 
     refused = save_row(admin_client, op, sent | {"summary": "Mine", "seen": stamp})
 
@@ -117,7 +117,7 @@ def test_save_is_refused_when_other_code_changed_the_row(admin_client: Client) -
     op = make_op()
     group = Group.objects.get(path="onto")
     for row in (op, op.rules.all()[0], group):
-        sent = read_form(admin_client.get(get_registry_url(type(row), "change", row.pk)))
+        sent = open_form(admin_client, row)
         Op.objects.filter(pk=op.pk).update(notes=f"Loaded for {row}")
         Group.objects.filter(pk=group.pk).update(summary=f"Loaded for {row}")
 
@@ -139,9 +139,7 @@ def test_page_opens_with_view_permission_only(client: Client, django_user_model:
 def test_admin_reverts_changes(admin_client: Client) -> None:
     op = make_op()
     for summary in ("First", "Second"):
-        save_row(
-            admin_client, op, read_form(admin_client.get(get_registry_url(Op, "change", op.pk))) | {"summary": summary}
-        )
+        save_row(admin_client, op, open_form(admin_client, op) | {"summary": summary})
     first, second = AuditEntry.objects.order_by("id")
 
     def revert(*entries: AuditEntry) -> list[str]:
@@ -159,7 +157,7 @@ def test_admin_reverts_changes(admin_client: Client) -> None:
 
 def test_entry_is_reverted_after_a_preview(admin_client: Client) -> None:
     op = make_op()
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
     save_row(admin_client, op, sent | {"summary": "Other words", "keywords": "note\njot down"})
     entry = AuditEntry.objects.get(kind="op")
     address = reverse("admin:registry_change_revert", args=[entry.pk])

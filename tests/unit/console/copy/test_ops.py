@@ -8,7 +8,7 @@ from django.test import Client
 
 from audit.models import AuditEntry
 from registry.models import Op
-from tests.support.console.admin_pages import get_registry_url, read_form, run_registry_action, save_row
+from tests.support.console.admin_pages import get_registry_url, open_form, run_registry_action, save_row
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def test_form_refuses_what_publishing_would_refuse(admin_client: Client) -> None
 
 def test_cleared_json_field_is_stored_as_empty(admin_client: Client) -> None:
     op = make_op()
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
     emptied = dict.fromkeys(("contexts", "keywords", "argument_aliases", "display_only"), "")
 
     assert (
@@ -51,10 +51,10 @@ def test_cleared_json_field_is_stored_as_empty(admin_client: Client) -> None:
 def test_schema_keeps_its_formatting_after_saving(admin_client: Client) -> None:
     op = make_op()
     typed = '{"type": "object",\n    "properties": {"title": {"type": "string"},\n\t\t"a": {}}}'
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
 
     response = save_row(admin_client, op, sent | {"parameters_schema": typed.replace("\n", "\r\n")})
-    again = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    again = open_form(admin_client, op)
 
     assert response.status_code == 302
     assert again["parameters_schema"] == typed
@@ -64,12 +64,12 @@ def test_schema_keeps_its_formatting_after_saving(admin_client: Client) -> None:
 
 def test_schema_changed_elsewhere_is_shown_as_stored(admin_client: Client) -> None:
     op = make_op()
-    sent = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))
+    sent = open_form(admin_client, op)
     save_row(admin_client, op, sent | {"parameters_schema": '{"type":"object","properties":{"title":{"default":1}}}'})
     schema = {"type": "object", "properties": {"title": {"default": True}}}
     Op.objects.update(parameters_schema=schema)
 
-    shown = read_form(admin_client.get(get_registry_url(Op, "change", op.pk)))["parameters_schema"]
+    shown = open_form(admin_client, op)["parameters_schema"]
 
     assert shown.startswith('{\n  "type": "object"')
     assert '"default": true' in shown

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from registry.models import Op, OpAlias, PromptSection
-from tests.support.console.admin_pages import get_registry_url, read_form, save_row
+from tests.support.console.admin_pages import get_registry_url, open_form, save_row
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def test_admin_deletes_own_rows_but_no_shipped_rows(admin_client: Client) -> Non
 
 def test_save_message_names_the_draft(admin_client: Client) -> None:
     section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
-    sent = read_form(admin_client.get(get_registry_url(PromptSection, "change", section.pk)))
+    sent = open_form(admin_client, section)
 
     changed = save_row(admin_client, section, sent | {"text": "y"})
     added = admin_client.post(get_registry_url(PromptSection, "add"), sent | {"name": "b", "position": "2"})
@@ -48,7 +48,7 @@ def test_save_message_tells_an_editor_to_ask_for_a_review(client: Client) -> Non
     editor.groups.set(Role.objects.filter(name="Editor"))
     client.force_login(editor)
     section = PromptSection.objects.create(prompt="tests", name="a", title="A", text="x", position=1)
-    sent = read_form(client.get(get_registry_url(PromptSection, "change", section.pk)))
+    sent = open_form(client, section)
 
     response = save_row(client, section, sent | {"text": "y"})
 

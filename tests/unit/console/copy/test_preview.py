@@ -22,7 +22,7 @@ from core.admin import page_parts
 from registry.models import Group, Op, PromptSection
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
-from tests.support.console.admin_pages import get_registry_url, read_form
+from tests.support.console.admin_pages import get_registry_url, open_form, read_form
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -37,22 +37,23 @@ def get_part_text(response: HttpResponse, name: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", match[2])).split())
 
 
-def get_form_data(client: Client, op: Op) -> dict[str, str]:
-    return read_form(client.get(get_registry_url(Op, "change", op.pk)))
-
-
 def request_preview(client: Client, op: Op | None, sent: dict[str, str]) -> HttpResponse:
     if op is None:
         return client.post(reverse("admin:registry_op_add_preview"), sent)
     return client.post(reverse("admin:registry_op_preview", args=[op.pk]), sent)
 
 
+def preview_with(client: Client, op: Op, changes: dict[str, str]) -> HttpResponse:
+    """Return the preview of an op's page on which these fields were changed."""
+    return request_preview(client, op, open_form(client, op) | changes)
+
+
 def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
     op = make_op()
     publishing.publish_draft(note="Test", by="tests", at=AT)
 
-    as_is = request_preview(admin_client, op, get_form_data(admin_client, op))
-    changed = request_preview(admin_client, op, get_form_data(admin_client, op) | {"summary": "Note <b>one</b> thing"})
+    as_is = request_preview(admin_client, op, open_form(admin_client, op))
+    changed = preview_with(admin_client, op, {"summary": "Note <b>one</b> thing"})
 
     assert get_part_text(as_is, "draft-state") == "live"
     assert get_part_text(as_is, "status").startswith("No problems. Short: 37 tokens (same as live). Full: ")
@@ -72,7 +73,7 @@ def test_preview_shows_the_op_as_typed(admin_client: Client) -> None:
 def test_preview_shows_the_chosen_argument(admin_client: Client) -> None:
     op = make_op()
 
-    chosen = request_preview(admin_client, op, get_form_data(admin_client, op) | {"preview-argument": "title"})
+    chosen = preview_with(admin_client, op, {"preview-argument": "title"})
 
     assert get_part_text(chosen, "arguments") == "limit title"
     assert "<option selected>title</option>" in chosen.content.decode()
@@ -81,7 +82,7 @@ def test_preview_shows_the_chosen_argument(admin_client: Client) -> None:
 
 def test_preview_links_each_problem_to_its_input(admin_client: Client) -> None:
     op = make_op()
-    sent = get_form_data(admin_client, op) | {"examples-0-args": '{\n  "title": 7\n}', "rules-0-text": "Send when_due."}
+    sent = open_form(admin_client, op) | {"examples-0-args": '{\n  "title": 7\n}', "rules-0-text": "Send when_due."}
     sent |= {"summary": "x " * 150, "successor": "onto.task.lost", "status": "retired", "category": ""}
 
     response = request_preview(admin_client, op, sent)
@@ -106,14 +107,8 @@ def test_preview_links_each_problem_to_its_input(admin_client: Client) -> None:
 def test_preview_names_the_line_of_a_broken_schema_and_shows_the_saved_one(admin_client: Client) -> None:
     op = make_op()
 
-    broken = request_preview(
-        admin_client, op, get_form_data(admin_client, op) | {"parameters_schema": '{\n"type": "object",\n}'}
-    )
-    refused = request_preview(
-        admin_client,
-        op,
-        get_form_data(admin_client, op) | {"parameters_schema": '{"type": "object",\n"$ref": "http://x/"}'},
-    )
+    broken = preview_with(admin_client, op, {"parameters_schema": '{\n"type": "object",\n}'})
+    refused = preview_with(admin_client, op, {"parameters_schema": '{"type": "object",\n"$ref": "http://x/"}'})
 
     assert "Line 3, column 1: Invalid JSON" in get_part_text(broken, "problems")
     assert "Unreadable inputs are shown with their saved value." in get_part_text(broken, "short")
@@ -124,7 +119,7 @@ def test_preview_names_the_line_of_a_broken_schema_and_shows_the_saved_one(admin
 
 def test_preview_names_the_line_of_a_warning_in_the_schema(admin_client: Client) -> None:
     op = make_op()
-    sent = get_form_data(admin_client, op)
+    sent = open_form(admin_client, op)
     text = sent["parameters_schema"].replace(
         '"title": {', '"amount": {\n      "type": "number"\n    },\n    "title": {'
     )
@@ -170,9 +165,7 @@ def test_preview_shows_the_cost_of_a_change_from_traffic_and_price(admin_client:
     )
 
     page = admin_client.get(get_registry_url(Op, "change", op.pk)).content.decode()
-    response = request_preview(
-        admin_client, op, get_form_data(admin_client, op) | {"summary": "Add one task to a project of the user"}
-    )
+    response = preview_with(admin_client, op, {"summary": "Add one task to a project of the user"})
 
     assert "40 calls in 7 days, 25% failed" in strip_tags(page)
     assert re.match(
@@ -200,7 +193,7 @@ def test_cost_sentence_describes_the_cost(live: int | None, reads: float | None,
 
 def test_preview_writes_nothing_and_reads_the_draft_once(admin_client: Client) -> None:
     op = make_op()
-    sent = get_form_data(admin_client, op) | {"summary": "New", "rules-0-DELETE": "on", "examples-0-args": "{}"}
+    sent = open_form(admin_client, op) | {"summary": "New", "rules-0-DELETE": "on", "examples-0-args": "{}"}
     request_preview(admin_client, op, sent)
 
     with CaptureQueriesContext(connection) as queries:
@@ -217,13 +210,13 @@ def test_preview_refuses_other_bodies_large_forms_and_missing_ops(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     op = make_op()
-    sent = get_form_data(admin_client, op)
+    sent = open_form(admin_client, op)
+    for key in (999_999, "x", "9" * 30):
+        assert admin_client.post(reverse("admin:registry_op_preview", args=[key]), {}).status_code in (400, 404)
     monkeypatch.setattr(page_parts, "MAX_BYTES", 10)
 
     assert admin_client.get(reverse("admin:registry_op_preview", args=[op.pk])).status_code == 405
     assert request_preview(admin_client, op, sent).status_code == 413
-    for key in (999_999, "x", "9" * 30):
-        assert admin_client.post(reverse("admin:registry_op_preview", args=[key]), {}).status_code in (400, 404)
 
 
 @pytest.mark.parametrize(
@@ -253,7 +246,7 @@ def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
     today = {"day": timezone.now().date(), "is_settled": True}
     OpDaily.objects.create(op="onto", list_reads=1_000, **today)
     group = Group.objects.get(path="onto.task")
-    sent = read_form(admin_client.get(get_registry_url(Group, "change", group.pk)))
+    sent = open_form(admin_client, group)
     where = reverse("admin:registry_group_preview", args=[group.pk])
 
     as_is = admin_client.post(where, sent)
@@ -273,7 +266,7 @@ def test_preview_shows_the_group_as_typed(admin_client: Client) -> None:
 def test_preview_shows_the_prompt_section_as_typed(admin_client: Client) -> None:
     new = {"prompt": "guide", "name": "ids", "position": "1", "title": "Ids", "status": "active"}
     section = PromptSection.objects.create(**new, text="Whole.")
-    sent = read_form(admin_client.get(get_registry_url(PromptSection, "change", section.pk)))
+    sent = open_form(admin_client, section)
 
     changed = admin_client.post(
         reverse("admin:registry_promptsection_preview", args=[section.pk]), sent | {"text": "Whole,\r\n<never> cut."}
