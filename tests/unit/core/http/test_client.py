@@ -19,8 +19,10 @@ from tests.support.upstreams.http_servers import Server, build_response
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
 
+pytestmark = pytest.mark.usefixtures("loopback_allowed")
 
-def test_request_returns_the_response(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+
+def test_request_returns_the_response(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_response(b'{"a": 1}', "418 I'm a teapot", Content_Type="application/json", X_One="1"))
 
     response = call(server.url("/p?q=%20é"), "POST", body=b"sent", headers={"X-Two": "2"})
@@ -34,9 +36,7 @@ def test_request_returns_the_response(serve: StartServer, call: SendRequest, loo
     assert b"x-two: 2\r\n" in request.lower()
 
 
-def test_two_calls_share_one_connection_and_no_cookies(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_two_calls_share_one_connection_and_no_cookies(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_response(Set_Cookie="id=1; Path=/"))
 
     call(server.url("/1"))
@@ -47,7 +47,7 @@ def test_two_calls_share_one_connection_and_no_cookies(
 
 
 def test_connection_is_not_shared_between_hosts_at_one_address(
-    serve: StartServer, call: SendRequest, resolver: FakeResolver, loopback_allowed: None
+    serve: StartServer, call: SendRequest, resolver: FakeResolver
 ) -> None:
     server = serve()
     resolver.names |= {"a.test": [["127.0.0.1"]], "b.test": [["127.0.0.1"]]}
@@ -58,7 +58,7 @@ def test_connection_is_not_shared_between_hosts_at_one_address(
     assert server.connections == 2
 
 
-def test_closed_connection_is_replaced(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_closed_connection_is_replaced(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_response(Connection="close"))
 
     assert [call(server.url()).status for _ in range(3)] == [200, 200, 200]
@@ -66,7 +66,7 @@ def test_closed_connection_is_replaced(serve: StartServer, call: SendRequest, lo
     assert server.connections == 3
 
 
-def test_threads_share_the_transport(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_threads_share_the_transport(serve: StartServer, call: SendRequest) -> None:
     server = serve()
     call(server.url())
 
@@ -77,9 +77,7 @@ def test_threads_share_the_transport(serve: StartServer, call: SendRequest, loop
     assert server.connections <= 8
 
 
-def test_aborted_call_leaves_no_half_read_connection(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_aborted_call_leaves_no_half_read_connection(serve: StartServer, call: SendRequest) -> None:
     server = serve(lambda request: build_response(bytes(100_000) if b" /big " in request else b"small"))
 
     with pytest.raises(http.TooLarge):
@@ -88,9 +86,7 @@ def test_aborted_call_leaves_no_half_read_connection(
     assert call(server.url("/small")).body == b"small"
 
 
-def test_proxy_variables_are_ignored(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_proxy_variables_are_ignored(serve: StartServer, call: SendRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     proxy, server = serve(build_response(b"proxy")), serve(build_response(b"server"))
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, proxy.url())
@@ -100,9 +96,7 @@ def test_proxy_variables_are_ignored(
     assert proxy.connections == 0
 
 
-def test_calls_are_not_logged(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_calls_are_not_logged(serve: StartServer, call: SendRequest, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     server = serve()
 

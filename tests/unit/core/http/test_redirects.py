@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import pytest
-from pytest_django.fixtures import Settings
 
 from core.http import AddressRefused, BadRequest, BadUrl, Response, TooManyRedirects, client
 from tests.support.loops import for_each
@@ -13,6 +12,8 @@ from tests.support.upstreams.http_servers import Server, build_redirect, build_r
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
 
+pytestmark = pytest.mark.usefixtures("loopback_allowed")
+
 SECRETS = {"Authorization": "Bearer hunter2", "Cookie": "id=hunter2", "X-Api-Key": "hunter2", "Accept": "text/plain"}
 
 
@@ -20,9 +21,7 @@ def _get_path(request: bytes) -> str:
     return request.split(b" ")[1].decode()
 
 
-def test_redirect_to_a_metadata_address_is_refused(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_redirect_to_a_metadata_address_is_refused(serve: StartServer, call: SendRequest) -> None:
     chain = {"/1": build_redirect("/2"), "/2": build_redirect("http://169.254.169.254/latest/meta-data/")}
     server = serve(lambda request: chain[_get_path(request)])
 
@@ -34,7 +33,7 @@ def test_redirect_to_a_metadata_address_is_refused(
 
 @pytest.mark.parametrize("host", ["[::1]", "ip6.test", "[::ffff:127.0.0.1]", "0"])
 def test_redirect_to_loopback_is_refused_before_connecting(
-    serve: StartServer, call: SendRequest, resolver: FakeResolver, canary: Server, loopback_allowed: None, host: str
+    serve: StartServer, call: SendRequest, resolver: FakeResolver, canary: Server, host: str
 ) -> None:
     resolver.names["ip6.test"] = [["::1"]]
     server = serve(lambda _: build_redirect(canary.url(host=host)))  # only 127.0.0.1 is allowed
@@ -49,16 +48,14 @@ def test_redirect_to_loopback_is_refused_before_connecting(
     "location",
     ["file:///etc/passwd", "gopher://a.test/", "http://u:p@a.test/", "javascript:1", "//a.test:0/", "http://[::1"],
 )
-def test_redirect_to_an_invalid_url_is_refused(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, location: str
-) -> None:
+def test_redirect_to_an_invalid_url_is_refused(serve: StartServer, call: SendRequest, location: str) -> None:
     server = serve(build_redirect(location))
 
     with pytest.raises(BadUrl):
         call(server.url())
 
 
-def test_redirects_are_limited(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_redirects_are_limited(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_redirect("/again"))
 
     with pytest.raises(TooManyRedirects):
@@ -67,7 +64,7 @@ def test_redirects_are_limited(serve: StartServer, call: SendRequest, loopback_a
     assert len(server.requests) == 6
 
 
-def test_five_redirects_are_followed_and_counted(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_five_redirects_are_followed_and_counted(serve: StartServer, call: SendRequest) -> None:
     server = serve(
         lambda request: (
             build_response(b"end") if _get_path(request) == "/5" else build_redirect(_get_next_path(request))
@@ -83,7 +80,7 @@ def _get_next_path(request: bytes) -> str:
     return f"/{int(_get_path(request)[1:]) + 1}"
 
 
-def test_redirects_release_their_connections(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_redirects_release_their_connections(serve: StartServer, call: SendRequest) -> None:
     server = serve(lambda request: build_response() if _get_path(request) == "/b" else build_redirect("/b"))
 
     statuses = {call(server.url("/a")).status for _ in range(client.CONNECTIONS + 1)}
@@ -91,9 +88,7 @@ def test_redirects_release_their_connections(serve: StartServer, call: SendReque
     assert statuses == {200}
 
 
-def test_redirect_is_returned_when_redirects_are_off(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_redirect_is_returned_when_redirects_are_off(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_redirect("http://169.254.169.254/"))
 
     response = call(server.url(), follow_redirects=False)
@@ -101,9 +96,7 @@ def test_redirect_is_returned_when_redirects_are_off(
     assert (response.status, response.headers["location"]) == (302, "http://169.254.169.254/")
 
 
-def test_redirect_to_another_origin_drops_credentials(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_redirect_to_another_origin_drops_credentials(serve: StartServer, call: SendRequest) -> None:
     other = serve()  # another port is another origin
     server = serve(lambda request: build_redirect("/b" if _get_path(request) == "/a" else other.url()))
 
@@ -114,9 +107,7 @@ def test_redirect_to_another_origin_drops_credentials(
     assert b"accept: text/plain" in other.requests[0].lower()
 
 
-def test_credentials_stay_dropped_after_a_redirect_back(
-    serve: StartServer, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_credentials_stay_dropped_after_a_redirect_back(serve: StartServer, call: SendRequest) -> None:
     servers: list[Server] = []
     servers.append(
         serve(lambda request: build_response() if _get_path(request) == "/b" else build_redirect(servers[1].url()))
@@ -144,7 +135,7 @@ def test_credentials_stay_dropped_after_a_redirect_back(
     ],
 )
 def test_redirect_changes_the_method_as_the_rfc_says(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, method: str, status: str, new_method: str
+    serve: StartServer, call: SendRequest, method: str, status: str, new_method: str
 ) -> None:
     def respond(request: bytes) -> bytes:
         if _get_path(request) == "/a":
@@ -166,7 +157,7 @@ def test_redirect_changes_the_method_as_the_rfc_says(
     ("method", "status"), [("POST", "307 Temporary"), ("PUT", "302 Found"), ("DELETE", "301 Moved"), ("GET", "308 P")]
 )
 def test_unsafe_request_is_not_redirected_to_another_origin(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, method: str, status: str
+    serve: StartServer, call: SendRequest, method: str, status: str
 ) -> None:
     other = serve()
     server = serve(lambda _: build_redirect(other.url(), status))
@@ -227,9 +218,7 @@ def test_unsupported_method_is_refused(call: SendRequest, method: str) -> None:
         {"X-É": "a"},
     ],
 )
-def test_invalid_or_reserved_header_is_refused(
-    serve: StartServer, call: SendRequest, settings: Settings, loopback_allowed: None, headers: dict[str, str]
-) -> None:
+def test_invalid_or_reserved_header_is_refused(serve: StartServer, call: SendRequest, headers: dict[str, str]) -> None:
     server = serve()
 
     with pytest.raises(BadRequest):

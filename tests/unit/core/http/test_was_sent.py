@@ -13,6 +13,8 @@ from tests.support.upstreams.http_servers import Server, build_redirect, build_r
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
 
+pytestmark = pytest.mark.usefixtures("loopback_allowed")
+
 
 def find_closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -27,7 +29,7 @@ def was_sent(call: SendRequest, url: str, **options: int) -> bool:
 
 
 def test_request_is_not_sent_without_a_connection(
-    call: SendRequest, serve: StartServer, resolver: FakeResolver, loopback_allowed: None
+    call: SendRequest, serve: StartServer, resolver: FakeResolver
 ) -> None:
     resolver.names["unknown.test"] = [[]]
     server = serve(greeting=b"no TLS")
@@ -52,18 +54,18 @@ def test_request_is_not_sent_without_a_connection(
     ],
 )
 def test_request_is_sent_once_its_first_bytes_are_written(
-    call: SendRequest, serve: StartServer, loopback_allowed: None, response: bytes
+    call: SendRequest, serve: StartServer, response: bytes
 ) -> None:
     assert was_sent(call, serve(response).url())
 
 
-def test_request_to_a_silent_server_is_sent(call: SendRequest, loopback_allowed: None) -> None:
+def test_request_to_a_silent_server_is_sent(call: SendRequest) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert was_sent(call, f"http://127.0.0.1:{listener.getsockname()[1]}/", milliseconds=1_000)
 
 
 def test_redirect_to_another_origin_is_the_answer_if_only_the_same_is_followed(
-    call: SendRequest, serve: StartServer, loopback_allowed: None
+    call: SendRequest, serve: StartServer
 ) -> None:
     other = serve()
     server = serve(lambda request: build_redirect(other.url()) if b" /away " in request else build_redirect("/away"))
