@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from django.utils import timezone
+
+from registry.drafts import history
 from registry.models import Example, Group, Op, OpAlias, PolicyRule
 from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
@@ -21,3 +24,11 @@ def make_op(path: str = "onto.task.add", **fields: Any) -> Op:
     Example.objects.create(op=op, title="Minimal", args={"title": "Book venue"})
     OpAlias.objects.create(op=op, name=f"{path}.alias")
     return op
+
+
+def change_row(row: Any, *, by: str = "ann", **fields: Any) -> None:
+    """Change fields of a row of the draft, with an entry in its history."""
+    with history.track_changes([row], by=by, at=timezone.now()):
+        for name, value in fields.items():
+            setattr(row, name, value)
+        row.save()

@@ -1,8 +1,9 @@
-"""A small live catalog."""
+"""A small live catalog, and another release of it."""
 
 import pytest
+from django.utils import timezone
 
-from registry.models import PromptSection, Release
+from registry.models import Op, PromptSection, Release
 from registry.releases import publishing
 from tests.support.console.admin_pages import AT
 from tests.support.rows.copy_rows import make_op
@@ -13,3 +14,10 @@ def published(db: None) -> Release:
     make_op()
     PromptSection.objects.create(prompt="guide", name="ids", title="Ids", text="Whole.")
     return publishing.publish_draft(note="Test", by="tests", at=AT)
+
+
+@pytest.fixture
+def newer(published: Release) -> Release:
+    """The release that went live after the published one."""
+    Op.objects.update(summary="Other")
+    return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())

@@ -7,7 +7,6 @@ from django.contrib.auth.models import Permission
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from console.releases.actions import RELEASE_ACTIONS
 from registry.models import Activation, Op, Release
@@ -16,12 +15,6 @@ from tests.support.console.admin_pages import get_registry_url, read_text
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def newer(published: Release) -> Release:
-    Op.objects.update(summary="Other")
-    return publishing.publish_draft(note="Better words", by="ann", at=timezone.now())
 
 
 def get_action_url(step: str, release: Release, **query: str) -> str:

@@ -1,7 +1,6 @@
 """After a rollback the console asks whether the draft keeps the changes that were taken back."""
 
 import html
-from typing import Any
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -11,22 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from audit.models import AuditEntry
-from registry.drafts import history
 from registry.models import Group, Op, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import change_row, make_op
 
 pytestmark = [pytest.mark.both_databases, pytest.mark.django_db]
 
 HOSTILE = "<img src=x onerror=alert(1)>"
-
-
-def change_row(row: Any, **fields: Any) -> None:
-    with history.track_changes([row], by="ann", at=timezone.now()):
-        for name, value in fields.items():
-            setattr(row, name, value)
-        row.save()
 
 
 @pytest.fixture

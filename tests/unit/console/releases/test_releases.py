@@ -24,11 +24,6 @@ def publish(note: str, **fields: Any) -> Release:
     return publishing.publish_draft(note=note, by="ann", at=timezone.now())
 
 
-@pytest.fixture
-def newer(published: Release) -> Release:
-    return publish("Better words", summary="Other")
-
-
 def test_release_list_shows_state_and_last_note(admin_client: Client, published: Release, newer: Release) -> None:
     publish("Once more", summary="Third")
     lifecycle.withdraw_release(version=newer.version, reason="Wrong", by="ann", at=timezone.now())

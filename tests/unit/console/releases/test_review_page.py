@@ -17,11 +17,10 @@ from analytics.rollout.models import Cohort, Flag, Subject
 from analytics.rollups.models import OpDaily
 from audit.models import AuditEntry
 from console import diff_view
-from registry.drafts import history
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
-from tests.support.rows.copy_rows import make_op
+from tests.support.rows.copy_rows import change_row, make_op
 from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
 
@@ -42,17 +41,10 @@ def publish(client: Client, **fields: str) -> HttpResponse:
     return client.post(reverse("admin:registry_release_review"), form)
 
 
-def change_op(row: Any, by: str = "ann", **fields: Any) -> None:
-    with history.track_changes([row], by=by, at=timezone.now()):
-        for name, value in fields.items():
-            setattr(row, name, value)
-        row.save()
-
-
 def test_review_shows_changed_words_and_their_editors(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
-    change_op(op, summary="Add a task, quickly", timeout_ms=9_000)
-    change_op(Group.objects.get(path="onto"), by="ben", summary="All of it")
+    change_row(op, summary="Add a task, quickly", timeout_ms=9_000)
+    change_row(Group.objects.get(path="onto"), by="ben", summary="All of it")
 
     page = read_text(open_review(admin_client))
 
@@ -74,14 +66,14 @@ def test_review_shows_the_daily_cost_of_the_change(admin_client: Client, publish
     settings.GATEWAY_DOLLARS_PER_MILLION_TOKENS = Decimal("2.00")
     op = Op.objects.get()
     assert "; " not in find_cost_sentence(open_review(admin_client))
-    change_op(op, summary="Add one task to a project of the user")
+    change_row(op, summary="Add one task to a project of the user")
     make_op("onto.task.get")  # which no model has read
 
     unread = find_cost_sentence(open_review(admin_client))
     for path, reads in ((op.op, 1_000), ("onto.task.list", 50)):
         OpDaily.objects.create(day=timezone.now().date(), op=path, short_reads=reads, is_settled=True)
     read = find_cost_sentence(open_review(admin_client))
-    change_op(op, status=Op.Status.RETIRED)
+    change_row(op, status=Op.Status.RETIRED)
     retired = find_cost_sentence(open_review(admin_client))
 
     assert unread.endswith(" full; not read in the last 7 days.")
@@ -131,7 +123,7 @@ def test_review_names_what_an_op_lacks_to_run_and_does_not_publish(admin_client:
     assert f'<a href="{link}">onto.task.add</a></strong>, <code>connection</code>: Cannot run: no connection' in page
     assert 'name="note"' not in page
     assert stored_releases.get_live_release() is None
-    change_op(op, connection=any_upstream.get_or_create_connection())
+    change_row(op, connection=any_upstream.get_or_create_connection())
     assert "All checks passed." in read_text(open_review(admin_client))
     Connection.objects.update(kind="gone")  # the draft is the same, and its checks are cached
     assert "The draft cannot be published." in read_text(open_review(admin_client))
@@ -186,9 +178,9 @@ def test_warnings_are_not_accepted_without_checkbox_or_reason(
 
 def test_publishing_is_refused_when_the_draft_was_edited_meanwhile(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
-    change_op(op, summary="Looked at")
+    change_row(op, summary="Looked at")
     seen = open_review(admin_client).context["review"].seen
-    change_op(op, summary="Not looked at")
+    change_row(op, summary="Not looked at")
 
     page = read_text(publish(admin_client, seen=seen))
 
@@ -214,9 +206,9 @@ def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -
     op = make_op(parameters_schema=UNCLEAR)
     publish(admin_client, reviewed="on", because="Known")
     first = stored_releases.get_live_release()
-    change_op(op, parameters_schema=build_schema(("title",), title={"type": "string"}))
+    change_row(op, parameters_schema=build_schema(("title",), title={"type": "string"}))
     publish(admin_client)
-    change_op(op, parameters_schema=UNCLEAR)
+    change_row(op, parameters_schema=UNCLEAR)
 
     page = read_text(open_review(admin_client))
     response = publish(admin_client)
@@ -230,10 +222,10 @@ def test_draft_equal_to_an_older_release_needs_no_reason(admin_client: Client) -
 def test_draft_equal_to_a_withdrawn_release_cannot_be_published(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
     before = op.summary
-    change_op(op, summary="Other")
+    change_row(op, summary="Other")
     publish(admin_client)
     lifecycle.withdraw_release(version=published.version, reason="Wrong", by="ann", at=timezone.now())
-    change_op(op, summary=before)
+    change_row(op, summary=before)
 
     page = read_text(open_review(admin_client))
     publish(admin_client)
@@ -299,7 +291,7 @@ def test_review_requires_view_permission_and_publishing_its_own(
 ) -> None:
     editor = django_user_model.objects.create_user("editor", is_staff=True)
     client.force_login(editor)
-    change_op(Op.objects.get(), summary="Other")
+    change_row(Op.objects.get(), summary="Other")
     assert open_review(client).status_code == 403
 
     names = ["view_op", "view_group", "view_promptsection", "change_op"]
@@ -314,9 +306,9 @@ def test_review_requires_view_permission_and_publishing_its_own(
 
 
 def test_review_and_make_live_say_whom_the_release_reaches(admin_client: Client, published: Release) -> None:
-    change_op(Op.objects.get(), summary="Newer")
+    change_row(Op.objects.get(), summary="Newer")
     publishing.publish_draft(note="Newer", by="tests", at=timezone.now())
-    change_op(Op.objects.get(), summary="Not published yet")
+    change_row(Op.objects.get(), summary="Not published yet")
     pages = [reverse("admin:registry_release_review"), reverse("admin:registry_release_make_live", args=[published.pk])]
     for page in (read_text(admin_client.get(url)) for url in pages):
         assert "All users will read it: no cohort is on another release." in page
@@ -347,8 +339,8 @@ def discard(client: Client, kind: str, name: str) -> str:
 
 def test_change_of_one_entry_is_discarded(admin_client: Client, published: Release) -> None:
     op = Op.objects.get()
-    change_op(op, summary="Something else", timeout_ms=9_000)
-    change_op(Group.objects.get(path="onto"), summary="All of it")
+    change_row(op, summary="Something else", timeout_ms=9_000)
+    change_row(Group.objects.get(path="onto"), summary="All of it")
     assert f"Discard the change of {op.op}" in read_text(open_review(admin_client))
 
     page = discard(admin_client, "op", op.op)
@@ -404,7 +396,7 @@ def test_discarding_is_posted_by_those_who_may_edit(client: Client, admin_client
     reader = User.objects.create_user("reader", is_staff=True)
     reader.user_permissions.set(Permission.objects.filter(codename__in=["view_op", "view_group", "view_promptsection"]))
     client.force_login(reader)
-    change_op(Op.objects.get(), summary="Something else")
+    change_row(Op.objects.get(), summary="Something else")
 
     assert client.post(url, {"kind": "op", "name": Op.objects.get().op}).status_code == 403
     assert "Discard the change" not in read_text(open_review(client))
