@@ -1,6 +1,6 @@
 """Figures of ops, computed from the daily figures."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,10 +11,10 @@ from analytics import reports
 from analytics.reports import DailyReads, OpFigures
 from analytics.rollups.models import OpDaily
 from registry.models import Switch
+from tests.support.rows.analytics_rows import NOON
 
 pytestmark = pytest.mark.both_databases
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 UPDATE, GET = "onto.task.update", "onto.task.get"
 
 

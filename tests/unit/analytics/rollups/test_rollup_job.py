@@ -20,21 +20,14 @@ from config.management.commands.docs import _build_errors_page
 from gateway.contracts.errors import ErrorCode
 from tests.support.cpu_budget import examples
 from tests.support.loops import for_each
-from tests.support.rows.analytics_rows import WriteEvent
+from tests.support.rows.analytics_rows import NOON, WriteEvent, run_until_done
 from tools.databases import ROOT
 
 pytestmark = pytest.mark.both_databases
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 TODAY = NOON.date()
 MINUTE = timedelta(minutes=1)
 FAILED = {"code": "VALIDATION_ERROR", "reason": "invalid_args"}
-
-
-def run_until_done(at: datetime = NOON) -> None:
-    """Run the job until no work is left."""
-    while rollup_job.run_rollup(at):
-        pass
 
 
 def sum_column(name: str = "calls", **which: Any) -> int:

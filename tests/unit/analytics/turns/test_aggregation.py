@@ -1,6 +1,6 @@
 """Aggregating turns: completely, once, and only when they have new events."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,19 +13,13 @@ from analytics.rollups.models import OpDaily, Rollup
 from analytics.turns import aggregation
 from analytics.turns.models import Turn
 from tests.support.cpu_budget import examples
-from tests.support.rows.analytics_rows import WriteEvent
+from tests.support.rows.analytics_rows import NOON, WriteEvent, run_until_done
 
 pytestmark = pytest.mark.both_databases
 
-NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 FAILED = {"code": "VALIDATION_ERROR", "reason": "invalid_args"}
 TURN = {"client": "chat", "session": "s1", "turn": "t1"}
-
-
-def run_until_done(at: datetime = NOON) -> None:
-    while rollup_job.run_rollup(at):
-        pass
 
 
 def list_turns(**which: Any) -> list[tuple[int, int, int]]:
