@@ -51,11 +51,6 @@ def test_op_copy_is_complete(path: str) -> None:
     assert op["parameters_schema"]["additionalProperties"] is False
 
 
-@for_each("path", [*OPS, *GROUPS])
-def test_summary_is_one_line_of_at_most_12_words(path: str) -> None:
-    assert 2 <= len((OPS | GROUPS)[path]["summary"].split()) <= 12
-
-
 @for_each("path", OPS)
 def test_write_says_what_a_dry_run_does_and_that_nothing_undoes_it(path: str) -> None:
     op = OPS[path]

@@ -137,24 +137,6 @@ def test_token_counts_come_from_the_release() -> None:
 
 
 @pytest.mark.django_db
-def test_restore_writes_a_whole_release_into_the_draft() -> None:
-    make_op()
-    first = publishing.publish_draft(note="Test", by="tests", at=AT)
-    Op.objects.update(summary="Other")
-    make_op("onto.task.other")
-    second = publishing.publish_draft(note="Test", by="tests", at=AT)
-
-    restore.restore_release(first, by="ann", at=AT)
-
-    assert publishing.compute_draft_version() == first.version
-    assert stored_releases.get_live_release() == second
-    with pytest.raises(draft.NothingToChange):
-        restore.restore_release(first, by="ann", at=AT)
-    restore.restore_release(second, by="ann", at=AT)
-    assert publishing.compute_draft_version() == second.version
-
-
-@pytest.mark.django_db
 def test_restore_of_one_op_restores_its_missing_groups() -> None:
     make_op()
     make_op("onto.task.other")
