@@ -18,6 +18,7 @@ from registry.models import Group, Op, Release
 from registry.releases import stored_releases
 from registry.snapshot import snapshot
 from tests.support.console.admin_pages import read_text
+from tests.support.loops import for_each
 
 pytestmark = pytest.mark.django_db
 
@@ -74,8 +75,8 @@ def test_import_shows_changes_before_it_writes_them(admin_client: Client, publis
     assert stored_releases.get_live_release() == published
 
 
-@pytest.mark.parametrize(
-    ("file", "message"),
+@for_each(
+    "file, message",
     [
         (("a.txt", "hello"), "No YAML files found."),
         (("a.yaml", "ops: ["), "a.yaml, YAML"),
@@ -115,7 +116,7 @@ def test_action_asks_for_another_review_when_the_draft_was_edited_meanwhile(
     assert not Group.objects.filter(path="util").exists()
 
 
-@pytest.mark.parametrize("content", ["", "nonsense", "e30:1abc:xyz"])
+@for_each("content", ["", "nonsense", "e30:1abc:xyz"])
 def test_import_refuses_files_that_were_not_reviewed(admin_client: Client, content: str) -> None:
     response = confirm_import(admin_client, upload_for_review(admin_client, ("groups.yaml", GROUPS)), content=content)
 

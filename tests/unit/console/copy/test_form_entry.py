@@ -12,6 +12,7 @@ from console.copy import form_entry
 from registry.catalog.model import Catalog
 from registry.models import Op, OpAlias, PolicyRule
 from registry.snapshot import snapshot
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import TITLE_SCHEMA, make_op
 from tests.support.upstreams import any_upstream
 
@@ -105,8 +106,8 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
     assert op_form.texts["parameters_schema"] == sent["parameters_schema"]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message", "shown"),
+@for_each(
+    "name, text, message, shown",
     [
         ("summary", "", "This field is required.", ""),
         ("summary", "x" * 300, "at most 200 characters", "x" * 200),
@@ -119,6 +120,7 @@ def test_entry_path_maps_to_its_form_input(op_forms: OpForms) -> None:
         ("connection", "999999", "not one of the available choices", any_upstream.CONNECTION),
         ("notes", "a\x00b", "Null characters are not allowed", "ab"),
     ],
+    undone=True,
 )
 def test_form_entry_reports_values_that_a_column_refuses(
     op_forms: OpForms, name: str, text: str, message: str, shown: Any
@@ -140,7 +142,7 @@ def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
     assert {each.input for each in op_form.unreadable} == {"summary", "tool_name", "kind"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     "odd",
     [
         {"rules-TOTAL_FORMS": "x"},
@@ -149,6 +151,7 @@ def test_form_entry_reads_a_new_op(op_forms: OpForms) -> None:
         {"examples-INITIAL_FORMS": "0"},
         {"rules-0-kind": "maybe", "rules-1-text": "", "rules-0-position": "-1"},
     ],
+    undone=True,
 )
 def test_form_entry_reads_malformed_forms_as_far_as_possible(op_forms: OpForms, odd: dict[str, str]) -> None:
     op = make_op()

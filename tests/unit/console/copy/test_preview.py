@@ -23,6 +23,7 @@ from registry.models import Group, Op, PromptSection
 from registry.releases import publishing
 from registry.releases.preview import AnswerPreview
 from tests.support.console.admin_pages import get_registry_url, open_form, read_form
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import make_op
 
 pytestmark = pytest.mark.django_db
@@ -174,8 +175,8 @@ def test_preview_shows_the_cost_of_a_change_from_traffic_and_price(admin_client:
     assert "not read in the last" in get_part_text(response, "full")
 
 
-@pytest.mark.parametrize(
-    ("live", "reads", "sentence"),
+@for_each(
+    "live, reads, sentence",
     [
         (None, 9.0, "1,200 tokens (not live yet)"),
         (1_200, 9.0, "1,200 tokens (same as live)"),

@@ -20,6 +20,7 @@ from console import diff_view
 from registry.models import Activation, Agent, Connection, Group, Op, Pin, PromptSection, Release
 from registry.releases import lifecycle, publishing, stored_releases
 from tests.support.console.admin_pages import get_registry_url, read_text
+from tests.support.loops import for_each
 from tests.support.rows.copy_rows import change_row, make_op
 from tests.support.rows.op_entries import build_schema
 from tests.support.upstreams import any_upstream
@@ -148,19 +149,17 @@ def test_new_warnings_are_shown_and_accepted_with_a_checkbox_and_a_reason(admin_
     assert "The copy does not give the unit or range of amount" in shown
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
+@for_each(
+    "fields, error",
     [
         ({"because": "No tick"}, "This field is required."),
         ({"reviewed": "on"}, "This field is required."),
         ({"reviewed": "on", "because": "  "}, "This field is required."),
         ({"reviewed": "on", "because": "x" * 501}, "at most 500 characters"),
-        (
-            {"reviewed": "on", "because": "Of another draft", "seen": "0" * 64},
-            "The draft has changed since you reviewed it.",
-        ),
+        ({"reviewed": "on", "because": "Other", "seen": "0" * 64}, "The draft has changed since you reviewed it."),
         ({"reviewed": "on", "because": "Of no draft", "seen": ""}, "Review the changes again."),
     ],
+    undone=True,
 )
 def test_warnings_are_not_accepted_without_checkbox_or_reason(
     admin_client: Client, fields: dict[str, str], error: str
