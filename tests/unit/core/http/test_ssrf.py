@@ -1,9 +1,10 @@
-"""Which addresses may be called: a table of examples, and properties of any address."""
+"""Which addresses may be called: a table of examples, properties of any address, and connections to no others."""
 
 import socket
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from threading import Event
+from typing import Any
 
 import pytest
 from django.test import override_settings
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import Settings
 
 from core.cloud_metadata import METADATA_ADDRESSES
-from core.http import AddressRefused, TimedOut, ssrf
+from core.http import AddressRefused, BadUrl, Response, TimedOut, Unreachable, ssrf
 from tests.support.loops import for_each
 from tests.support.upstreams.fake_resolver import FakeResolver
+from tests.support.upstreams.http_servers import Server
 
 PUBLIC = [
     "1.1.1.1",
@@ -161,7 +163,7 @@ def test_resolve_stops_waiting_for_a_slow_resolver(monkeypatch: pytest.MonkeyPat
     wake_up.set()
 
 
-def test_refused_and_unknown_names_have_the_same_error(resolver: FakeResolver, call: Callable[..., object]) -> None:
+def test_refused_and_unknown_names_have_the_same_error(resolver: FakeResolver, call: Callable[..., Response]) -> None:
     resolver.names |= {"inside.test": [["10.1.2.3"]], "nowhere.test": [[]], "odd-port.test": [["1.1.1.1"]]}
     errors = set()
 
@@ -172,3 +174,55 @@ def test_refused_and_unknown_names_have_the_same_error(resolver: FakeResolver, c
 
     assert len(errors) == 1
     assert "hunter2" not in repr(errors)
+
+
+SPELLINGS = [
+    *r"""
+    127.0.0.1 127.1 127.0.1 2130706433 0x7f.1 0x7f000001 0X7F.0.0.0x1 017700000001 0177.0.0.1 0 0.0.0.0 127.0.0.1.
+    localhost LocalHost localhost. %31%32%37.0.0.1 127%2e0%2e0%2e1 127.0.0.1%00.a.test
+    127。0。0。1 127．0．0．1 ①②⑦.0.0.1 １２７.0.0.1 ١٢٧.0.0.1 ⓛocalhost
+    [::1] [::] [0:0:0:0:0:0:0:1] [::ffff:127.0.0.1] [::ffff:7f00:1] [::127.0.0.1] [64:ff9b::127.0.0.1]
+    [2002:7f00:1::] [::1%25lo] [fe80::1%lo] a.test@127.0.0.1 a.test:80@127.0.0.1 127.0.0.1\@a.test
+    127.0.0.1# [127.0.0.1] [::1
+    """.split(),
+    "127.0.0.1 ",
+    "127.0.0.1\t",
+]
+
+
+@for_each("host", SPELLINGS)
+def test_loopback_is_refused_in_every_spelling(canary: Server, call: Callable[..., Response], host: str) -> None:
+    with pytest.raises((AddressRefused, BadUrl)):
+        call(f"http://{host}:{canary.port}/")
+
+    assert canary.connections == 0
+
+
+def test_connection_goes_to_the_checked_address(
+    monkeypatch: pytest.MonkeyPatch, resolver: FakeResolver, call: Callable[..., Response]
+) -> None:
+    resolver.names["rebinding.test"] = [["1.1.1.1"], ["127.0.0.1"]]
+    targets: list[Any] = []
+
+    def connect(self: socket.socket, target: Any) -> None:
+        targets.append(target)
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket.socket, "connect", connect)
+    with pytest.raises(Unreachable):
+        call("http://rebinding.test/")
+
+    assert targets == [("1.1.1.1", 80)]
+    assert resolver.queries == ["rebinding.test"]  # a second query would return the canary's address
+
+
+@pytest.mark.parametrize("answers", [[["127.0.0.1"], ["1.1.1.1"]], [["1.1.1.1", "127.0.0.1"]], [["::1"]]])
+def test_name_that_changes_to_loopback_is_refused(
+    canary: Server, resolver: FakeResolver, call: Callable[..., Response], answers: list[list[str]]
+) -> None:
+    resolver.names["rebinding.test"] = answers
+
+    with pytest.raises(AddressRefused):
+        call(canary.url(host="rebinding.test"))
+
+    assert canary.connections == 0
