@@ -21,19 +21,17 @@ from tests.support.upstreams.http_servers import Server, build_response
 SendRequest = Callable[..., Response]
 StartServer = Callable[..., Server]
 
+pytestmark = pytest.mark.usefixtures("loopback_allowed")
+
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "2130706433", "0x7f.1", "127.1", "127。0。0。1"])
-def test_allowed_address_is_reached_in_every_spelling(
-    canary: Server, call: SendRequest, loopback_allowed: None, host: str
-) -> None:
+def test_allowed_address_is_reached_in_every_spelling(canary: Server, call: SendRequest, host: str) -> None:
     assert call(f"http://{host}:{canary.port}/").status == 200
 
     assert canary.connections == 1
 
 
-def test_each_new_connection_is_checked(
-    serve: StartServer, resolver: FakeResolver, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_each_new_connection_is_checked(serve: StartServer, resolver: FakeResolver, call: SendRequest) -> None:
     server = serve(build_response(Connection="close"))
     resolver.names["a.test"] = [["127.0.0.1"], ["::1"]]
 
@@ -44,9 +42,7 @@ def test_each_new_connection_is_checked(
     assert server.connections == 1
 
 
-def test_host_header_is_the_host_name(
-    serve: StartServer, resolver: FakeResolver, call: SendRequest, loopback_allowed: None
-) -> None:
+def test_host_header_is_the_host_name(serve: StartServer, resolver: FakeResolver, call: SendRequest) -> None:
     server = serve()
     resolver.names["a.test"] = [["127.0.0.1"]]
 
@@ -101,9 +97,7 @@ def _send_slowly(head: bytes, server: list[Server]) -> Iterator[bytes]:
     [b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", b"HTTP/1.1 200 OK\r\nX-Drip: ", b""],
     ids=["body", "head", "status line"],
 )
-def test_slow_response_ends_at_the_deadline(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, head: bytes
-) -> None:
+def test_slow_response_ends_at_the_deadline(serve: StartServer, call: SendRequest, head: bytes) -> None:
     servers: list[Server] = []
     servers.append(serve(lambda _: _send_slowly(head, servers)))
     start = time.monotonic()
@@ -115,7 +109,7 @@ def test_slow_response_ends_at_the_deadline(
 
 
 def test_silent_server_is_left_at_the_deadline(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
+    serve: StartServer, call: SendRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(client, "READ_SECONDS", 60.0)
     server = serve(lambda _: iter(()))
@@ -127,12 +121,12 @@ def test_silent_server_is_left_at_the_deadline(
     assert time.monotonic() - start < 30
 
 
-def test_unread_request_body_ends_at_the_deadline(call: SendRequest, loopback_allowed: None) -> None:
+def test_unread_request_body_ends_at_the_deadline(call: SendRequest) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener, pytest.raises(TimedOut):
         call(f"http://127.0.0.1:{listener.getsockname()[1]}/", "POST", body=bytes(30_000_000), milliseconds=200)
 
 
-def test_request_after_its_deadline_is_not_sent(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_request_after_its_deadline_is_not_sent(serve: StartServer, call: SendRequest) -> None:
     server = serve()
 
     with pytest.raises(TimedOut):
@@ -150,16 +144,14 @@ def test_request_after_its_deadline_is_not_sent(serve: StartServer, call: SendRe
     ],
     ids=["one", "many", "informational"],
 )
-def test_endless_headers_are_too_large(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, head: bytes
-) -> None:
+def test_endless_headers_are_too_large(serve: StartServer, call: SendRequest, head: bytes) -> None:
     server = serve(head)
 
     with pytest.raises(TooLarge):
         call(server.url())
 
 
-def test_long_headers_and_body_are_accepted(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_long_headers_and_body_are_accepted(serve: StartServer, call: SendRequest) -> None:
     server = serve(build_response(bytes(300_000), X_Long="x" * 50_000))
 
     assert len(call(server.url()).body) == 300_000
@@ -176,16 +168,14 @@ def test_long_headers_and_body_are_accepted(serve: StartServer, call: SendReques
     ],
     ids=["ssh", "two lengths", "chunk", "upgrade", "header"],
 )
-def test_invalid_http_is_a_broken_answer(
-    serve: StartServer, call: SendRequest, loopback_allowed: None, response: bytes
-) -> None:
+def test_invalid_http_is_a_broken_answer(serve: StartServer, call: SendRequest, response: bytes) -> None:
     server = serve(response)
 
     with pytest.raises(BrokenAnswer):
         call(server.url())
 
 
-def test_closed_port_is_unreachable(call: SendRequest, loopback_allowed: None) -> None:
+def test_closed_port_is_unreachable(call: SendRequest) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
 
@@ -210,9 +200,7 @@ def certificate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def tls(
-    certificate: Path, serve: StartServer, resolver: FakeResolver, loopback_allowed: None
-) -> tuple[Server, list[str | None]]:
+def tls(certificate: Path, serve: StartServer, resolver: FakeResolver) -> tuple[Server, list[str | None]]:
     """Start a server with that certificate as a.test and b.test. Returns it and the requested names (SNI)."""
     requested_names: list[str | None] = []
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -250,16 +238,14 @@ def test_trusted_certificate_is_valid_for_its_name_only(
     client.get_transport().close()
 
 
-def test_server_without_tls_is_not_trusted(serve: StartServer, call: SendRequest, loopback_allowed: None) -> None:
+def test_server_without_tls_is_not_trusted(serve: StartServer, call: SendRequest) -> None:
     server = serve(greeting=b"220 mail.test ESMTP\r\n")
 
     with pytest.raises(Untrusted):
         call(server.url(scheme="https"), milliseconds=500)
 
 
-def test_missing_tls_handshake_ends_at_the_deadline(
-    call: SendRequest, loopback_allowed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_tls_handshake_ends_at_the_deadline(call: SendRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "CONNECT_SECONDS", 60.0)
     client.get_transport()
     start = time.monotonic()
@@ -271,7 +257,7 @@ def test_missing_tls_handshake_ends_at_the_deadline(
 
 
 def test_answer_that_was_there_before_the_request_is_refused(
-    call: Callable[..., Response], serve: Callable[..., Server], loopback_allowed: None
+    call: Callable[..., Response], serve: Callable[..., Server]
 ) -> None:
     server = serve(build_response(b"first") + build_response(b"of no request"))
 
