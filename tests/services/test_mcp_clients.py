@@ -21,13 +21,7 @@ from mcp.client import Client, ClientRequestContext
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolResult,
-    ElicitRequestParams,
-    ElicitResult,
-    ResourceTemplateReference,
-)
+from mcp_types import INVALID_PARAMS, CallToolResult, ElicitRequestParams, ElicitResult, ResourceTemplateReference
 from pytest_django.plugin import DjangoDbBlocker
 
 from analytics.events.models import OperationEvent

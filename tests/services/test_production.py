@@ -45,15 +45,9 @@ def test_folder_of_metrics_that_cannot_be_made_ends_the_server_with_one_sentence
 @pytest.mark.parametrize(
     ("url", "sentence"),
     [
-        (
-            "sqlite:///{folder}/empty.sqlite3",
-            "The database lacks tables or columns of this version. Run: ",
-        ),
+        ("sqlite:///{folder}/empty.sqlite3", "The database lacks tables or columns of this version. Run: "),
         ("sqlite:///{folder}/no/such/folder.sqlite3", "The database cannot be used; see DATABASE_URL. unable to open"),
-        (
-            "postgres://user:hunter2@127.0.0.1:1/name",
-            "The database cannot be used; see DATABASE_URL. connection ",
-        ),
+        ("postgres://user:hunter2@127.0.0.1:1/name", "The database cannot be used; see DATABASE_URL. connection "),
     ],
 )
 def test_command_says_in_one_line_what_the_database_lacks(url: str, sentence: str, tmp_path: Path) -> None:

@@ -168,11 +168,7 @@ def check_flags(http: httpx2.Client) -> None:
 
 
 def check_mcp(http: httpx2.Client) -> None:
-    initialize = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "tests", "version": "1"},
-    }
+    initialize = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "tests", "version": "1"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize}
     headers = {"Accept": "application/json, text/event-stream"}
     assert post(http, "/mcp", body, **headers)["result"]["serverInfo"]

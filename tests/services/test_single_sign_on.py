@@ -107,9 +107,7 @@ def add_ana(**fields: Any) -> User:
     return User.objects.create_user("ana", email="ana@acme.example", is_staff=True, **fields)
 
 
-def test_a_person_signs_in_and_is_known_by_the_providers_id_from_then_on(
-    server: Server,
-) -> None:
+def test_a_person_signs_in_and_is_known_by_the_providers_id_from_then_on(server: Server) -> None:
     ana = add_ana()
     with open_browser(server) as browser:
         assert f'href="{BEGIN}?next=%2Fadmin%2F">Sign in with Acme</a>' in browser.get("/admin/").text

@@ -240,9 +240,7 @@ def test_document_added_in_the_admin_is_last_at_the_root(admin_client: Client) -
     assert (row.parent_id, row.position, row.project.tree_version) == (None, 1, 1)
 
 
-def test_documents_are_deleted_with_descendants_and_restored_to_the_root(
-    admin_client: Client,
-) -> None:
+def test_documents_are_deleted_with_descendants_and_restored_to_the_root(admin_client: Client) -> None:
     above = DocumentFactory()
     below = DocumentFactory(project=above.project, parent=above)
     url = page("document_changelist")

@@ -216,11 +216,7 @@ def test_fit_results_of_any_list_show_its_first_rows(count: int, length: int, bu
 
 
 _ERRORS = st.builds(
-    lambda op, message, details, base: {
-        "op": op,
-        "ok": False,
-        "error": {**base, "message": message, **details},
-    },
+    lambda op, message, details, base: {"op": op, "ok": False, "error": {**base, "message": message, **details}},
     _LONG_TEXTS | st.none(),
     _LONG_TEXTS | st.none() | st.integers(),
     st.dictionaries(st.sampled_from(("details", "help_path", "code")), _VALUES, max_size=3),

@@ -15,11 +15,7 @@ def test_counts_and_notes_are_kept_by_key() -> None:
         slots.increment("turn-1", "help"),
         slots.increment("turn-1", "help"),
         slots.increment("turn-2", "help"),
-    ] == [
-        1,
-        2,
-        1,
-    ]
+    ] == [1, 2, 1]
     assert slots.get_note("turn-1", "found") == "onto.task.update"
     assert slots.get_note("turn-2", "found") == ""
 

@@ -109,10 +109,7 @@ def test_retry_after_is_handed_on_within_limits(value: str, seconds: str | None)
             [("/product", "No."), ("/shop", "No shop.")],
         ),
         # Google.
-        (
-            {"error": {"message": "Bad", "details": [{"field": "sku", "description": "No."}]}},
-            [("/product", "No.")],
-        ),
+        ({"error": {"message": "Bad", "details": [{"field": "sku", "description": "No."}]}}, [("/product", "No.")]),
         # Nothing about a field.
         ({"error": {"message": "Bad"}}, []),
         ({"error": "Bad", "code": 7}, []),

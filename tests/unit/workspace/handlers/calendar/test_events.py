@@ -57,8 +57,7 @@ def test_duration_sets_the_end(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("args", "code"),
-    [({"end_at": "2026-03-04T13:00:00Z"}, "two_ends"), ({"start_at": "2026-03-04"}, "whole_days")],
+    ("args", "code"), [({"end_at": "2026-03-04T13:00:00Z"}, "two_ends"), ({"start_at": "2026-03-04"}, "whole_days")]
 )
 def test_duration_is_refused_beside_an_end_and_for_whole_days(db: None, args: dict[str, str], code: str) -> None:
     with pytest.raises(InvalidArgs) as refused:

@@ -188,10 +188,7 @@ def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_dea
         datetime(2026, 3, 9, 12, 0, tzinfo=UTC),
         DEADLINE,
     )
-    assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == [
-        "2026-03-09T13:00",
-        "2026-03-09T16:30",
-    ]
+    assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == ["2026-03-09T13:00", "2026-03-09T16:30"]
 
 
 def test_schedule_with_the_same_values_is_unchanged(task: Task) -> None:

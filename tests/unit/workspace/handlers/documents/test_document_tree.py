@@ -204,12 +204,7 @@ def test_move_returns_the_position_and_the_new_version(project: Project, documen
     outcome = move(documents["B"], new_parent_id=str(documents["F"].pk), new_position=5)
 
     assert outcome.result == {
-        "document": {
-            "id": str(documents["B"].pk),
-            "title": "B",
-            "parent_id": str(documents["F"].pk),
-            "position": 0,
-        },
+        "document": {"id": str(documents["B"].pk), "title": "B", "parent_id": str(documents["F"].pk), "position": 0},
         "structure": {"version": 1},
         "message": "Moved the document with 1 below it to position 0 of 1 under its parent.",
     }

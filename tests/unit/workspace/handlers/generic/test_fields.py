@@ -7,15 +7,7 @@ from core.handler_contract import InvalidArgs
 from registry.jsonschema import validator
 from tests.support.values.handler_calls import call_handler
 from workspace.handlers.generic.fields import ENTITY_TYPES
-from workspace.models import (
-    DocumentState,
-    GoalState,
-    MilestoneState,
-    PlanState,
-    ProjectState,
-    RiskState,
-    TaskState,
-)
+from workspace.models import DocumentState, GoalState, MilestoneState, PlanState, ProjectState, RiskState, TaskState
 
 
 def info(entity_type: str, **more: Any) -> dict[str, dict[str, Any]]:

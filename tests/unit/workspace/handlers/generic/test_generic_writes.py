@@ -44,10 +44,7 @@ def test_update_sets_the_sent_fields_and_returns_the_stored_row(task: Task) -> N
 
 def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
     done = update(task, state_key="done").result
-    assert (done["task"]["completed_at"], done["message"]) == (
-        NOW,
-        "Changed “Old”: state_key todo → done.",
-    )
+    assert (done["task"]["completed_at"], done["message"]) == (NOW, "Changed “Old”: state_key todo → done.")
     assert reload(task).completed_at == AT
 
     reopened = update(task, state_key="todo").result
@@ -185,10 +182,7 @@ def test_project_update_clears_its_dates(db: None) -> None:
 def test_delete_is_soft_and_final_for_every_op(task: Task) -> None:
     outcome = call_handler("delete_onto_task", task_id=str(task.pk), task_title="Old")
 
-    assert outcome.result == {
-        "task": {"id": str(task.pk)},
-        "message": "Deleted the task “Old”; ops no longer find it.",
-    }
+    assert outcome.result == {"task": {"id": str(task.pk)}, "message": "Deleted the task “Old”; ops no longer find it."}
     assert (outcome.entity_id, outcome.entity_name) == (str(task.pk), "Old")
     assert reload(task).deleted_at == AT
     assert (

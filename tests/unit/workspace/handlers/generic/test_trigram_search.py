@@ -31,12 +31,7 @@ def test_misspelt_words_are_similar(word: str, title: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "title"),
-    [
-        ("garden", "Draft the homepage copy"),
-        ("hompage", "Home"),
-        ("xyz", "x y z"),
-        ("cat", "concatenate"),
-    ],
+    [("garden", "Draft the homepage copy"), ("hompage", "Home"), ("xyz", "x y z"), ("cat", "concatenate")],
 )
 def test_different_words_are_not_similar(word: str, title: str) -> None:
     assert get_shares(word, title) == {}

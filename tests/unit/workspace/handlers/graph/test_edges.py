@@ -219,7 +219,7 @@ def test_link_names_the_missing_end(project: Project) -> None:
         call_handler("link_onto_entities", **ends, dst_id=str(task.pk), rel="has_task")
 
     assert messages == {
-        "No plan that you can see has this dst_id; find its id with onto.plan.list or onto.plan.search.",
+        "No plan that you can see has this dst_id; find its id with onto.plan.list or onto.plan.search."
     }
 
 

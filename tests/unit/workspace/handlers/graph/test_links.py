@@ -151,11 +151,7 @@ def test_links_of_a_kind_list_unfinished_rows_first_then_newest(project: Project
     goal = project_graph.create_row("goal", project)
     rows = [
         project_graph.create_row("task", project, state_key=state, updated_at=MADE_AT + timedelta(hours=hours), **stamp)
-        for state, hours, stamp in [
-            ("done", 9, {"completed_at": MADE_AT}),
-            ("todo", 1, {}),
-            ("blocked", 2, {}),
-        ]
+        for state, hours, stamp in [("done", 9, {"completed_at": MADE_AT}), ("todo", 1, {}), ("blocked", 2, {})]
     ]
     for row in (*rows, project_graph.create_row("plan", project)):
         project_graph.create_edge(row, "supports_goal", goal)

@@ -160,10 +160,7 @@ def test_events_move_with_their_task_and_its_subtasks(db: None) -> None:
     target = ProjectFactory()
 
     call_handler(
-        "move_onto_task",
-        task_id=task["id"],
-        project_id=str(target.pk),
-        expected_project_id=task["project_id"],
+        "move_onto_task", task_id=task["id"], project_id=str(target.pk), expected_project_id=task["project_id"]
     )
 
     assert set(target.events.values_list("pk", flat=True)) == {

@@ -255,10 +255,7 @@ def test_plan_warns_about_other_changes_than_requested(there: list[Edge], sent: 
     [
         ([node("t"), node("p"), node("t", to("p"))], [("/nodes/2/id", "duplicate")]),
         ([node("t", to("t"))], [("/nodes/0/connections/0/id", "self_edge")]),
-        (
-            [node("t", {"kind": "project", "id": str(ROWS["g"].pk)})],
-            [("/nodes/0/connections/0/id", "other_project")],
-        ),
+        ([node("t", {"kind": "project", "id": str(ROWS["g"].pk)})], [("/nodes/0/connections/0/id", "other_project")]),
         (
             [node("t", to("t2", intent="containment"), to("d", intent="containment"))],
             [("/nodes/0/connections/0/intent", "no_parent"), ("/nodes/0/connections/1/intent", "no_parent")],

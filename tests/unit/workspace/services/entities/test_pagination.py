@@ -119,9 +119,7 @@ def test_page_costs_two_queries_for_any_length(
 def test_page_reads_only_the_preview_of_a_description(project: Project) -> None:
     TaskFactory(project=project, description="x" * 20_000)
 
-    with CaptureQueriesContext(
-        connection,
-    ) as queries:
+    with CaptureQueriesContext(connection) as queries:
         read()
 
     sql = queries[-1]["sql"].lower()
