@@ -5,12 +5,8 @@ from django.db import models
 
 from workspace.entity_types import (
     CALENDAR,
-    DOCUMENT,
     ENTITY_TYPE_BY_NAME,
     EVENT,
-    PROJECT,
-    REQUIREMENT,
-    TASK,
     EntityType,
 )
 from workspace.handlers.generic import fields
@@ -58,19 +54,6 @@ def test_orders_have_unique_names_and_the_first_is_the_default(kind: EntityType)
     assert [kind.get_order(name).name for name in names] == names
 
 
-def test_default_order_of_each_kind() -> None:
-    assert {kind.name: kind.orders[0].name for kind in ENTITY_TYPE_BY_NAME.values()} == {
-        "project": "updated",
-        "task": "updated",
-        "document": "updated",
-        "goal": "created_at",
-        "plan": "updated",
-        "milestone": "due_at",
-        "risk": "updated",
-        "requirement": "created_at",
-    }
-
-
 @EACH_KIND
 def test_full_row_has_all_list_columns_and_all_settable_columns(kind: EntityType) -> None:
     names = {*kind.list_row, *kind.fields, "created_at", "updated_at"} - {f"{name}_length" for name in kind.texts}
@@ -95,22 +78,11 @@ def test_named_states_are_states_of_the_kind(kind: EntityType) -> None:
     assert {*kind.final_states, *(kind.completion_stamp or ())[:1]} <= states
 
 
-def test_requirements_have_no_state_and_no_description() -> None:
-    columns = {field.name for field in REQUIREMENT.model._meta.concrete_fields}
-
-    assert columns.isdisjoint({"state_key", "description"})
-
-
 @EACH_KIND
 def test_facts_are_not_columns(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
 
     assert kind.computed_fields.keys().isdisjoint({*columns, *kind.list_row, *kind.full_row})
-
-
-def test_documents_have_no_date_range_and_no_completion_timestamp() -> None:
-    assert (DOCUMENT.span_columns, DOCUMENT.completion_stamp) == (None, None)
-    assert all(kind.span_columns and kind.completion_stamp for kind in (PROJECT, TASK))
 
 
 def test_every_entity_has_an_entity_type_and_field_info() -> None:

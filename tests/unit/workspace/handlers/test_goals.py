@@ -2,9 +2,8 @@ from typing import Any
 
 import pytest
 
-from core.handler_contract import InvalidArgs
 from tests.support.rows.factories import GoalFactory, ProjectFactory
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Goal, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -59,38 +58,6 @@ def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) 
     )
     goal = Goal.objects.get()
     assert (goal.priority, goal.target_date, goal.measurement_criteria) == (None, None, "")
-
-
-def test_achieved_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
-    id = create(project, name="Keep the visits", state_key="achieved")["id"]
-    assert Goal.objects.get().completed_at == AT
-
-    result = call_handler("update_onto_goal", goal_id=id, state_key="abandoned").result
-
-    assert (result["goal"]["completed_at"], result["message"]) == (
-        None,
-        "Changed “Keep the visits”: state_key achieved → abandoned.",
-    )
-
-
-def test_update_with_the_stored_date_is_unchanged(project: Project) -> None:
-    id = create(project, name="Keep the visits", target_date="2026-05-31")["id"]
-
-    assert call_handler("update_onto_goal", goal_id=id, target_date="2026-05-31").warnings == ("unchanged",)
-
-
-@pytest.mark.parametrize(
-    ("sent", "path", "code"),
-    [({"name": " "}, "/name", "blank"), ({"target_date": "0000-12-31"}, "/target_date", "impossible_time")],
-)
-def test_create_refuses_invalid_arguments_at_their_pointer(
-    project: Project, sent: dict[str, str], path: str, code: str
-) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        create(project, **{"name": "Keep the visits"} | sent)
-
-    assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]
-    assert not Goal.objects.exists()
 
 
 def test_list_returns_abbreviated_rows_and_filters_by_state_and_type(project: Project) -> None:

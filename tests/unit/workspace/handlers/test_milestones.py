@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from core.handler_contract import InvalidArgs
 from tests.support.rows.factories import MADE_AT, MilestoneFactory, ProjectFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Milestone, Project
@@ -43,32 +42,6 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
         "is_missed": False,
     }
     assert call_handler("get_onto_milestone_details", milestone_id=row["id"]).result["milestone"] == row
-
-
-def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
-    id = create(project, title="Live", state_key="completed")["id"]
-    assert Milestone.objects.get().completed_at == AT
-
-    result = call_handler("update_onto_milestone", milestone_id=id, state_key="in_progress").result
-
-    assert (result["milestone"]["completed_at"], result["message"]) == (
-        None,
-        "Changed “Live”: state_key completed → in_progress.",
-    )
-
-
-@pytest.mark.parametrize(
-    ("sent", "path", "code"),
-    [({"title": "\t"}, "/title", "blank"), ({"due_at": "2016-12-31T23:59:60Z"}, "/due_at", "impossible_time")],
-)
-def test_create_refuses_invalid_arguments_at_their_pointer(
-    project: Project, sent: dict[str, str], path: str, code: str
-) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        create(project, **{"title": "Live"} | sent)
-
-    assert [(error.path, error.code) for error in refused.value.field_errors] == [(path, code)]
-    assert not Milestone.objects.exists()
 
 
 def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:

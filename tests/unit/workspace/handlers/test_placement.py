@@ -4,7 +4,6 @@ import uuid
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
 from tests.support.rows import project_graph
@@ -136,35 +135,12 @@ def test_create_refuses_unknown_and_ambiguous_titles(project: Project) -> None:
     assert not Task.objects.exists()
 
 
-def test_create_names_the_pointer_of_a_missing_row(project: Project) -> None:
-    plan = project_graph.create_row("plan", project)
-
-    with pytest.raises(NotFound) as one_of_two:
-        create(project, parents=[refer_to(plan), {"kind": "goal", "id": str(uuid.uuid4())}])
-    with pytest.raises(NotFound) as only_one:
-        create(project, parent=refer_to(ProjectFactory()))
-
-    assert [error.path for error in one_of_two.value.field_errors] == ["/parents/1/id"]
-    assert [error.path for error in only_one.value.field_errors] == ["/parent/id"]
-
-
 def test_create_reports_all_errors_together(project: Project) -> None:
     with pytest.raises(InvalidArgs) as refused:
         create(project, due_at="0000-01-01T00:00:00Z", parent={"kind": "document", "id": str(uuid.uuid4())})
 
     assert [error.path for error in refused.value.field_errors] == ["/due_at", "/parent/kind"]
     assert not Task.objects.exists()
-
-
-def test_create_costs_one_query_per_kind_and_two_more(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    plan, goal, other = (str(project_graph.create_row(kind, project).pk) for kind in ("plan", "goal", "goal"))
-
-    with django_assert_num_queries(3):  # the project; the row; titles like its own
-        create(project)
-    with django_assert_num_queries(6):
-        create(project, plan_id=plan, goal_id=goal, connections=[{"kind": "goal", "id": other}])
 
 
 def update(task: Task, **sent: Any) -> Any:

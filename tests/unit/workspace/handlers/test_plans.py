@@ -4,7 +4,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs
 from tests.support.rows.factories import PlanFactory, ProjectFactory
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import call_handler
 from workspace.models import Plan, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
@@ -54,18 +54,6 @@ def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) 
     assert {name: cleared["plan"][name] for name in sent} == dict.fromkeys(sent)
     assert cleared["message"] == (
         "Changed “Beta”: plan (20 → 0 characters), start_date 2026-04-06 → none, end_date 2026-04-06 → none."
-    )
-
-
-def test_completed_sets_completed_at_and_any_other_state_clears_it(project: Project) -> None:
-    id = create(project, name="Beta", state_key="completed")["id"]
-    assert Plan.objects.get().completed_at == AT
-
-    result = call_handler("update_onto_plan", plan_id=id, state_key="active").result
-
-    assert (result["plan"]["completed_at"], result["message"]) == (
-        None,
-        "Changed “Beta”: state_key completed → active.",
     )
 
 

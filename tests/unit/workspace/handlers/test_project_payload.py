@@ -266,10 +266,6 @@ def test_guessed_order_of_tasks_is_told_with_their_titles(db: None) -> None:
     assert create(ONE_OF_EACH, [pair("t", "t2", rel="depends_on")]).warnings == ()
 
 
-def test_single_entity_needs_no_relationship(db: None) -> None:
-    assert create([entity("t", "task")]).result["counts"]["tasks"] == 1
-
-
 @pytest.mark.parametrize(
     ("sent", "wrong"),
     [

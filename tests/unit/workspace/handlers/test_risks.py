@@ -83,14 +83,3 @@ def test_closed_risk_ranks_below_an_open_one(project: Project) -> None:
     rows = call_handler("search_ontology", query="flood", types=["risk"]).result["results"]
 
     assert [row["score"] for row in rows] == [1.0, 0.75]
-
-
-def test_deleted_risk_is_in_no_answer(project: Project) -> None:
-    id = str(RiskFactory(project=project, title="flood").pk)
-
-    outcome = call_handler("delete_onto_risk", risk_id=id)
-
-    assert outcome.result["risk"] == {"id": id}
-    assert Risk.objects.get().deleted_at == AT
-    for tool in ("list_onto_risks", "search_onto_risks", "search_ontology"):
-        assert call_handler(tool, query="flood").result["total"] == 0

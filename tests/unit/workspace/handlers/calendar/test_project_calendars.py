@@ -1,19 +1,16 @@
 """The calendar of a project: its name and colour; no external calendar is connected."""
 
-from uuid import uuid4
-
 import pytest
 
-from core.handler_contract import Forbidden, InvalidArgs, NotFound, StateConflict
+from core.handler_contract import InvalidArgs, StateConflict
 from tests.support.rows.factories import (
     MADE_AT,
-    MembershipFactory,
     ProfileFactory,
     ProjectCalendarFactory,
     ProjectFactory,
 )
 from tests.support.values.handler_calls import AT, call_handler
-from workspace.models import MemberRole, ProjectCalendar
+from workspace.models import ProjectCalendar
 
 
 def test_get_returns_null_for_a_project_without_a_calendar(db: None) -> None:
@@ -97,16 +94,3 @@ def test_set_with_the_wrong_action_is_a_conflict(db: None, action: str, there: b
 def test_blank_name_is_refused(db: None) -> None:
     with pytest.raises(InvalidArgs):
         call_handler("set_project_calendar", project_id=str(ProjectFactory().pk), name="  ")
-
-
-def test_viewers_can_read_the_calendar_and_strangers_cannot(db: None) -> None:
-    project = ProjectFactory()
-    MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
-    id = str(project.pk)
-
-    assert call_handler("get_project_calendar", subject="viewer", project_id=id).result["calendar"] is None
-    with pytest.raises(Forbidden):
-        call_handler("set_project_calendar", subject="viewer", project_id=id)
-    for foreign in (id, str(uuid4())):
-        with pytest.raises(NotFound):
-            call_handler("get_project_calendar", subject="stranger", project_id=foreign)

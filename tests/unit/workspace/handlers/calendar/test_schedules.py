@@ -205,23 +205,6 @@ def test_schedule_warns_about_a_past_time(task: Task) -> None:
     assert schedule(task, "2026-03-01T09:00").result["message"].endswith("That time is in the past.")
 
 
-def test_schedule_keeps_the_local_time_when_the_clocks_change(task: Task) -> None:
-    schedule(task, "2026-03-27T09:00", recurrence="weekdays")
-
-    assert list_starts(time_min="2026-03-27", time_max="2026-03-31") == [
-        "2026-03-27T09:00",
-        "2026-03-30T09:00",
-        "2026-03-31T09:00",
-    ]
-
-
-def test_schedule_moves_a_skipped_local_time_forward_and_warns(task: Task) -> None:
-    outcome = schedule(task, "2026-03-29T02:30")
-
-    assert outcome.result["events"][0]["start_at"] == "2026-03-29T03:30:00+02:00"
-    assert any("2026-03-29T03:30:00+02:00" in warning for warning in outcome.warnings)
-
-
 def test_schedule_with_a_count_ends_at_the_last_occurrence(task: Task) -> None:
     outcome = schedule(task, "2026-03-27T09:00", recurrence="weekdays", recurrence_count=3)
 

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from tests.support.rows.factories import DocumentFactory
@@ -193,11 +192,3 @@ def test_document_without_headings_has_no_sections(document: Document) -> None:
     Document.objects.update(content="Text.")
 
     assert get_refusal(document, index=0).code == "no_headings"
-
-
-def test_outline_and_section_cost_one_query(
-    document: Document, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_num_queries(2):
-        get_outline(document)
-        get_section(document, index=0)

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
 from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
@@ -230,24 +229,3 @@ def test_delete_is_soft_and_final_for_every_op(document: Document) -> None:
     for tool in ("get_onto_document_details", "update_onto_document", "delete_onto_document"):
         with pytest.raises(NotFound, match=r"document_id; find its id with onto\.document\.list"):
             call_handler(tool, document_id=str(document.pk), title="New")
-
-
-@pytest.mark.parametrize(
-    ("tool", "more", "queries"),
-    [
-        ("get_onto_document_details", {}, 1),
-        ("update_onto_document", {"content": "New", "props": {"a": 1}}, 2),
-        # Lock of the project; the row; its descendants; their locks; their update; siblings, children twice; links.
-        ("delete_onto_document", {}, 12),
-    ],
-)
-def test_ops_on_one_document_cost_few_queries(
-    document: Document, tool: str, more: Any, queries: int, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    with django_assert_num_queries(queries):
-        call_handler(tool, document_id=str(document.pk), **more)
-
-
-def test_create_costs_six_queries(project: Project, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(6):  # lock of the project; siblings: count, titles; the row; the tree's version
-        create(project, content="x" * 200_000)

@@ -7,7 +7,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
 from tests.support.rows import project_graph
-from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, DocumentFactory, TaskFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Document, Edge, Task
 
@@ -169,9 +169,3 @@ def test_list_shows_at_most_fifty_and_counts_all(task: Task, django_assert_num_q
         result = documents(task)
 
     assert (len(result["documents"]), result["total"], result["has_more"]) == (50, 51, True)
-
-
-def test_documents_of_a_missing_task_are_not_found(task: Task) -> None:
-    for tool in ("list_task_documents", "create_task_document"):
-        with pytest.raises(NotFound, match="task_id"):
-            call_handler(tool, task_id=str(TaskFactory(project=ProjectFactory(created_by="someone else")).pk))

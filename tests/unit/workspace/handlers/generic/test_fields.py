@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from registry.jsonschema import validator
@@ -47,10 +46,6 @@ def test_document_fields_match_the_arguments_of_its_ops() -> None:
     )
     assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
     assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")
-
-
-def test_required_task_fields_have_no_default() -> None:
-    assert {name for name, field in info("ontology_task").items() if field["required"]} == {"project_id", "title"}
 
 
 def test_priority_field_has_a_range_and_a_direction() -> None:
@@ -155,8 +150,3 @@ def test_unknown_field_is_refused_with_the_names_that_exist() -> None:
     assert (error.path, error.code, error.expected) == ("/field_name", "unknown_field", list(info("ontology_project")))
     assert "state_key" in error.message
     assert "status_of_secrets" not in error.message
-
-
-def test_field_info_costs_no_query(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_num_queries(0):
-        info("ontology_task")

