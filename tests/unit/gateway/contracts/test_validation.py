@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from gateway.contracts.errors import FieldError
-from gateway.contracts.validation import MAX_ERRORS, build_pointer, describe_type, find_field_errors
+from gateway.contracts.validation import MAX_ERRORS, build_pointer, find_field_errors
 from registry.jsonschema.validator import SchemaValidator
 from tests.support.rows.sample_ops import TASK_ID, build_op
 
@@ -180,23 +180,6 @@ def test_enum_error_lists_values_as_json() -> None:
     (error,) = find_field_errors(SchemaValidator(root), {"x": "hourly"})
 
     assert error.message == "x must be one of daily, 1, true, null."
-
-
-@pytest.mark.parametrize(
-    ("value", "expected_type"),
-    [
-        (None, "null"),
-        (True, "boolean"),
-        (5, "integer"),
-        (5.5, "number"),
-        ("", "string of 0 characters"),
-        ("secret", "string of 6 characters"),
-        ({"a": 1}, "object"),
-        ([1], "list"),
-    ],
-)
-def test_describe_type_never_contains_the_value(value: Any, expected_type: str) -> None:
-    assert describe_type(value) == expected_type
 
 
 @pytest.mark.parametrize(

@@ -31,25 +31,8 @@ def test_command_prints_only_the_key_to_stdout() -> None:
 
 
 def test_command_creates_a_key_with_the_given_options() -> None:
-    out, _ = run_create_api_key(
-        "chat",
-        "--name",
-        "laptop",
-        "--subject",
-        "acme-7",
-        "--scopes",
-        "help",
-        "exec:read",
-        "--rate",
-        "7",
-        "--days",
-        "3",
-        "--subjects",
-        "acme-*",
-        "--ops",
-        "onto.*",
-        "util.*",
-    )
+    options = "--name laptop --subject acme-7 --scopes help exec:read --rate 7 --days 3 --subjects acme-* --ops"
+    out, _ = run_create_api_key("chat", *options.split(), "onto.*", "util.*")
 
     key, client = ApiKey.objects.get(), Client.objects.get()
     assert out.startswith(key.prefix)
