@@ -128,16 +128,6 @@ def test_official_client_reads_a_stream(server: ScriptedModelServer, messages: l
     assert {chunk.id for chunk in chunks} == {chunks[0].id}
 
 
-def test_official_client_accumulates_a_stream(server: ScriptedModelServer) -> None:
-    with (
-        connect_openai(server) as client,
-        client.chat.completions.stream(model="scripted", messages=CALL, tools=build_tools()) as stream,
-    ):
-        completion = stream.get_final_completion()
-
-    assert completion.choices[0].message.tool_calls[0].function.name == "tool_exec"
-
-
 def test_official_client_raises_its_own_errors(server: ScriptedModelServer) -> None:
     import openai  # takes a second
 
