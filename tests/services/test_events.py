@@ -39,20 +39,6 @@ def test_event_of_a_response_is_stored_within_a_second(shared_server: Server) ->
     assert {count_events_by_trace()[trace] for trace in traces} == {1}
 
 
-def test_events_of_a_burst_are_written_when_the_server_stops_at_once(server: Server) -> None:
-    def send_burst(_: int) -> list[str]:
-        with server.client() as http:
-            return [call_for_trace(http) for _ in range(30)]
-
-    with ThreadPoolExecutor(8) as pool:
-        answered = [trace for traces in pool.map(send_burst, range(8)) for trace in traces]
-    server.process.stop()
-
-    counts = count_events_by_trace()
-    assert len(answered) == 240
-    assert Counter(answered) == Counter({trace: counts[trace] for trace in answered})
-
-
 def test_events_are_all_written_when_the_server_stops_during_a_burst(server: Server) -> None:
     answered: list[str] = []
     enough = threading.Event()

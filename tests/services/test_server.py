@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from benchmarks import mixing
 from gateway.access import api_keys, key_verification
-from gateway.models import ApiKey, Client
+from gateway.models import ApiKey
 from registry.drafts import switch_service
 from registry.models import Op
 from registry.releases import publishing
 from tests.support.cpu_budget import is_thorough
 from tests.support.servers.environment import make_key
 from tests.support.servers.processes import Server, eventually, get_process_id, kill_process
-from workspace.demo import DEMO_SUBJECT, DEMO_TASK_ID
+from workspace.demo import DEMO_TASK_ID
 
 pytestmark = pytest.mark.server
 
@@ -114,35 +114,6 @@ def test_every_worker_refuses_a_revoked_key_within_two_seconds(shared_server: Se
             "unauthenticated",
         ]
         assert [read_help(http).status_code for http in workers.values()] == [200, 200]  # the other key goes on
-
-
-def test_every_worker_refuses_keys_of_an_inactive_client_within_two_seconds(shared_server: Server) -> None:
-    client = Client.objects.create(name="switched off")
-    _, key = api_keys.issue(client=client, by="tests", subject=DEMO_SUBJECT)
-    with shared_server.workers() as workers:
-        assert [read_help(http, key).status_code for http in workers.values()] == [200, 200]
-        client.is_active = False
-        client.save()
-
-        took = measure_seconds_until(lambda: all(read_help(http, key).status_code == 401 for http in workers.values()))
-
-    assert took < FOLLOWS_WITHIN
-
-
-def test_every_worker_accepts_a_new_key_at_once(shared_server: Server) -> None:
-    with shared_server.workers() as workers:
-        key = make_key()
-
-        assert [read_help(http, key).status_code for http in workers.values()] == [200, 200]
-
-
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_server_stops_all_processes_while_a_client_keeps_a_connection(server: Server, sign: int) -> None:
-    with server.workers():
-        assert server.process.stop(sign) == 0  # fails where a process is left
-
-    with pytest.raises(httpx2.ConnectError):
-        server.help()
 
 
 def test_server_stops_while_a_client_never_finishes_its_request(server: Server) -> None:

@@ -58,23 +58,6 @@ def test_write_takes_effect_once_when_twenty_clients_send_one_key(shared_server:
     assert again["meta"]["replayed"] is True
 
 
-def test_write_takes_effect_for_each_of_twenty_keys(shared_server: Server) -> None:
-    keys = iter([f"each-{number}" for number in range(AT_ONCE)])
-    lock = threading.Lock()
-
-    def create() -> httpx2.Response:
-        with lock:
-            key = next(keys)
-        return shared_server.exec(
-            "onto.task.create", {"project_id": DEMO_PROJECT_ID, "title": "Each"}, idempotency_key=key
-        )
-
-    responses = call_from_threads(create)
-
-    assert [response.status_code for response in responses] == [200] * AT_ONCE
-    assert Task.objects.filter(title="Each").count() == AT_ONCE
-
-
 def test_write_of_a_killed_worker_is_undone_and_can_be_sent_again(server: Server, tmp_path: Path) -> None:
     folder = tmp_path / "probe"
     folder.mkdir()
