@@ -96,15 +96,6 @@ def publish(admin: BrowserUser, take_picture: Callable[[BrowserUser, str], None]
     take_picture(admin, "releases")
 
 
-def test_product_manager_reads_copy_and_cannot_edit_it(log_in: Callable[[str], BrowserUser]) -> None:
-    page = log_in("product manager").page
-    page.goto(page_of_op())
-
-    expect(page.locator("#content")).to_contain_text(Op.objects.get(op=OP).summary)
-    expect(page.get_by_role("button", name="Save")).to_have_count(0)
-    expect(page.locator("#id_summary")).to_have_count(0)
-
-
 def test_copy_is_published_by_keyboard_alone(server: Server, log_in: Callable[[str], BrowserUser]) -> None:
     before = server.help(OP).json()["summary"]
     editor = log_in("editor")
