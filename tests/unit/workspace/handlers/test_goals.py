@@ -1,18 +1,10 @@
 from typing import Any
 
-import pytest
-
-from tests.support.rows.factories import GoalFactory, ProjectFactory
+from tests.support.rows.factories import GoalFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Goal, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 def create(project: Project, **sent: Any) -> Any:

@@ -1,20 +1,13 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from tests.support.rows.factories import MADE_AT, MilestoneFactory, ProjectFactory
+from tests.support.rows.factories import MADE_AT, MilestoneFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Milestone, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 def create(project: Project, **sent: Any) -> Any:

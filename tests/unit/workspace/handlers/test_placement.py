@@ -12,12 +12,6 @@ from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Edge, Project, Task
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def create(project: Project, **sent: Any) -> Any:
     return call_handler("create_onto_task", project_id=str(project.pk), title="Write", **sent)
 

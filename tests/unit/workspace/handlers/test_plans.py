@@ -3,17 +3,11 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.rows.factories import PlanFactory, ProjectFactory
+from tests.support.rows.factories import PlanFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Plan, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 def create(project: Project, **sent: Any) -> Any:

@@ -3,15 +3,9 @@
 import pytest
 
 from core.handler_contract import InvalidArgs
-from tests.support.rows.factories import ProjectFactory, RequirementFactory
+from tests.support.rows.factories import RequirementFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Requirement
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
 
 
 def test_create_returns_the_stored_row(project: Project) -> None:

@@ -4,15 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.rows.factories import ProjectFactory, RiskFactory
+from tests.support.rows.factories import RiskFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Project, Risk
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 def test_create_returns_the_stored_row(project: Project) -> None:

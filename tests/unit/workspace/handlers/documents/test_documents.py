@@ -3,18 +3,12 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
-from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
+from tests.support.rows.factories import MADE_AT, DocumentFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Document, Project
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 WHEN = "2026-03-01T09:00:00Z"
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 @pytest.fixture

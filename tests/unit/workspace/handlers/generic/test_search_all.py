@@ -24,12 +24,6 @@ from workspace.services.search import ranking
 pytestmark = pytest.mark.both_databases
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
-
-
 def find(query: str, **args: Any) -> dict[str, Any]:
     result: dict[str, Any] = call_handler("search_ontology", query=query, **args).result
     return result

@@ -14,12 +14,6 @@ from workspace.models import Edge, EdgeKind, MemberRole, Project
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def link(src: Any, rel: str, dst: Any, **args: Any) -> Any:
     ends = {"src_kind": src._meta.model_name, "src_id": str(src.pk), "dst_kind": dst._meta.model_name}
     return call_handler("link_onto_entities", **ends, dst_id=str(dst.pk), rel=rel, **args)

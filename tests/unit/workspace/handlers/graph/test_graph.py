@@ -15,12 +15,6 @@ from workspace.models import Edge, Project
 from workspace.services.edges import graph_reorganize
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def to(row: Any, **more: Any) -> dict[str, Any]:
     return {"kind": row._meta.model_name, "id": str(row.pk)} | more
 

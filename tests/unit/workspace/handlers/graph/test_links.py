@@ -11,12 +11,6 @@ from tests.support.values.handler_calls import call_handler
 from workspace.models import Edge, EdgeKind, Project
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def get_relationships(row: Any, **args: Any) -> dict[str, Any]:
     result: dict[str, Any] = call_handler("get_entity_relationships", entity_id=str(row.pk), **args).result
     return result

@@ -15,12 +15,6 @@ from workspace.models import CalendarEvent, Project, Task
 DUE = datetime(2026, 3, 20, 9, 0, tzinfo=UTC)
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    made: Project = ProjectFactory()
-    return made
-
-
 def shift(days: int, **args: Any) -> OpOutcome:
     return call_handler("shift_onto_tasks", days=days, **args)
 

@@ -12,12 +12,6 @@ from workspace.models import Project, Task
 pytestmark = pytest.mark.both_databases
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def set_parent(task: Task, parent: Any) -> Any:
     return call_handler("update_onto_task", task_id=str(task.pk), parent_task_id=parent and str(parent))
 

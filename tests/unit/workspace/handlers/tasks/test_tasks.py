@@ -5,18 +5,12 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
-from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
+from tests.support.rows.factories import MADE_AT, TaskFactory
 from tests.support.rows.project_graph import create_edge
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Plan, Project, Task
 
 NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
-
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
 
 
 def create(project: Project, **sent: Any) -> Any:

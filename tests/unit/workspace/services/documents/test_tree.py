@@ -21,12 +21,6 @@ TREE: Titles = {"A": {"B": {"C": {}}, "D": {}, "E": {}}, "F": {}}
 
 
 @pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
-@pytest.fixture
 def documents(project: Project) -> dict[str, Document]:
     return create_documents(project, TREE)
 

@@ -9,12 +9,6 @@ from workspace.models import Project
 from workspace.services.edges import graph
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory()
-    return project
-
-
 def read(project: Project, *, subject: str = "owner", **options: Any) -> graph.ProjectGraph:
     return graph.load_graph(
         project.pk, subject=subject, **{"kinds": (), "include_done": False, "limit": 1000, **options}

@@ -25,11 +25,6 @@ POSITION = pagination.RowPosition((MADE_AT,), UUID(int=7))
 CURSOR = pagination.encode_cursor(POSITION, listing=LISTING)
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    return ProjectFactory()  # type: ignore[no-any-return]
-
-
 def read(*, limit: int = 2, cursor: str | None = None) -> pagination.RowPage:
     after = pagination.decode_cursor(cursor, listing=LISTING)
     return pagination.read_page(Task.objects.visible_to("owner"), listing=LISTING, limit=limit, after=after, at=MADE_AT)

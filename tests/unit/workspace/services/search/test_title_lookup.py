@@ -13,12 +13,6 @@ from workspace.services.search import row_finder, title_lookup
 from workspace.services.search.title_lookup import TitledRow
 
 
-@pytest.fixture
-def project(db: None) -> Project:
-    project: Project = ProjectFactory(name="Launch")
-    return project
-
-
 def find(project: Project, *pairs: tuple[str, str], subject: str = "owner") -> list[UUID | ArgumentError]:
     named = [TitledRow(kind, title, "other/title", "other/id") for kind, title in pairs]
     return title_lookup.find_ids(named, subject=subject, project_id=project.pk)
