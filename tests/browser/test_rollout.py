@@ -139,11 +139,8 @@ def test_cohort_is_created_widened_inspected_and_stopped(
     )
 
     assert Assignment.objects.get(subject=inside, variant="gateway").cohort == NAME
-    assert list(AuditEntry.objects.filter(kind="cohort").values_list("action", "by")) == [
-        ("changed", "product manager"),
-        ("changed", "product manager"),
-        ("added", "product manager"),
-    ]
+    expected = [("changed", "product manager"), ("changed", "product manager"), ("added", "product manager")]
+    assert list(AuditEntry.objects.filter(kind="cohort").values_list("action", "by")) == expected
     assert manager.errors == []
 
 

@@ -117,10 +117,8 @@ def test_upgraded_database_keeps_its_rows(upgraded: Store) -> None:
 def test_upgraded_database_keeps_permissions(upgraded: Store) -> None:
     user = User.objects.get(username="ana")
 
-    assert {f"{each.content_type.app_label}.{each.codename}" for each in user.user_permissions.all()} == {
-        "audit.view_auditentry",
-        "notifications.view_notification",
-    }
+    expected = {"audit.view_auditentry", "notifications.view_notification"}
+    assert {f"{each.content_type.app_label}.{each.codename}" for each in user.user_permissions.all()} == expected
     assert user.groups.get().permissions.filter(codename="view_auditentry").count() == 1
     assert not ContentType.objects.filter(app_label="analytics", model__in=["auditentry", "notification"]).exists()
 

@@ -33,20 +33,9 @@ def loaded(db: None) -> dict[str, int]:
 
 
 ADDED = {
-    "projects": 6,
-    "memberships": 8,
-    "profiles": 2,
-    "tasks": 60,
-    "documents": 16,
-    "goals": 7,
-    "plans": 8,
-    "milestones": 9,
-    "risks": 8,
-    "requirements": 8,
-    "events": 12,
-    "calendars": 1,
-    "edges": 50,
-}
+    "projects": 6, "memberships": 8, "profiles": 2, "tasks": 60, "documents": 16, "goals": 7, "plans": 8,
+    "milestones": 9, "risks": 8, "requirements": 8, "events": 12, "calendars": 1, "edges": 50,
+}  # fmt: skip
 MODELS = (
     *(kind.model for kind in ENTITY_TYPE_BY_NAME.values()),
     Membership,

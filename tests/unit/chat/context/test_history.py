@@ -81,10 +81,8 @@ def test_build_history_of_nothing_is_empty() -> None:
 
 def test_build_history_does_not_repeat_an_answer_that_is_also_the_last_round() -> None:
     turn = PastTurn("Hello", (PastStep("Let me look.", (_call(),)), PastStep("Done.", ())), "Done.")
-    assert [message["content"] for message in _build([turn]).messages if message["role"] == "assistant"] == [
-        "Let me look.",
-        "Done.",
-    ]
+    expected = ["Let me look.", "Done."]
+    assert [message["content"] for message in _build([turn]).messages if message["role"] == "assistant"] == expected
 
 
 def test_build_history_of_a_turn_that_continues_has_no_user_message() -> None:
@@ -94,10 +92,8 @@ def test_build_history_of_a_turn_that_continues_has_no_user_message() -> None:
 
 def test_build_history_puts_the_summary_first_and_counts_it() -> None:
     history = _build([_turn()], summary="The user decided to use oak.")
-    assert history.messages[0] == {
-        "role": "system",
-        "content": "Earlier in this conversation:\nThe user decided to use oak.",
-    }
+    expected = {"role": "system", "content": "Earlier in this conversation:\nThe user decided to use oak."}
+    assert history.messages[0] == expected
     assert history.tokens > _build([_turn()]).tokens
 
 

@@ -93,11 +93,8 @@ def test_load_context_passes_on_that_the_gateway_failed() -> None:
 
 def test_context_collects_the_names_of_all_rows_that_were_loaded() -> None:
     answers = GatewayAnswers().answer("onto.task.get", make_task()).answer("onto.task.list", {"tasks": [make_row(1)]})
-    assert dict(load(answers, TASK).names) == {
-        HOMEPAGE: "Draft the copy",
-        WEBSITE: "Website relaunch",
-        make_row(1)["id"]: "Row 1",
-    }
+    expected = {HOMEPAGE: "Draft the copy", WEBSITE: "Website relaunch", make_row(1)["id"]: "Row 1"}
+    assert dict(load(answers, TASK).names) == expected
 
 
 def test_context_describes_its_layers_and_the_tool_definitions_apart() -> None:

@@ -16,10 +16,8 @@ def test_events_are_numbered_from_one() -> None:
     log.append("session", {"a": 1})
     log.append("text", {"delta": "ü"})
 
-    assert [(event.number, event.type, event.data) for event in log.get_after(0)] == [
-        (1, "session", b'{"a":1}'),
-        (2, "text", '{"delta":"ü"}'.encode()),
-    ]
+    expected = [(1, "session", b'{"a":1}'), (2, "text", '{"delta":"ü"}'.encode())]
+    assert [(event.number, event.type, event.data) for event in log.get_after(0)] == expected
     assert [event.number for event in log.get_after(1)] == [2]
     assert log.get_after(9) == []
 

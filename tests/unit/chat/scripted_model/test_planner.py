@@ -88,11 +88,8 @@ def test_parallel_reads_are_one_batch_or_several_calls() -> None:
     messages += build_exec("onto.project.search", build_success("onto.project.search", projects=[project]))
     (batch,) = ask(messages).tool_calls
     assert batch.name == "tool_batch"
-    assert [entry["op"] for entry in batch.arguments["ops"]] == [
-        "onto.project.get",
-        "onto.task.list",
-        "onto.milestone.list",
-    ]
+    expected = ["onto.project.get", "onto.task.list", "onto.milestone.list"]
+    assert [entry["op"] for entry in batch.arguments["ops"]] == expected
     calls = ask(messages, tools=build_tools("search_onto_projects")).tool_calls
     assert [call.name for call in calls] == ["get_onto_project_details", "list_onto_tasks", "list_onto_milestones"]
 
@@ -193,46 +190,13 @@ def test_no_free_time_is_said() -> None:
 
 _PHRASES = st.sampled_from(
     (
-        "and",
-        "what about",
-        "delete",
-        "move",
-        "schedule",
-        "create a",
-        "which of these is most urgent",
-        "put",
-        "rename",
-        "task",
-        "event",
-        "project",
-        "note",
-        "it",
-        "the first one",
-        "“Buy paint”",
-        "“",
-        "to",
-        "in the",
-        "Roof garden",
-        "tomorrow",
-        "next friday",
-        "29 feb",
-        "31 april 2027",
-        "in 999 weeks",
-        "by 999 days",
-        "this week",
-        "9999-99-99",
-        "at 25:99",
-        "at 14:00 instead",
-        "to 3pm",
-        "for 999 hours",
-        "priority 9",
-        "yes",
-        "no",
-        "?",
-        "due",
-        "afternoon",
+        "and", "what about", "delete", "move", "schedule", "create a", "which of these is most urgent", "put",
+        "rename", "task", "event", "project", "note", "it", "the first one", "“Buy paint”", "“", "to", "in the",
+        "Roof garden", "tomorrow", "next friday", "29 feb", "31 april 2027", "in 999 weeks", "by 999 days",
+        "this week", "9999-99-99", "at 25:99", "at 14:00 instead", "to 3pm", "for 999 hours", "priority 9", "yes",
+        "no", "?", "due", "afternoon",
     )
-)
+)  # fmt: skip
 _MESSAGES = st.lists(_PHRASES | st.text(max_size=8), max_size=8).map(" ".join)
 
 

@@ -32,11 +32,8 @@ def test_searxng_request_has_query_parameters() -> None:
     request = PROVIDERS["searxng"].build_request("https://s.test/search?language=de", QUERY)
 
     assert (request.method, request.body) == ("GET", None)
-    assert parse_qs(urlsplit(request.url).query) == {
-        "language": ["de"],
-        "format": ["json"],
-        "q": ["fast & cheap (site:a.com OR site:b.org) -site:c.net"],
-    }
+    expected = {"language": ["de"], "format": ["json"], "q": ["fast & cheap (site:a.com OR site:b.org) -site:c.net"]}
+    assert parse_qs(urlsplit(request.url).query) == expected
 
 
 def test_tavily_request_has_a_json_body() -> None:

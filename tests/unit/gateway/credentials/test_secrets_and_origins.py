@@ -92,11 +92,8 @@ def test_subject_token_is_a_signed_jwt_for_one_minute() -> None:
     payload = json.loads(decode(claims))
     assert json.loads(decode(head)) == {"alg": "HS256", "typ": "JWT"}
     assert payload["exp"] - payload["iat"] == 60
-    assert {name: payload[name] for name in ("iss", "sub", "aud")} == {
-        "iss": "tool-gateway",
-        "sub": "ana",
-        "aud": "https://a.example:443",
-    }
+    expected = {"iss": "tool-gateway", "sub": "ana", "aud": "https://a.example:443"}
+    assert {name: payload[name] for name in ("iss", "sub", "aud")} == expected
     assert decode(signature) == hmac.digest(b"k", f"{head}.{claims}".encode(), sha256)
 
 
@@ -123,10 +120,8 @@ def build_request(url: str = "https://a.example/x", **headers: str) -> BuiltRequ
 def test_what_is_added_replaces_what_args_put_in_the_same_place() -> None:
     url = "https://a.example/x?Key=1&api%5Fkey=forged&q=a+b%2F&api_key=forged#part"
 
-    assert set_header(build_request(authorization="forged", a="1"), "Authorization", "Bearer t").headers == {
-        "a": "1",
-        "Authorization": "Bearer t",
-    }
+    expected = {"a": "1", "Authorization": "Bearer t"}
+    assert set_header(build_request(authorization="forged", a="1"), "Authorization", "Bearer t").headers == expected
     assert set_query_parameter(build_request(url), "api_key", "a b&c").url == (
         "https://a.example/x?Key=1&q=a+b%2F&api_key=a+b%26c#part"
     )

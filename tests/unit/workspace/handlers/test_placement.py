@@ -36,11 +36,8 @@ def test_create_links_the_task_and_returns_the_edges(project: Project) -> None:
     )
 
     task = Task.objects.get()
-    assert project_graph.list_edges() == [
-        "plan has_task task",
-        "task supports_goal goal",
-        "task targets_milestone milestone",
-    ]
+    expected = ["plan has_task task", "task supports_goal goal", "task targets_milestone milestone"]
+    assert project_graph.list_edges() == expected
     held = Edge.objects.get(rel="has_task")
     assert (held.src_id, held.dst_id, held.props) == (plan.pk, task.pk, {"is_primary": True})
     assert (held.project_id, held.created_by, held.created_at) == (project.pk, "owner", AT)

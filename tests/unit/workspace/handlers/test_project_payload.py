@@ -110,12 +110,8 @@ def test_create_stores_every_kind_with_its_fields(db: None) -> None:
         "edges": 7,
     }
     goal, milestone, plan, task = (model.objects.get() for model in (Goal, Milestone, Plan, Task))
-    assert (str(goal.target_date), goal.measurement_criteria, goal.state_key, goal.priority) == (
-        "2026-05-31",
-        "100",
-        "active",
-        2,
-    )
+    expected = ("2026-05-31", "100", "active", 2)
+    assert (str(goal.target_date), goal.measurement_criteria, goal.state_key, goal.priority) == expected
     assert milestone.due_at.isoformat() == "2026-05-31T23:59:59+00:00"
     assert (str(plan.start_date), str(plan.end_date), plan.type_key) == ("2026-04-06", "2026-04-30", "plan.phase.beta")
     assert (task.start_at.isoformat(), task.due_at.isoformat(), task.recurrence) == (
@@ -375,11 +371,8 @@ def test_overview_is_composed_from_the_payload(db: None) -> None:
     )
 
     overview = Document.objects.get()
-    assert (overview.title, overview.type_key, overview.state_key) == (
-        "Launch: overview",
-        "document.context.project",
-        "draft",
-    )
+    expected = ("Launch: overview", "document.context.project", "draft")
+    assert (overview.title, overview.type_key, overview.state_key) == expected
     assert overview.content == (
         "In short.\n\nAt length.\n\n## Who\n\nInes\n\n## Goals\n\n- A hundred sign-ups (by 2026-05-31)\n\n"
         "## Plans\n\n- plan p\n\n## Tasks\n\n- task t (by 2026-04-10)\n"

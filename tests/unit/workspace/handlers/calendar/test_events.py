@@ -108,15 +108,11 @@ def test_complete_event_has_all_fields_with_null_for_empty_ones(db: None) -> Non
         "id": str(event.pk),
         "title": event.title,
         "description": "Table by the window",
-        "location": None,
-        "attendees": ["Ines"],
-        "recurrence": None,
-        "recurrence_until": None,
-        "time_zone": "UTC",
-        "project_id": None,
-        "project_name": None,
+        **dict.fromkeys(("location", "recurrence", "recurrence_until", "project_id", "project_name")),
         "linked_task_id": None,
         "task_event_kind": None,
+        "attendees": ["Ines"],
+        "time_zone": "UTC",
         "calendar_scope": "user",
         "start_at": "2026-03-04T12:00:00Z",
         "end_at": "2026-03-04T13:00:00Z",
@@ -476,11 +472,8 @@ def test_close_start_and_due_events_become_one(db: None) -> None:
 
     [range_event] = task.events.filter(deleted_at=None)
     assert outcome.result["event"]["id"] == str(range_event.pk) == outcome.entity_id
-    assert (range_event.task_event_kind, range_event.start_at, range_event.end_at) == (
-        "range",
-        NOON,
-        NOON + timedelta(hours=4),
-    )
+    expected = ("range", NOON, NOON + timedelta(hours=4))
+    assert (range_event.task_event_kind, range_event.start_at, range_event.end_at) == expected
     assert outcome.warnings == () if range_event.pk == event.pk else "one event shows both" in outcome.warnings[0]
 
 

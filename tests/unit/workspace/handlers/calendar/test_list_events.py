@@ -143,10 +143,8 @@ def test_whole_days_are_days_of_the_time_zone(db: None) -> None:
     berlin = list_events(**one_day, time_zone="Europe/Berlin")
 
     assert [row["title"] for row in berlin["events"]] == ["across", "that day", "night"]
-    assert (berlin["time_range"]["time_min"], berlin["time_range"]["time_max"]) == (
-        "2026-03-02T00:00",
-        "2026-03-03T00:00",
-    )
+    expected = ("2026-03-02T00:00", "2026-03-03T00:00")
+    assert (berlin["time_range"]["time_min"], berlin["time_range"]["time_max"]) == expected
     assert [(row["start_at"], row["end_at"], row["is_all_day"]) for row in berlin["events"][:2]] == [
         ("2026-03-01", "2026-03-02", True),
         ("2026-03-02", "2026-03-02", True),

@@ -50,10 +50,8 @@ def test_schedule_sets_the_times_and_creates_the_event(task: Task) -> None:
     outcome = schedule(task, duration_minutes=90)
 
     task.refresh_from_db()
-    assert (task.start_at, task.due_at) == (
-        datetime(2026, 3, 9, 8, 0, tzinfo=UTC),
-        datetime(2026, 3, 9, 9, 30, tzinfo=UTC),
-    )
+    expected = (datetime(2026, 3, 9, 8, 0, tzinfo=UTC), datetime(2026, 3, 9, 9, 30, tzinfo=UTC))
+    assert (task.start_at, task.due_at) == expected
     assert task.duration_minutes == 90
     [event] = outcome.result["events"]
     assert event["id"] == str(CalendarEvent.objects.get().pk)
@@ -113,10 +111,8 @@ def test_schedule_at_the_start_that_it_had_shows_the_work_apart_from_the_deadlin
     outcome = schedule(task_with_deadline)
 
     assert "unchanged" not in outcome.warnings
-    assert [event["end_at"] for event in outcome.result["events"]] == [
-        "2026-03-09T10:00:00+01:00",
-        "2026-03-09T17:00:00+01:00",
-    ]
+    expected = ["2026-03-09T10:00:00+01:00", "2026-03-09T17:00:00+01:00"]
+    assert [event["end_at"] for event in outcome.result["events"]] == expected
 
 
 def test_second_schedule_keeps_the_deadline_too(task_with_deadline: Task) -> None:
@@ -171,11 +167,8 @@ def test_work_is_still_shown_when_its_deadline_is_cleared(task_with_deadline: Ta
     call_handler("update_onto_task", task_id=str(task_with_deadline.pk), due_at=None, duration_minutes=120)
 
     [event] = task_events.filter_task_events(task_with_deadline)
-    assert (event.title, event.start_at, event.end_at) == (
-        "Write",
-        datetime(2026, 3, 9, 8, 0, tzinfo=UTC),
-        datetime(2026, 3, 9, 10, 0, tzinfo=UTC),
-    )
+    expected = ("Write", datetime(2026, 3, 9, 8, 0, tzinfo=UTC), datetime(2026, 3, 9, 10, 0, tzinfo=UTC))
+    assert (event.title, event.start_at, event.end_at) == expected
 
 
 def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_deadline: Task) -> None:
@@ -184,10 +177,8 @@ def test_event_of_scheduled_work_can_be_moved_and_keeps_its_length(task_with_dea
     call_handler("update_calendar_event", event_id=work["id"], start_at="2026-03-09T13:00")
 
     task_with_deadline.refresh_from_db()
-    assert (task_with_deadline.start_at, task_with_deadline.due_at) == (
-        datetime(2026, 3, 9, 12, 0, tzinfo=UTC),
-        DEADLINE,
-    )
+    expected = (datetime(2026, 3, 9, 12, 0, tzinfo=UTC), DEADLINE)
+    assert (task_with_deadline.start_at, task_with_deadline.due_at) == expected
     assert list_starts(time_min="2026-03-09", time_max="2026-03-09") == ["2026-03-09T13:00", "2026-03-09T16:30"]
 
 
@@ -216,12 +207,8 @@ def test_schedule_with_a_count_ends_at_the_last_occurrence(task: Task) -> None:
 def test_schedule_until_a_day_includes_that_day(task: Task) -> None:
     schedule(task, "2026-01-31T16:00", recurrence="monthly", recurrence_until="2026-04-30")
 
-    assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == [
-        "2026-01-31T16:00",
-        "2026-02-28T16:00",
-        "2026-03-31T16:00",
-        "2026-04-30T16:00",
-    ]
+    expected = ["2026-01-31T16:00", "2026-02-28T16:00", "2026-03-31T16:00", "2026-04-30T16:00"]
+    assert list_starts(time_min="2026-01-01", time_max="2026-12-31") == expected
 
 
 def test_schedule_keeps_recurrence_and_its_end_unless_null_clears_them(task: Task) -> None:
@@ -306,12 +293,8 @@ def make_own_event(title: str, start: str, minutes: int = 60, **columns: Any) ->
 def test_last_occurrence_of_a_long_task_has_its_end_event(task: Task) -> None:
     schedule(task, duration_minutes=700, recurrence="weekly", recurrence_count=2)
 
-    assert list_starts(time_min="2026-03-01", time_max="2026-04-30") == [
-        "2026-03-09T09:00",
-        "2026-03-09T20:10",
-        "2026-03-16T09:00",
-        "2026-03-16T20:10",
-    ]
+    expected = ["2026-03-09T09:00", "2026-03-09T20:10", "2026-03-16T09:00", "2026-03-16T20:10"]
+    assert list_starts(time_min="2026-03-01", time_max="2026-04-30") == expected
 
 
 def test_long_task_can_recur_without_end(task: Task) -> None:

@@ -124,10 +124,8 @@ def test_get_continues_below_a_node(project: Project, documents: dict[str, Docum
     assert read(project, **under_a)["total"] == 4
     first = read(project, **under_a, limit=2)
     rest = read(project, **under_a, offset=first["next_offset"])
-    assert (list_titles(first["structure"]["root"]), list_titles(rest["structure"]["root"])) == (
-        {"B": {}, "D": {}},
-        {"E": {}},
-    )
+    expected = ({"B": {}, "D": {}}, {"E": {}})
+    assert (list_titles(first["structure"]["root"]), list_titles(rest["structure"]["root"])) == expected
 
 
 @pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])

@@ -34,17 +34,12 @@ def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> No
             "id": str(document.pk),
             "project_id": str(project.pk),
             "project_name": "Launch",
-            "parent_id": None,
+            **dict.fromkeys(("parent_id", "description", "content", "category", "ai_summary", "operation_count")),
             "position": 0,
             "title": "Brief",
-            "description": None,
-            "content": None,
             "type_key": "document.default",
             "state_key": "draft",
-            "category": None,
             "tags": [],
-            "ai_summary": None,
-            "operation_count": None,
             "props": {},
             "created_by": "owner",
             "created_at": NOW,
@@ -169,13 +164,8 @@ def test_update_sets_the_sent_fields_and_returns_the_stored_row(document: Docume
     complete = update(document, content="# New", fields=["*"])
 
     row = Document.objects.get()
-    assert (row.title, row.content, row.state_key, row.description, row.updated_at) == (
-        "Old",
-        "# New",
-        "published",
-        "",
-        AT,
-    )
+    expected = ("Old", "# New", "published", "", AT)
+    assert (row.title, row.content, row.state_key, row.description, row.updated_at) == expected
     assert outcome.result["message"] == (
         "Changed “Old”: description text → none, content “# Old” → “# New”, state_key draft → published."
     )

@@ -33,11 +33,8 @@ def test_create_adds_a_document_to_the_tasks_project_and_attaches_it(task: Task)
     outcome = attach(task, description="What was said")
 
     document, edge = Document.objects.get(), Edge.objects.get()
-    assert (document.title, document.type_key, document.state_key) == (
-        "Draft Document",
-        "document.task.scratch",
-        "draft",
-    )
+    expected = ("Draft Document", "document.task.scratch", "draft")
+    assert (document.title, document.type_key, document.state_key) == expected
     assert document.project_id == edge.project_id == task.project_id
     assert (str(edge), edge.src_id, edge.dst_id) == ("task task_has_document document", task.pk, document.pk)
     assert edge.props == {"role": "deliverable"}
@@ -140,11 +137,8 @@ def test_list_returns_documents_in_the_order_of_attaching(task: Task) -> None:
     result = documents(task)
 
     assert [each["document"]["title"] for each in result["documents"]] == ["First", "Later"]
-    assert result["documents"][0]["edge"] == {
-        "id": str(edge.pk),
-        "role": "deliverable",
-        "created_at": "2026-03-01T09:00:00Z",
-    }
+    expected = {"id": str(edge.pk), "role": "deliverable", "created_at": "2026-03-01T09:00:00Z"}
+    assert result["documents"][0]["edge"] == expected
     assert result["scratch_pad"] == result["documents"][1]
     assert (result["total"], result["has_more"]) == (2, False)
     assert result["message"] == (

@@ -58,13 +58,8 @@ def test_result_rows_have_kind_project_and_snippet(project: Project) -> None:
 def test_project_row_names_itself_as_project(project: Project) -> None:
     [row] = find("launch")["results"]
 
-    assert (row["type"], row["id"], row["project_id"], row["project_name"], row["title"]) == (
-        "project",
-        str(project.pk),
-        str(project.pk),
-        "Launch",
-        "Launch",
-    )
+    expected = ("project", str(project.pk), str(project.pk), "Launch", "Launch")
+    assert (row["type"], row["id"], row["project_id"], row["project_name"], row["title"]) == expected
     assert "snippet" not in row  # it has no text
 
 
@@ -130,10 +125,8 @@ def test_search_falls_back_to_any_word_when_no_row_has_all(project: Project) -> 
 
     result = find("printer bank nowhere")
 
-    assert [(row["title"], row["matched"]) for row in result["results"]] == [
-        ("Pay the printer", ["printer", "bank"]),
-        ("Call the bank", ["bank"]),
-    ]
+    expected = [("Pay the printer", ["printer", "bank"]), ("Call the bank", ["bank"])]
+    assert [(row["title"], row["matched"]) for row in result["results"]] == expected
     assert result["message"].startswith("No row has every word. 2 of 2 rows with any of them, best first")
 
 
@@ -144,10 +137,8 @@ def test_words_that_any_text_has_do_not_count(project: Project) -> None:
 
     result = find("what did the customers say about prices?")
 
-    assert [(row["title"], row["matched"]) for row in result["results"]] == [
-        ("Ask the customers", ["customers", "prices"]),
-        ("What did the printer say", ["say"]),
-    ]
+    expected = [("Ask the customers", ["customers", "prices"]), ("What did the printer say", ["say"])]
+    assert [(row["title"], row["matched"]) for row in result["results"]] == expected
     assert [row["title"] for row in find("the customers")["results"]] == ["Ask the customers"]
     assert [row["title"] for row in find("who we are")["results"]] == ["Who we are"]
 

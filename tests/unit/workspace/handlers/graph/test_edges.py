@@ -218,10 +218,8 @@ def test_link_refuses_ends_without_id_and_title(project: Project) -> None:
         assert [error.path for error in refused.value.field_errors] == paths
     with pytest.raises(InvalidArgs) as refused:
         call_handler("link_onto_entities", src_kind="task", dst_kind="task", rel="references")
-    assert [(error.path, error.code) for error in refused.value.field_errors] == [
-        ("/src_id", "required"),
-        ("/dst_id", "required"),
-    ]
+    expected = [("/src_id", "required"), ("/dst_id", "required")]
+    assert [(error.path, error.code) for error in refused.value.field_errors] == expected
 
 
 def test_link_by_title_reveals_nothing_about_an_invisible_project(project: Project) -> None:

@@ -82,10 +82,8 @@ def test_second_reorganize_changes_nothing_and_says_so(project: Project) -> None
 
     outcome = reorganize(project, node(task, plan))
 
-    assert (outcome.warnings, outcome.result["message"]) == (
-        ("unchanged",),
-        "Nothing changed: the rows are already organized this way.",
-    )
+    expected = (("unchanged",), "Nothing changed: the rows are already organized this way.")
+    assert (outcome.warnings, outcome.result["message"]) == expected
     assert list(Edge.objects.values()) == before
 
 

@@ -29,10 +29,8 @@ def test_relationships_return_edges_by_direction(project: Project) -> None:
 
     result = get_relationships(task)
 
-    assert [(each["id"], each["direction"]) for each in result["relationships"]] == [
-        (str(outgoing.pk), "outgoing"),
-        (str(incoming.pk), "incoming"),
-    ]
+    expected = [(str(outgoing.pk), "outgoing"), (str(incoming.pk), "incoming")]
+    assert [(each["id"], each["direction"]) for each in result["relationships"]] == expected
     assert result["relationships"][1] == {
         "id": str(incoming.pk),
         "src_kind": "plan",
@@ -97,40 +95,15 @@ def test_links_are_grouped_by_kind(project: Project) -> None:
     supports = project_graph.create_edge(task, "supports_goal", goal)
     references = project_graph.create_edge(task, "references", requirement)
 
+    def show(row: Any, edge: Edge, direction: str, **more: Any) -> dict[str, Any]:
+        shown = {"id": str(row.pk), "kind": row._meta.model_name, "edge_id": str(edge.pk)}
+        return shown | {"rel": edge.rel, "direction": direction} | more
+
     assert get_links(task) == {
         "linked_entities": {
-            "goals": [
-                {
-                    "id": str(goal.pk),
-                    "kind": "goal",
-                    "name": goal.name,
-                    "state_key": "draft",
-                    "rel": "supports_goal",
-                    "direction": "outgoing",
-                    "edge_id": str(supports.pk),
-                }
-            ],
-            "plans": [
-                {
-                    "id": str(plan.pk),
-                    "kind": "plan",
-                    "name": plan.name,
-                    "state_key": "draft",
-                    "rel": "has_task",
-                    "direction": "incoming",
-                    "edge_id": str(held.pk),
-                }
-            ],
-            "requirements": [
-                {
-                    "id": str(requirement.pk),
-                    "kind": "requirement",
-                    "text": "Loads in a second",
-                    "rel": "references",
-                    "direction": "outgoing",
-                    "edge_id": str(references.pk),
-                }
-            ],
+            "goals": [show(goal, supports, "outgoing", name=goal.name, state_key="draft")],
+            "plans": [show(plan, held, "incoming", name=plan.name, state_key="draft")],
+            "requirements": [show(requirement, references, "outgoing", text="Loads in a second")],
         },
         "counts": {"goals": 1, "plans": 1, "requirements": 1},
         "total": 3,

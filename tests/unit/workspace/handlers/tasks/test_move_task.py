@@ -27,12 +27,8 @@ def test_move_keeps_all_fields_of_the_task(destination: Project) -> None:
     outcome = move(task, destination.pk)
 
     task.refresh_from_db()
-    assert outcome.result["task"] == {
-        "id": str(task.pk),
-        "title": "T",
-        "project_id": str(destination.pk),
-        "project_name": "Destination",
-    }
+    expected = {"id": str(task.pk), "title": "T", "project_id": str(destination.pk), "project_name": "Destination"}
+    assert outcome.result["task"] == expected
     assert (task.state_key, task.props, task.updated_at) == ("done", {"a": 1}, AT)
     assert (outcome.warnings, outcome.entity_id) == ((), str(task.pk))
     assert outcome.result["message"] == "Moved “T” to the project “Destination”."

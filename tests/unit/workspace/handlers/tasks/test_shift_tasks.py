@@ -97,10 +97,8 @@ def test_tasks_that_the_subject_cannot_change_stay(project: Project) -> None:
 
     outcome = shift(1, due_after="2026-03-01")
 
-    assert (outcome.result["tasks"], outcome.result["message"]) == (
-        [],
-        "No task with a date matches, so nothing changed.",
-    )
+    expected = ([], "No task with a date matches, so nothing changed.")
+    assert (outcome.result["tasks"], outcome.result["message"]) == expected
     assert outcome.warnings[0].startswith("1 task is left out: you can see but not change")
     assert Task.objects.get(pk=task.pk).due_at == DUE
 

@@ -27,10 +27,8 @@ def test_parent_is_set_shown_and_cleared(project: Project) -> None:
     whole, part = TaskFactory.create_batch(2, project=project)
 
     result = set_parent(part, str(whole.pk).upper()).result
-    assert (result["task"]["parent_task_id"], result["message"]) == (
-        str(whole.pk),
-        f"Changed “{part.title}”: parent_task_id none → {whole.pk}.",
-    )
+    expected = (str(whole.pk), f"Changed “{part.title}”: parent_task_id none → {whole.pk}.")
+    assert (result["task"]["parent_task_id"], result["message"]) == expected
     assert set_parent(part, whole.pk).warnings == ("unchanged",)
 
     assert set_parent(part, None).result["task"]["parent_task_id"] is None

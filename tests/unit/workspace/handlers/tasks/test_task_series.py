@@ -257,10 +257,8 @@ def test_finishing_asks_which_occurrences_are_done(task: Task) -> None:
     assert error.send == {"scope": "this", "occurrence_start": "2026-03-02T09:00:00+01:00"}  # today's
 
     update(task, state_key="done", **error.send)
-    assert list(Task.objects.order_by("start_at").values_list("state_key", "start_at")) == [
-        ("done", MONDAY),
-        ("todo", MONDAY + timedelta(days=1)),
-    ]
+    expected = [("done", MONDAY), ("todo", MONDAY + timedelta(days=1))]
+    assert list(Task.objects.order_by("start_at").values_list("state_key", "start_at")) == expected
 
 
 def test_finishing_has_no_correction_on_a_day_without_an_occurrence(task: Task) -> None:
@@ -410,10 +408,8 @@ def test_occurrence_stays_in_the_series_if_nothing_changes(task: Task, tool: str
 
 def test_scope_needs_an_occurrence(task: Task) -> None:
     assert get_error(task, scope="this", title="New") == ("/occurrence_start", "missing")
-    assert get_error(task, scope="this", occurrence_start="2026-03-07", title="N") == (
-        "/occurrence_start",
-        "no_occurrence",
-    )
+    expected = ("/occurrence_start", "no_occurrence")
+    assert get_error(task, scope="this", occurrence_start="2026-03-07", title="N") == expected
     assert get_error(task, scope="this", occurrence_start=THURSDAY, recurrence="daily") == ("/scope", "not_recurring")
     assert get_error(task, occurrence_start=THURSDAY, title="N") == ("/scope", "missing")
     assert get_error(task, delete, occurrence_start=THURSDAY) == ("/scope", "missing")

@@ -163,11 +163,8 @@ def test_events_move_with_their_task_and_its_subtasks(db: None) -> None:
         "move_onto_task", task_id=task["id"], project_id=str(target.pk), expected_project_id=task["project_id"]
     )
 
-    assert set(target.events.values_list("pk", flat=True)) == {
-        CalendarEvent.objects.get(task=task["id"]).pk,
-        hours.pk,
-        deleted.pk,
-    }
+    expected = {CalendarEvent.objects.get(task=task["id"]).pk, hours.pk, deleted.pk}
+    assert set(target.events.values_list("pk", flat=True)) == expected
     beside.refresh_from_db()
     assert str(beside.project_id) == task["project_id"]
 

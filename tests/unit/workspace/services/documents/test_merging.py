@@ -105,9 +105,7 @@ def test_merge_instructions_without_a_merge_cause_a_warning() -> None:
 
 
 def test_strategies_apply_to_these_kinds() -> None:
-    assert {kind.name: dict(kind.update_strategies) for kind in (GOAL, PLAN)} == {
-        "goal": {"description": "replace"},
-        "plan": {"description": "replace"},
-    }
+    expected = {"goal": {"description": "replace"}, "plan": {"description": "replace"}}
+    assert {kind.name: dict(kind.update_strategies) for kind in (GOAL, PLAN)} == expected
     merged = merging.apply_update_strategy(Risk(title="R", description="old"), kind=RISK, sent={"description": "new"})
     assert merged.fields == {"description": "new"}

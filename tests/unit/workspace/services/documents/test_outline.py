@@ -77,10 +77,8 @@ def test_headings_follow_commonmark(text: str, headings: list[Any]) -> None:
 def test_offsets_count_line_ends_as_written(line_end: str) -> None:
     text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
 
-    assert [text[each.start : each.end] for each in parse_sections(text)] == [
-        f"# A{line_end}a{line_end}",
-        f"# B{line_end}b",
-    ]
+    expected = [f"# A{line_end}a{line_end}", f"# B{line_end}b"]
+    assert [text[each.start : each.end] for each in parse_sections(text)] == expected
 
 
 def test_anchors_follow_github_and_are_unique() -> None:

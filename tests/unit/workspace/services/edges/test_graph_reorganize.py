@@ -138,10 +138,8 @@ def test_links_change_according_to_the_mode(
     options = {"semantic_mode": mode} if mode else {}
 
     assert format_changes(plan(node("t", *connections, **options), there=LINKED)) == (created, deleted)
-    assert format_changes(plan(node("t", *connections), there=LINKED, **options)) == (
-        created,
-        deleted,
-    )  # set for all nodes
+    expected = (created, deleted)
+    assert format_changes(plan(node("t", *connections), there=LINKED, **options)) == expected
 
 
 def test_replaced_parent_does_not_remove_links() -> None:

@@ -64,11 +64,8 @@ def test_blank_title_is_refused(title: str) -> None:
 def test_all_errors_are_reported_together() -> None:
     wrong = assign(Task(), title=" ", start_at="0000-01-01T00:00:00Z", due_at="2016-12-31T23:59:60Z")
 
-    assert wrong == [
-        ("/here/title", "blank"),
-        ("/here/start_at", "impossible_time"),
-        ("/here/due_at", "impossible_time"),
-    ]
+    expected = [("/here/title", "blank"), ("/here/start_at", "impossible_time"), ("/here/due_at", "impossible_time")]
+    assert wrong == expected
 
 
 def test_messages_contain_no_sent_values() -> None:
