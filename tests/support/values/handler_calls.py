@@ -1,11 +1,14 @@
 """Calling workspace handlers directly."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from core.database.deadlines import Deadline
-from core.handler_contract import OpOutcome, OpRequest
+from core.handler_contract import InvalidArgs, OpOutcome, OpRequest
 from workspace.handlers import HANDLERS
 
 AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the rows of the factories
@@ -14,3 +17,10 @@ AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)  # a day after the rows of the fac
 def call_handler(tool: str, *, subject: str = "owner", at: datetime = AT, **args: Any) -> OpOutcome:
     handler, request = HANDLERS[tool], OpRequest(subject, args, at, deadline=Deadline.after(milliseconds=600_000))
     return handler.apply(replace(request, prepared=handler.prepare(request)) if handler.prepare else request)
+
+
+def list_field_errors(call: Callable[[], object]) -> list[tuple[str, str]]:
+    """Make a call whose args are refused, and return the pointer and the code of each field error."""
+    with pytest.raises(InvalidArgs) as refused:
+        call()
+    return [(error.path, error.code) for error in refused.value.field_errors]

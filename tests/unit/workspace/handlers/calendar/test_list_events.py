@@ -14,7 +14,7 @@ from tests.support.rows.factories import (
     ProjectFactory,
     TaskFactory,
 )
-from tests.support.values.handler_calls import AT, call_handler
+from tests.support.values.handler_calls import AT, call_handler, list_field_errors
 from workspace.models import MemberRole
 from workspace.services.calendar import event_list, task_events
 
@@ -39,10 +39,6 @@ def list_events(**args: Any) -> Any:
 
 def list_titles(**args: Any) -> list[str]:
     return [row["title"] for row in list_events(**args)["events"]]
-
-
-def get_error_codes(refused: Any) -> list[tuple[str, str]]:
-    return [(error.path, error.code) for error in refused.value.field_errors]
 
 
 def test_list_covers_the_next_seven_local_days(db: None) -> None:
@@ -238,10 +234,7 @@ def test_query_matches_every_word_in_title_description_or_location(db: None) -> 
     ],
 )
 def test_list_refuses_an_empty_range(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
-    with pytest.raises(InvalidArgs) as refused:
-        list_events(**args)
-
-    assert get_error_codes(refused) == expected
+    assert list_field_errors(lambda: list_events(**args)) == expected
 
 
 def test_pages_list_every_event_once_while_time_passes(db: None) -> None:
@@ -272,9 +265,7 @@ def test_cursor_of_another_list_is_refused(db: None, other: dict[str, str]) -> N
 
     cursor = list_events(limit=1)["next_cursor"]
 
-    with pytest.raises(InvalidArgs) as refused:
-        list_events(limit=1, cursor=cursor, **other)
-    assert get_error_codes(refused) == [("/cursor", "malformed_cursor")]
+    assert list_field_errors(lambda: list_events(limit=1, cursor=cursor, **other)) == [("/cursor", "malformed_cursor")]
 
 
 def test_list_refuses_too_many_events_instead_of_cutting(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,10 +273,7 @@ def test_list_refuses_too_many_events_instead_of_cutting(db: None, monkeypatch: 
     make_own_event(recurrence="daily")
     assert list_events(time_max="2026-03-07")["total"] == 6
 
-    with pytest.raises(InvalidArgs) as refused:
-        list_events()
-
-    assert get_error_codes(refused) == [("/time_max", "too_many")]
+    assert list_field_errors(list_events) == [("/time_max", "too_many")]
 
 
 def test_list_query_count_does_not_depend_on_its_length(db: None, django_assert_max_num_queries: Any) -> None:
