@@ -229,18 +229,6 @@ def test_client_asks_its_user_before_a_delete(gateway: Gateway, task: Task) -> N
 
 
 @MODES
-def test_client_reads_that_the_user_must_agree_if_it_cannot_be_asked(gateway: Gateway, mode: str, task: Task) -> None:
-    # A server without sessions can ask over HTTP since 2026-07-28 only, so an older client is not asked at all.
-    options = {"elicitation_callback": Asked()} if mode == "legacy" else {}
-
-    refused = gateway.use_over_http(lambda client: delete(client, task), mode=mode, **options)
-
-    assert refused.is_error is True
-    assert refused.structured_content["error"]["details"]["reason"] == "confirmation_required"
-    assert is_there(task)
-
-
-@MODES
 def test_client_starts_the_gateway_reads_and_asks_its_user(gateway: Gateway, mode: str, task: Task) -> None:
     asked = Asked()
 

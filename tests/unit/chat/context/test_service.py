@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from chat.context import budgets
 from chat.context.layers import Place
 from chat.context.service import load_context
 from tests.support.cpu_budget import examples
@@ -123,11 +122,6 @@ def test_budget_of_tool_definitions_is_that_of_what_chose_them(
     settings.GATEWAY_SELECTION_TOKENS = 4_321
     tools = load(GatewayAnswers(), GLOBAL, surface=surface, selection=selection).tools
     assert tools.budget == budget
-
-
-def test_budgets_are_the_hard_limit_together() -> None:
-    layers = budgets.SYSTEM + budgets.PROFILE + budgets.LOCATION + budgets.RELATED
-    assert layers + budgets.HISTORY + budgets.TOOL_RESULTS + budgets.RESPONSE == budgets.HARD_LIMIT
 
 
 _HOSTILE = st.builds(

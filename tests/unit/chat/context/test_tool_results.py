@@ -175,15 +175,6 @@ def test_fit_results_shortens_help_too(answer: Any) -> None:
     assert shown["shown"] == f"{len(shown['items'])} of 90; call again for less at once"
 
 
-def test_fit_results_counts_tokens_and_not_characters() -> None:
-    [shown] = _fit(_list_tasks(40, text="𒀀𒐫" * 40), budget=800)
-    assert shown["result"]["tasks"]
-
-
-def test_fit_results_of_nothing_is_nothing() -> None:
-    assert fit_results([]) == []
-
-
 _SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 _LONG_TEXTS = st.builds(lambda text, times: text * times, st.text(min_size=1, max_size=20), st.integers(1, 400))
 _VALUES = st.recursive(

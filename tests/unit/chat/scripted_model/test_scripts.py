@@ -6,7 +6,7 @@ import pytest
 
 from chat.scripted_model.dates import read_days
 from chat.scripted_model.outcomes import TOOL_NAME_BY_OP
-from chat.scripted_model.scripts import SUGGESTIONS, Script, ScriptStep, find_script, load_scripts, plan_script
+from chat.scripted_model.scripts import Script, ScriptStep, find_script, load_scripts, plan_script
 
 SCRIPTS = {script.title: script for script in load_scripts()}
 
@@ -14,12 +14,6 @@ SCRIPTS = {script.title: script for script in load_scripts()}
 def list_steps(script: Script) -> list[ScriptStep]:
     """Return the calls of a script."""
     return [one for step in script.steps for one in (step.together or (step,))]
-
-
-def test_ten_messages_are_suggested() -> None:
-    assert len(SUGGESTIONS) == 10
-    assert len({one.text for one in SUGGESTIONS}) == len({one.title for one in SUGGESTIONS}) == 10
-    assert all(len(one.title) <= 30 for one in SUGGESTIONS)
 
 
 @pytest.mark.parametrize("title", SCRIPTS)

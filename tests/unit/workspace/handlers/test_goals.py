@@ -4,31 +4,9 @@ from tests.support.rows.factories import GoalFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Goal, Project
 
-NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
 
 def create(project: Project, **sent: Any) -> Any:
     return call_handler("create_onto_goal", project_id=str(project.pk), **sent).result["goal"]
-
-
-def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
-    row = create(project, name="Keep the visits")
-
-    goal = Goal.objects.get()
-    assert row == {
-        "id": str(goal.pk),
-        "project_id": str(project.pk),
-        "project_name": "Launch",
-        "name": "Keep the visits",
-        **dict.fromkeys(("description", "priority", "target_date", "measurement_criteria", "completed_at")),
-        "type_key": "goal.outcome.project",
-        "state_key": "draft",
-        "props": {},
-        "created_by": "owner",
-        "created_at": NOW,
-        "updated_at": NOW,
-    }
-    assert call_handler("get_onto_goal_details", goal_id=row["id"]).result["goal"] == row
 
 
 def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) -> None:

@@ -7,33 +7,6 @@ from tests.support.rows.factories import MADE_AT, MilestoneFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Milestone, Project
 
-NOW = "2026-03-02T12:30:00Z"  # calls.AT
-
-
-def create(project: Project, **sent: Any) -> Any:
-    return call_handler("create_onto_milestone", project_id=str(project.pk), **sent).result["milestone"]
-
-
-def test_create_returns_the_stored_row_with_its_defaults(project: Project) -> None:
-    row = create(project, title="The site is live")
-
-    milestone = Milestone.objects.get()
-    assert row == {
-        "id": str(milestone.pk),
-        "project_id": str(project.pk),
-        "project_name": "Launch",
-        "title": "The site is live",
-        **dict.fromkeys(("description", "due_at", "completed_at")),
-        "type_key": "milestone.default",
-        "state_key": "pending",
-        "props": {},
-        "created_by": "owner",
-        "created_at": NOW,
-        "updated_at": NOW,
-        "is_missed": False,
-    }
-    assert call_handler("get_onto_milestone_details", milestone_id=row["id"]).result["milestone"] == row
-
 
 def test_milestone_becomes_missed_as_time_passes(project: Project) -> None:
     id = str(MilestoneFactory(project=project, due_at=AT).pk)

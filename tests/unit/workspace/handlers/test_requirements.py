@@ -33,15 +33,6 @@ def test_lists_filter_by_priority_and_type(project: Project, tool: str) -> None:
     assert texts(priority=2) == set()
 
 
-def test_search_falls_back_to_any_of_the_words(project: Project) -> None:
-    RequirementFactory(project=project, text="Every page loads fast")
-
-    result = call_handler("search_onto_requirements", query="page zebra").result
-
-    assert result["total"] == 1
-    assert "any of the words" in result["message"]
-
-
 def test_update_changes_the_sent_fields_and_refuses_blank_text(project: Project) -> None:
     id = str(RequirementFactory(project=project, text="Old", priority=2, props={"a": 1}).pk)
 
@@ -54,11 +45,3 @@ def test_update_changes_the_sent_fields_and_refuses_blank_text(project: Project)
     row = outcome.result["requirement"]
     assert (row["text"], row["priority"], row["props"]) == ("New", 2, {"a": 1, "b": 2})
     assert [(error.path, error.code) for error in refused.value.field_errors] == [("/text", "blank")]
-
-
-def test_search_all_finds_requirements_by_text(project: Project) -> None:
-    RequirementFactory(project=project, text="Visitors agree to cookies")
-
-    [row] = call_handler("search_ontology", query="cookies").result["results"]
-
-    assert (row["type"], row["title"]) == ("requirement", "Visitors agree to cookies")

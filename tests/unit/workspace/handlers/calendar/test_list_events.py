@@ -91,18 +91,6 @@ def test_list_row_is_abbreviated(db: None) -> None:
     ]
 
 
-def test_row_does_not_repeat_the_kind_that_its_title_says(db: None) -> None:
-    for number, title in enumerate(("Due: Report", "Hand in"), start=1):
-        task = TaskFactory()
-        EventFactory(title=title, project=task.project, task=task, task_event_kind="due", start_at=AT + number * DAY)
-
-    rows = list_events()["events"]
-    with_kind = list_events(fields=["task_event_kind"])["events"]
-
-    assert [row.get("task_event_kind") for row in rows] == [None, "due"]
-    assert [row["task_event_kind"] for row in with_kind] == ["due", "due"]
-
-
 def test_times_are_local_unless_a_time_zone_is_sent(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
     make_own_event("Early", start_at=datetime(2026, 10, 25, 0, 30, tzinfo=UTC), end_at=AT + 365 * DAY)

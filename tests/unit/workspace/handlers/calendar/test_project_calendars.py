@@ -66,16 +66,6 @@ def test_next_set_changes_the_sent_fields(db: None) -> None:
     assert again.warnings == ("unchanged",)
 
 
-def test_enabled_sync_reports_that_nothing_is_connected(db: None) -> None:
-    id = str(ProjectFactory().pk)
-
-    outcome = call_handler("set_project_calendar", project_id=id, sync_enabled=True)
-
-    assert outcome.result["sync"]["state"] == "not_connected"
-    assert call_handler("get_project_calendar", project_id=id).result["sync"]["state"] == "not_connected"
-    assert "sync" not in call_handler("set_project_calendar", project_id=id, sync_enabled=False).result
-
-
 @pytest.mark.parametrize(
     ("action", "there", "reason"), [("create", True, "calendar_exists"), ("update", False, "no_calendar")]
 )

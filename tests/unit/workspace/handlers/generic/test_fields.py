@@ -25,29 +25,6 @@ def test_task_fields_match_the_arguments_of_its_ops() -> None:
     )
 
 
-def test_project_fields_match_the_arguments_of_its_ops() -> None:
-    fields = info("ontology_project")
-
-    assert (
-        list(fields)
-        == "name slug description executive_summary tags context type_key state_key start_at end_at props".split()
-    )
-    assert {name for name, field in fields.items() if field["required"]} == {"name", "type_key"}
-
-
-def test_document_fields_match_the_arguments_of_its_ops() -> None:
-    fields = info("ontology_document")
-
-    assert (
-        list(fields)
-        == """
-    project_id title description content type_key state_key category tags ai_summary operation_count props
-""".split()
-    )
-    assert {name for name, field in fields.items() if field["required"]} == {"project_id", "title"}
-    assert (fields["content"]["maxLength"], fields["type_key"]["default"]) == (200_000, "document.default")
-
-
 def test_priority_field_has_a_range_and_a_direction() -> None:
     assert info("ontology_task", field_name="priority") == {
         "priority": {

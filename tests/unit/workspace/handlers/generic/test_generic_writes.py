@@ -8,6 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from core.handler_contract import InvalidArgs, NotFound
 from tests.support.rows.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
+from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import Project, Task
 
 pytestmark = pytest.mark.both_databases
@@ -48,6 +49,47 @@ def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
 
     reopened = update(task, state_key="todo").result
     assert (reopened["task"]["completed_at"], reload(task).completed_at) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "label", "own"),
+    [
+        (
+            "goal",
+            "name",
+            {"type_key": "goal.outcome.project", "state_key": "draft"}
+            | dict.fromkeys(("priority", "target_date", "measurement_criteria")),
+        ),
+        (
+            "plan",
+            "name",
+            {"type_key": "plan.phase.project", "state_key": "draft"}
+            | dict.fromkeys(("plan", "start_date", "end_date")),
+        ),
+        (
+            "milestone",
+            "title",
+            {"type_key": "milestone.default", "state_key": "pending", "due_at": None, "is_missed": False},
+        ),
+    ],
+)
+def test_create_returns_the_stored_row_with_its_defaults(
+    project: Project, kind: str, label: str, own: dict[str, Any]
+) -> None:
+    row = call_handler(f"create_onto_{kind}", project_id=str(project.pk), **{label: "Row"}).result[kind]
+
+    assert row == {
+        "id": str(ENTITY_TYPE_BY_NAME[kind].model._default_manager.get().pk),
+        "project_id": str(project.pk),
+        "project_name": "Launch",
+        label: "Row",
+        **dict.fromkeys(("description", "completed_at")),
+        "props": {},
+        "created_by": "owner",
+        **dict.fromkeys(("created_at", "updated_at"), NOW),
+        **own,
+    }
+    assert call_handler(f"get_onto_{kind}_details", **{f"{kind}_id": row["id"]}).result[kind] == row
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import NotFound
 from tests.support.rows.factories import (
@@ -15,7 +14,6 @@ from tests.support.rows.factories import (
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import MemberRole, Membership, Plan, Project, Task
 
-NOW = "2026-03-02T12:30:00Z"  # calls.AT
 PROJECT = {"name": "Launch", "type_key": "project.business.launch"}
 
 
@@ -64,23 +62,6 @@ def test_create_stores_the_project_with_its_owner_and_tasks(db: None) -> None:
 
 def document(temp_id: str, **more: Any) -> dict[str, Any]:
     return {"temp_id": temp_id, "kind": "document", "title": f"Document {temp_id}"} | more
-
-
-@pytest.mark.parametrize("entities", [{}, {"entities": []}])
-def test_create_accepts_a_project_without_tasks(db: None, entities: dict[str, Any]) -> None:
-    result = call_handler("create_onto_project", project=PROJECT, **entities).result
-
-    assert {kind: number for kind, number in result["counts"].items() if number} == {"documents": 1, "edges": 1}
-    assert (
-        result["message"] == f"Created the project “{PROJECT['name']}” with 1 document and 1 edge; you are its owner."
-    )
-    assert (result["project"]["created_at"], result["project"]["description"]) == (NOW, None)
-
-
-def test_project_created_as_completed_has_completed_at(db: None) -> None:
-    result = call_handler("create_onto_project", project=PROJECT | {"state_key": "completed"}).result
-
-    assert result["project"]["completed_at"] == NOW
 
 
 def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> None:
@@ -208,17 +189,6 @@ def test_get_says_which_parts_have_more_rows(db: None) -> None:
     assert outcome["message"] == (
         "The complete project. Only the first 50 phases are included; onto.plan.list returns the others."
     )
-
-
-def test_get_costs_one_query_per_part(db: None, django_assert_num_queries: DjangoAssertNumQueries) -> None:
-    project = ProjectFactory()
-    TaskFactory.create_batch(5, project=project)
-
-    with django_assert_num_queries(5):
-        parts = get_parts(
-            project, include_phases=True, include_tasks=True, include_notes=True, include_brain_dumps=True
-        )
-    assert [len(rows) for rows in parts.values()] == [0, 5, 0, 0]
 
 
 def test_project_row_counts_its_contents(db: None) -> None:

@@ -67,26 +67,6 @@ def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) ->
     }
 
 
-def test_task_created_as_done_has_completed_at(project: Project) -> None:
-    assert create(project, title="Write", state_key="done").result["task"]["completed_at"] == NOW
-
-
-@pytest.mark.parametrize(
-    ("sent", "path", "code"),
-    [
-        ({"title": "  "}, "/title", "blank"),
-        ({"start_at": "2026-03-04T00:00:00Z", "due_at": "2026-03-03T00:00:00Z"}, "/due_at", "out_of_order"),
-        ({"due_at": "0000-12-31T00:00:00Z"}, "/due_at", "impossible_time"),
-        ({"start_at": "2016-12-31T23:59:60Z"}, "/start_at", "impossible_time"),
-    ],
-)
-def test_create_refuses_invalid_arguments_at_their_pointer(
-    project: Project, sent: dict[str, str], path: str, code: str
-) -> None:
-    assert list_field_errors(lambda: create(project, **{"title": "Write"} | sent)) == [(path, code)]
-    assert not Task.objects.exists()
-
-
 def get(task: Task, **sent: Any) -> Any:
     return call_handler("get_onto_task_details", task_id=str(task.pk), **sent).result
 
@@ -228,14 +208,6 @@ def test_get_with_field_returns_only_the_text(project: Project) -> None:
     assert result["task"].keys() == {"id", "title", "details", "truncated"}
     assert result["message"] == "details of the task, characters 100 to 600."
     assert get(task, field="details", offset=600)["message"] == ("details of the task, characters 600 to 700, the end.")
-
-
-def test_get_says_how_to_continue(project: Project) -> None:
-    task = TaskFactory(project=project, description="d" * 400, details="e" * 400)
-
-    assert get(task, max_chars=500)["message"] == (
-        "The complete task. Cut: details; onto.task.get with field and offset returns the rest."
-    )
 
 
 def test_offset_without_field_is_refused(project: Project) -> None:
