@@ -47,10 +47,8 @@ def test_first_set_creates_a_calendar_named_after_its_project(db: None) -> None:
         "message": "Created the project's calendar.",
     }
     assert (outcome.entity_id, outcome.entity_name) == (str(calendar.pk), "Garden - Tasks")
-    assert (
-        call_handler("get_project_calendar", project_id=str(project.pk)).result["calendar"]
-        == outcome.result["calendar"]
-    )
+    expected = outcome.result["calendar"]
+    assert call_handler("get_project_calendar", project_id=str(project.pk)).result["calendar"] == expected
 
 
 def test_next_set_changes_the_sent_fields(db: None) -> None:
