@@ -1,8 +1,8 @@
 """Entity types name existing columns."""
 
-import pytest
 from django.db import models
 
+from tests.support.loops import for_each
 from workspace.entity_types import (
     CALENDAR,
     ENTITY_TYPE_BY_NAME,
@@ -13,7 +13,7 @@ from workspace.handlers.generic import fields
 from workspace.models import Entity
 
 EVERY = ENTITY_TYPE_BY_NAME | {kind.name: kind for kind in (EVENT, CALENDAR)}
-EACH_KIND = pytest.mark.parametrize("kind", EVERY.values(), ids=EVERY)
+EACH_KIND = for_each("kind", EVERY.values())
 
 
 @EACH_KIND
@@ -61,7 +61,7 @@ def test_full_row_has_all_list_columns_and_all_settable_columns(kind: EntityType
     assert names <= set(kind.full_row)  # which has the text itself
 
 
-@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+@for_each("kind", ENTITY_TYPE_BY_NAME.values())
 def test_full_row_omits_only_deleted_at(kind: EntityType) -> None:
     columns = {field.attname for field in kind.model._meta.concrete_fields}
 

@@ -1,9 +1,9 @@
 """Relations: closed tables, and one normal form of an edge from either end."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
@@ -32,8 +32,8 @@ def test_tables_have_a_line_for_every_member() -> None:
     assert set(PARENT_RELATIONS) == {kind for kind, parents in ALLOWED_PARENTS.items() if parents}
 
 
-@pytest.mark.parametrize(
-    ("child", "parents"),
+@for_each(
+    "child, parents",
     [
         ("project", []),
         ("document", []),  # documents have a tree
@@ -60,8 +60,8 @@ def test_parent_relations_have_no_circle() -> None:
     assert not any(kind in collect_ancestors(kind) for kind in EdgeKind)
 
 
-@pytest.mark.parametrize(
-    ("sent", "stored"),
+@for_each(
+    "sent, stored",
     [
         ("task depends_on task", "task depends_on task"),
         ("plan has_task task", "plan has_task task"),
@@ -100,8 +100,8 @@ def test_known_relation_is_stored_in_the_direction_of_its_kinds(sent: str, store
     assert (relation.sentence, relation.is_guess) == (stored, False)
 
 
-@pytest.mark.parametrize(
-    ("sent", "stored"),
+@for_each(
+    "sent, stored",
     [
         ("task helps task", "task references task"),  # depends_on would say which of them waits
         ("goal helps task", "task supports_goal goal"),

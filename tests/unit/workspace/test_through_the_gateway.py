@@ -8,6 +8,7 @@ from registry.catalog import builder
 from registry.files import loader
 from registry.help import token_counts
 from tests.support.clients.api import Api
+from tests.support.loops import for_each
 from workspace.demo import DEMO_DOCUMENT_ID, DEMO_PROJECT_ID
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, EntityType
 from workspace.models import Document
@@ -37,8 +38,8 @@ def test_help_stays_within_its_budget() -> None:
     assert (max(shorter) <= 530, of_tasks <= 650) == (True, True)
 
 
-@pytest.mark.parametrize("action", ["list", "search"])
-@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+@for_each("action", ["list", "search"])
+@for_each("kind", ENTITY_TYPE_BY_NAME.values())
 def test_copy_of_a_list_names_only_its_own_order(kind: EntityType, action: str) -> None:
     op = SHIPPED.ops[kind.get_op_path(action)]
     copy = f"{op.summary} {op.description}".casefold()
@@ -48,7 +49,7 @@ def test_copy_of_a_list_names_only_its_own_order(kind: EntityType, action: str) 
     assert results == {kind.get_order(None).name}
 
 
-@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=ENTITY_TYPE_BY_NAME)
+@for_each("kind", ENTITY_TYPE_BY_NAME.values())
 def test_update_schema_accepts_null_for_every_nullable_column(kind: EntityType) -> None:
     arguments = SHIPPED.ops[kind.get_op_path("update")].schema["properties"]
     columns = {field.attname: field for field in kind.model._meta.concrete_fields}

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, ProjectFactory
 from tests.support.values.handler_calls import AT, call_handler
@@ -66,8 +67,8 @@ def test_create_stores_a_word_that_is_not_a_relation(project: Project) -> None:
     assert len(outcome.warnings) == 1
 
 
-@pytest.mark.parametrize(
-    ("argument", "kind"), [("plan_id", "plan"), ("goal_id", "goal"), ("supporting_milestone_id", "milestone")]
+@for_each(
+    "argument, kind", [("plan_id", "plan"), ("goal_id", "goal"), ("supporting_milestone_id", "milestone")], undone=True
 )
 def test_create_refuses_missing_and_foreign_rows_alike(project: Project, argument: str, kind: str) -> None:
     elsewhere = project_graph.create_row(kind, ProjectFactory())  # of the same owner

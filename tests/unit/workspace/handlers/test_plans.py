@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import PlanFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Project
@@ -25,7 +26,7 @@ def test_create_stores_the_sent_fields_and_update_clears_them(project: Project) 
     )
 
 
-@pytest.mark.parametrize("moved", [{"start_date": "2026-04-25"}, {"end_date": "2026-04-05"}])
+@for_each("moved", [{"start_date": "2026-04-25"}, {"end_date": "2026-04-05"}], undone=True)
 def test_plan_that_ends_before_it_starts_is_refused(project: Project, moved: dict[str, str]) -> None:
     id = create(project, name="Beta", start_date="2026-04-06", end_date="2026-04-24")["id"]
 

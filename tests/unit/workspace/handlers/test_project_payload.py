@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import ArgumentError, InvalidArgs, OpOutcome
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.values.handler_calls import call_handler
 from workspace import relations
@@ -124,8 +125,8 @@ def test_create_stores_every_kind_with_its_fields(db: None) -> None:
     assert Document.objects.get(type_key="document.note").content == "# A\n\nB"
 
 
-@pytest.mark.parametrize(
-    ("related", "edges"),
+@for_each(
+    "related, edges",
     [
         # In either order, the end that may be the parent becomes the parent.
         ([("p", "t"), ("m", "p"), ("g", "m")], ["goal has_milestone milestone", "milestone has_plan plan"]),
@@ -136,6 +137,7 @@ def test_create_stores_every_kind_with_its_fields(db: None) -> None:
         # Rows without a parent relation are linked as their kinds suggest.
         ([("p", "t"), ("t2", "t"), ("t", "d")], ["document references task", "task depends_on task"]),
     ],
+    undone=True,
 )
 def test_pairs_place_rows_under_their_parents(db: None, related: list[tuple[str, str]], edges: list[str]) -> None:
     outcome = create(ONE_OF_EACH, [pair(*each) for each in related])
@@ -200,9 +202,7 @@ def test_warnings_are_limited(db: None) -> None:
     assert warnings[-1] == "9 more relationships were stored differently than sent."
 
 
-@pytest.mark.parametrize(
-    ("first", "related", "wrong"),
-    [
+@for_each("first, related, wrong", [
         ([], [pair("p", "t")], [("/relationships", "no_entities")]),
         (ONE_OF_EACH, [], [("/relationships", "required")]),
         (ONE_OF_EACH, [pair("t", "t")], [("/relationships/0", "self_edge")]),
@@ -221,8 +221,7 @@ def test_warnings_are_limited(db: None) -> None:
             ("/relationships/0/0/kind", "kind_mismatch"),
             ("/relationships/0/1/kind", "kind_mismatch"),
         ]),
-    ],
-)  # fmt: skip
+    ], undone=True)  # fmt: skip
 def test_invalid_relationships_are_refused_at_their_pointers(
     db: None, first: list[Any], related: list[Any], wrong: list[Any]
 ) -> None:
@@ -262,9 +261,7 @@ def test_guessed_order_of_tasks_is_told_with_their_titles(db: None) -> None:
     assert create(ONE_OF_EACH, [pair("t", "t2", rel="depends_on")]).warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("sent", "wrong"),
-    [
+@for_each("sent, wrong", [
         ({"temp_id": "g", "kind": "goal"}, [("name", "required")]),
         ({"temp_id": "q", "kind": "requirement"}, [("text", "required")]),
         (entity("g", "goal", name=" "), [("name", "blank")]),
@@ -281,15 +278,12 @@ def test_guessed_order_of_tasks_is_told_with_their_titles(db: None) -> None:
         (entity("t", "task", due_at="soon"), [("due_at", "impossible_time")]),
         (entity("t", "task", start_at="2026-02-30"), [("start_at", "impossible_time")]),
         (entity("p", "plan", start_date="2026-05", end_date="2026-04"), [("end_date", "out_of_order")]),
-    ],
-)  # fmt: skip
+    ], undone=True)  # fmt: skip
 def test_entity_with_fields_of_another_kind_is_refused(db: None, sent: dict[str, Any], wrong: list[Any]) -> None:
     assert get_error_codes(create_with_errors([sent])) == [(f"/entities/0/{name}", code) for name, code in wrong]
 
 
-@pytest.mark.parametrize(
-    ("sent", "stored", "warnings"),
-    [
+@for_each("sent, stored, warnings", [
         ({"kind": "goal", "title": "A"}, {"name": "A"}, ["Read title as name."]),
         (
             {"kind": "document", "title": "A", "body_markdown": "# B"},
@@ -303,8 +297,7 @@ def test_entity_with_fields_of_another_kind_is_refused(db: None, sent: dict[str,
         ({"kind": "document"}, {"title": "Untitled Document"}, [
             "No title was sent, so the document was named Untitled Document."
         ]),
-    ],
-)  # fmt: skip
+    ], undone=True)  # fmt: skip
 def test_create_warns_about_values_it_interpreted(
     db: None, sent: dict[str, Any], stored: dict[str, Any], warnings: list[str]
 ) -> None:
@@ -381,7 +374,7 @@ def test_overview_is_composed_from_the_payload(db: None) -> None:
     assert (edge.src_id, edge.dst_id) == (Project.objects.get().pk, overview.pk)
 
 
-@pytest.mark.parametrize("name", ["Launch", "x" * 200])
+@for_each("name", ["Launch", "x" * 200], undone=True)
 def test_project_without_entities_has_an_overview(db: None, name: str) -> None:
     call_handler("create_onto_project", project=PROJECT | {"name": name})
 

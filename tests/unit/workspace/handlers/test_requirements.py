@@ -3,6 +3,7 @@
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import RequirementFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Requirement
@@ -18,7 +19,7 @@ def test_create_returns_the_stored_row(project: Project) -> None:
     assert row["id"] == str(Requirement.objects.get().pk)
 
 
-@pytest.mark.parametrize("tool", ["list_onto_requirements", "search_onto_requirements"])
+@for_each("tool", ["list_onto_requirements", "search_onto_requirements"], undone=True)
 def test_lists_filter_by_priority_and_type(project: Project, tool: str) -> None:
     RequirementFactory(project=project, text="word A", priority=1)
     RequirementFactory(project=project, text="word B", priority=1, type_key="requirement.legal")

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-import pytest
-
+from tests.support.loops import for_each
 from tests.support.rows.factories import RiskFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Project, Risk
@@ -22,8 +21,8 @@ def test_create_returns_the_stored_row(project: Project) -> None:
     assert outcome.entity_name == "Traffic drops"
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
+@for_each(
+    "args, expected",
     [
         ({}, {"A", "B", "C"}),
         ({"impact": "high"}, {"A", "B"}),
@@ -33,7 +32,7 @@ def test_create_returns_the_stored_row(project: Project) -> None:
         ({"impact": "critical"}, set()),
     ],
 )
-@pytest.mark.parametrize("tool", ["list_onto_risks", "search_onto_risks"])
+@for_each("tool", ["list_onto_risks", "search_onto_risks"], undone=True)
 def test_lists_filter_by_state_impact_and_type(
     project: Project, tool: str, args: dict[str, Any], expected: set[str]
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import ValidationError
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -17,7 +18,7 @@ from workspace.entity_types import DOCUMENT, GOAL, MILESTONE, PLAN, PROJECT, TAS
 from workspace.models import Document, MemberRole, Project, Task
 from workspace.services import access
 
-KINDS = pytest.mark.parametrize("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE], ids=lambda kind: kind.name)
+KINDS = for_each("kind", [PROJECT, TASK, DOCUMENT, GOAL, PLAN, MILESTONE])
 
 
 @pytest.fixture
@@ -37,8 +38,8 @@ def get_id(kind: EntityType, task: Task) -> object:
 
 
 @KINDS
-@pytest.mark.parametrize(
-    ("subject", "visible", "changeable"),
+@for_each(
+    "subject, visible, changeable",
     [
         ("owner", True, True),
         ("editor", True, True),
@@ -48,6 +49,7 @@ def get_id(kind: EntityType, task: Task) -> object:
         ("OWNER", False, False),  # subjects are opaque: case matters
         ("", False, False),  # a call without a subject
     ],
+    undone=True,
 )
 def test_visibility_filters_follow_membership(
     task: Task, kind: EntityType, subject: str, visible: bool, changeable: bool
@@ -59,7 +61,7 @@ def test_visibility_filters_follow_membership(
 
 
 @KINDS
-@pytest.mark.parametrize("role", MemberRole)
+@for_each("role", MemberRole, undone=True)
 def test_visibility_filters_agree_with_the_policy(task: Task, kind: EntityType, role: MemberRole) -> None:
     id = get_id(kind, task)
 
@@ -89,7 +91,7 @@ def test_project_counts_omit_deleted_tasks(task: Task) -> None:
     assert counted[empty.pk] == (0, 0)
 
 
-@pytest.mark.parametrize("props", [None, [], [1], "text", 5])
+@for_each("props", [None, [], [1], "text", 5], undone=True)
 def test_form_refuses_props_that_are_not_an_object(task: Task, props: object) -> None:
     task.props = props
 

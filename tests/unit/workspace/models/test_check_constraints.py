@@ -9,6 +9,7 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -113,7 +114,7 @@ CHECKS = {
 }
 
 
-@pytest.mark.parametrize(("name", "make"), CHECKS.items(), ids=CHECKS)
+@for_each("name, make", CHECKS.items(), undone=True)
 def test_constraint_refuses_by_its_name(db: None, name: str, make: Callable[[], models.Model]) -> None:
     with pytest.raises(IntegrityError, match=name), transaction.atomic():
         make()
@@ -211,13 +212,13 @@ STAMPED = [
 ]
 
 
-@pytest.mark.parametrize(("name", "make"), STAMPED, ids=[name for name, _ in STAMPED])
+@for_each("name, make", STAMPED, undone=True)
 def test_state_without_its_timestamp_is_refused(db: None, name: str, make: Callable[[], models.Model]) -> None:
     with pytest.raises(IntegrityError, match=name), transaction.atomic():
         make()
 
 
-@pytest.mark.parametrize("priority", [0, -1])
+@for_each("priority", [0, -1], undone=True)
 def test_priority_below_the_scale_is_refused(db: None, priority: int) -> None:
     with pytest.raises(IntegrityError, match="task_priority_in_range"), transaction.atomic():
         TaskFactory(priority=priority)

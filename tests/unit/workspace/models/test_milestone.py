@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tests.support.loops import for_each
 from workspace.models import MilestoneState, is_missed
 
 pytestmark = pytest.mark.both_databases
@@ -10,8 +11,8 @@ AT = datetime(2026, 3, 2, 12, 30, tzinfo=UTC)
 PAST, FUTURE = AT - timedelta(seconds=1), AT + timedelta(seconds=1)
 
 
-@pytest.mark.parametrize(
-    ("state", "due_at", "missed"),
+@for_each(
+    "state, due_at, missed",
     [
         ("pending", PAST, True),
         ("pending", AT, False),  # exactly due is not missed

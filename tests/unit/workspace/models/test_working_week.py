@@ -3,10 +3,11 @@ from typing import Any
 import pytest
 from django.core.exceptions import ValidationError
 
+from tests.support.loops import for_each
 from workspace.models import working_week
 
 
-@pytest.mark.parametrize(
+@for_each(
     "week",
     [
         {},
@@ -21,8 +22,8 @@ def test_validate_accepts_ordered_spans(week: Any) -> None:
     working_week.validate_week(week)
 
 
-@pytest.mark.parametrize(
-    ("week", "message"),
+@for_each(
+    "week, message",
     [
         (None, "JSON object"),
         (["09:00-17:00"], "JSON object"),

@@ -1,11 +1,10 @@
-import pytest
-
+from tests.support.loops import for_each
 from workspace.models import MemberRole
 from workspace.services import access
 
 
-@pytest.mark.parametrize(
-    ("role", "view", "change", "reason"),
+@for_each(
+    "role, view, change, reason",
     [
         (MemberRole.OWNER, True, True, "owner_may_change"),
         (MemberRole.EDITOR, True, True, "editor_may_change"),
@@ -19,8 +18,8 @@ def test_policy_depends_on_the_role(role: str | None, view: bool, change: bool, 
     assert access.check_change(role=role) == access.RoleDecision(change, reason)
 
 
-@pytest.mark.parametrize(
-    ("role", "reason"),
+@for_each(
+    "role, reason",
     [
         (MemberRole.EDITOR, "only_owner_may_delete"),  # an editor may change everything, but not delete the project
         (MemberRole.VIEWER, "only_owner_may_delete"),

@@ -7,6 +7,7 @@ from uuid import uuid4
 import pytest
 
 from core.handler_contract import InvalidArgs, NotFound, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     EventFactory,
@@ -56,8 +57,10 @@ def test_duration_sets_the_end(db: None) -> None:
     assert (moved["start_at"], moved["end_at"]) == ("2026-03-04T15:00:00Z", "2026-03-04T15:15:00Z")
 
 
-@pytest.mark.parametrize(
-    ("args", "code"), [({"end_at": "2026-03-04T13:00:00Z"}, "two_ends"), ({"start_at": "2026-03-04"}, "whole_days")]
+@for_each(
+    "args, code",
+    [({"end_at": "2026-03-04T13:00:00Z"}, "two_ends"), ({"start_at": "2026-03-04"}, "whole_days")],
+    undone=True,
 )
 def test_duration_is_refused_beside_an_end_and_for_whole_days(db: None, args: dict[str, str], code: str) -> None:
     assert list_field_errors(lambda: create(duration_minutes=90, **args)) == [("/duration_minutes", code)]
@@ -157,12 +160,13 @@ def test_time_without_offset_is_local_to_the_subject_or_the_sent_zone(db: None) 
     assert (theirs["start_at"], theirs["time_zone"]) == ("2026-03-04T12:00:00+09:00", "Asia/Tokyo")
 
 
-@pytest.mark.parametrize(
-    ("local", "expected", "word"),
+@for_each(
+    "local, expected, word",
     [
         ("2026-03-29T02:30", "2026-03-29T03:30:00+02:00", "skip"),
         ("2026-10-25T02:30", "2026-10-25T02:30:00+02:00", "twice"),
     ],
+    undone=True,
 )
 def test_skipped_or_repeated_local_time_causes_a_warning(db: None, local: str, expected: str, word: str) -> None:
     outcome = create(start_at=local, time_zone="Europe/Berlin")
@@ -196,7 +200,7 @@ def test_event_of_a_project_or_task_is_in_the_project(db: None) -> None:
     assert (task.start_at, task.due_at) == (None, None)  # time for a task is not its start or due date
 
 
-@pytest.mark.parametrize("args", [{"calendar_scope": "user"}, {"calendar_id": "primary"}])
+@for_each("args", [{"calendar_scope": "user"}, {"calendar_id": "primary"}], undone=True)
 def test_requested_own_calendar_overrides_the_context_project(db: None, args: dict[str, str]) -> None:
     outcome = create(project_id=str(uuid4()), **args)
 
@@ -213,8 +217,8 @@ def test_task_overrides_the_context_project(db: None) -> None:
     assert "Ignored project_id" in outcome.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
+@for_each(
+    "args, expected",
     [
         ({"end_at": "2026-03-04T12:00:00Z"}, [("/end_at", "out_of_order")]),
         ({"end_at": "2026-03-04"}, [("/end_at", "mixed")]),
@@ -240,6 +244,7 @@ def test_task_overrides_the_context_project(db: None) -> None:
         # All errors are reported together.
         ({"title": " ", "start_at": "2200-01-01"}, [("/title", "blank"), ("/start_at", "impossible_time")]),
     ],
+    undone=True,
 )
 def test_create_refuses_an_invalid_event(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
     assert list_field_errors(lambda: create(**args)) == expected
@@ -308,14 +313,15 @@ def test_event_disappears_with_its_project_task_or_membership(db: None) -> None:
 # --- update
 
 
-@pytest.mark.parametrize(
-    ("args", "start", "end"),
+@for_each(
+    "args, start, end",
     [
         ({"start_at": "2026-03-05T09:00:00Z"}, NOON + timedelta(hours=21), NOON + timedelta(hours=22)),  # moved
         ({"end_at": "2026-03-04T15:00:00Z"}, NOON, NOON + timedelta(hours=3)),  # longer
         ({"start_at": "2026-03-05", "end_at": "2026-03-06"}, date(2026, 3, 5), date(2026, 3, 6)),
         ({"start_at": "2026-03-05"}, NOON + timedelta(days=1), NOON + timedelta(days=1, hours=1)),  # at the same time
     ],
+    undone=True,
 )
 def test_update_of_start_moves_the_event_and_of_end_changes_its_length(
     db: None, args: dict[str, str], start: Any, end: Any
@@ -339,7 +345,7 @@ def test_whole_day_event_can_become_timed_and_keeps_its_length_when_moved(db: No
     assert (timed["start_at"], timed["end_at"]) == ("2026-04-01T09:00:00Z", "2026-04-01T09:30:00Z")
 
 
-@pytest.mark.parametrize("end", ["2026-03-05", "2026-03-04T11:00:00Z"])
+@for_each("end", ["2026-03-05", "2026-03-04T11:00:00Z"], undone=True)
 def test_update_refuses_an_end_that_does_not_fit_the_start(db: None, end: str) -> None:
     event = make_own_event()
 
@@ -412,8 +418,8 @@ def test_delete_removes_the_event_from_every_op(db: None) -> None:
 # --- events of task dates
 
 
-@pytest.mark.parametrize(
-    ("kind", "dates", "args", "expected"),
+@for_each(
+    "kind, dates, args, expected",
     [
         ("start", {"start_at": NOON}, {"start_at": "2026-03-05T12:00:00Z"}, {"start_at": NOON + timedelta(days=1)}),
         ("start", {"start_at": NOON}, {"end_at": "2026-03-05T12:30:00Z"}, {"start_at": NOON + timedelta(days=1)}),
@@ -432,6 +438,7 @@ def test_delete_removes_the_event_from_every_op(db: None) -> None:
             {"start_at": NOON, "due_at": NOON + timedelta(hours=2)},
         ),
     ],
+    undone=True,
 )
 def test_moving_a_task_date_event_moves_the_task_date(
     db: None, kind: str, dates: dict[str, Any], args: dict[str, str], expected: dict[str, datetime]
@@ -471,8 +478,8 @@ def test_close_start_and_due_events_become_one(db: None) -> None:
     assert outcome.warnings == () if range_event.pk == event.pk else "one event shows both" in outcome.warnings[0]
 
 
-@pytest.mark.parametrize(
-    ("fields", "args", "error"),
+@for_each(
+    "fields, args, error",
     [
         (
             {"start_at": NOON, "due_at": NOON + timedelta(days=3)},
@@ -490,6 +497,7 @@ def test_close_start_and_due_events_become_one(db: None) -> None:
             ("/start_at", "after_it_was_done"),
         ),
     ],
+    undone=True,
 )
 def test_task_checks_apply_to_its_event(
     db: None, fields: dict[str, Any], args: dict[str, str], error: tuple[str, str]
@@ -501,7 +509,7 @@ def test_task_checks_apply_to_its_event(
     assert task.due_at == fields["due_at"]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "args",
     [
         {"title": "Mine"},
@@ -509,6 +517,7 @@ def test_task_checks_apply_to_its_event(
         {"recurrence_until": None},
         {"start_at": "2026-03-05", "end_at": "2026-03-05"},
     ],
+    undone=True,
 )
 def test_update_refuses_fields_that_belong_to_the_task(db: None, args: dict[str, Any]) -> None:
     _, event = make_task_event("due", due_at=NOON)
@@ -530,13 +539,14 @@ def test_task_date_event_has_its_own_location_and_description(db: None) -> None:
     assert (event.title, event.location, event.description) == ("Due: Rewrite", "Library", "Bring the charger")
 
 
-@pytest.mark.parametrize(
-    ("kind", "dates", "expected"),
+@for_each(
+    "kind, dates, expected",
     [
         ("start", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (None, NOON + timedelta(days=3))),
         ("due", {"start_at": NOON, "due_at": NOON + timedelta(days=3)}, (NOON, None)),
         ("range", {"start_at": NOON, "due_at": NOON + HALF}, (None, None)),
     ],
+    undone=True,
 )
 def test_deleting_a_task_date_event_clears_the_date(db: None, kind: str, dates: Any, expected: Any) -> None:
     task, event = make_task_event(kind, **dates)
@@ -563,8 +573,8 @@ def test_deleting_other_task_events_keeps_the_task_dates(db: None) -> None:
 # --- external calendars
 
 
-@pytest.mark.parametrize(
-    ("tool", "args"),
+@for_each(
+    "tool, args",
     [
         ("list_calendar_events", {}),
         ("get_calendar_event_details", {"event_id": str(uuid4())}),
@@ -573,6 +583,7 @@ def test_deleting_other_task_events_keeps_the_task_dates(db: None) -> None:
         ("delete_calendar_event", {"event_id": str(uuid4())}),
         ("set_project_calendar", {"project_id": str(uuid4())}),
     ],
+    undone=True,
 )
 def test_external_calendar_requires_a_connection(db: None, tool: str, args: dict[str, str]) -> None:
     with pytest.raises(StateConflict) as refused:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     EventFactory,
@@ -206,8 +207,8 @@ def test_query_matches_every_word_in_title_description_or_location(db: None) -> 
         list_events(query="  ")
 
 
-@pytest.mark.parametrize(
-    ("args", "expected"),
+@for_each(
+    "args, expected",
     [
         ({"time_min": "2026-03-05", "time_max": "2026-03-04"}, [("/time_max", "out_of_order")]),
         ({"time_max": "2026-03-01"}, [("/time_max", "out_of_order")]),
@@ -220,6 +221,7 @@ def test_query_matches_every_word_in_title_description_or_location(db: None) -> 
         ({"calendar_scope": "project"}, [("/project_id", "required")]),
         ({"cursor": "nonsense"}, [("/cursor", "malformed_cursor")]),
     ],
+    undone=True,
 )
 def test_list_refuses_an_empty_range(db: None, args: dict[str, str], expected: list[tuple[str, str]]) -> None:
     assert list_field_errors(lambda: list_events(**args)) == expected
@@ -247,7 +249,7 @@ def test_pages_list_every_event_once_while_time_passes(db: None) -> None:
     assert not page["has_more"]
 
 
-@pytest.mark.parametrize("other", [{"query": "x"}, {"time_max": "2026-03-08"}, {"calendar_id": "primary"}])
+@for_each("other", [{"query": "x"}, {"time_max": "2026-03-08"}, {"calendar_id": "primary"}], undone=True)
 def test_cursor_of_another_list_is_refused(db: None, other: dict[str, str]) -> None:
     make_own_event(recurrence="daily")
 

@@ -3,6 +3,7 @@
 import pytest
 
 from core.handler_contract import InvalidArgs, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     ProfileFactory,
@@ -64,9 +65,7 @@ def test_next_set_changes_the_sent_fields(db: None) -> None:
     assert again.warnings == ("unchanged",)
 
 
-@pytest.mark.parametrize(
-    ("action", "there", "reason"), [("create", True, "calendar_exists"), ("update", False, "no_calendar")]
-)
+@for_each("action, there, reason", [("create", True, "calendar_exists"), ("update", False, "no_calendar")], undone=True)
 def test_set_with_the_wrong_action_is_a_conflict(db: None, action: str, there: bool, reason: str) -> None:
     project = ProjectFactory()
     if there:

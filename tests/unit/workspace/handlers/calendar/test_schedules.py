@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     EventFactory,
@@ -128,8 +129,8 @@ def test_second_schedule_keeps_the_deadline_too(task_with_deadline: Task) -> Non
     )
 
 
-@pytest.mark.parametrize(
-    ("due_at", "expected"), [("2026-03-10T12:00", "2026-03-10T11:00:00Z"), (None, "2026-03-09T09:00:00Z")]
+@for_each(
+    "due_at, expected", [("2026-03-10T12:00", "2026-03-10T11:00:00Z"), (None, "2026-03-09T09:00:00Z")], undone=True
 )
 def test_schedule_moves_a_deadline_when_asked(task_with_deadline: Task, due_at: str | None, expected: str) -> None:
     outcome = schedule(task_with_deadline, due_at=due_at)
@@ -259,7 +260,7 @@ REFUSED: list[tuple[dict[str, Any], tuple[str, str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "error"), REFUSED, ids=[f"{path} {code}" for _, (path, code) in REFUSED])
+@for_each("sent, error", REFUSED, undone=True)
 def test_schedule_refuses_invalid_arguments(task: Task, sent: dict[str, Any], error: tuple[str, str]) -> None:
     assert get_refusal(task, **sent) == [error]
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import EventFactory, ProfileFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import CalendarEvent
@@ -76,7 +77,7 @@ def test_this_and_later_occurrences_are_cancelled(standup: CalendarEvent) -> Non
     assert "and all later occurrences" in outcome.result["message"]
 
 
-@pytest.mark.parametrize("args", [{"scope": "all"}, {"scope": "following", "occurrence_start": "2026-03-02"}])
+@for_each("args", [{"scope": "all"}, {"scope": "following", "occurrence_start": "2026-03-02"}], undone=True)
 def test_all_occurrences_are_cancelled_with_scope_and_from_the_first(
     standup: CalendarEvent, args: dict[str, str]
 ) -> None:
@@ -154,13 +155,14 @@ def test_deleting_asks_which_occurrences(standup: CalendarEvent) -> None:
     assert len(list_events()) == 6
 
 
-@pytest.mark.parametrize(
+@for_each(
     "args",
     [
         {"start_at": "2026-03-05T15:00"},
         {"end_at": "2026-03-05T10:00"},
         {"start_at": "2026-03-05", "end_at": "2026-03-05"},
     ],
+    undone=True,
 )
 def test_new_time_on_the_day_of_a_later_occurrence_is_proposed_for_that_one(
     standup: CalendarEvent, args: dict[str, str]
@@ -174,9 +176,7 @@ def test_new_time_on_the_day_of_a_later_occurrence_is_proposed_for_that_one(
     assert len(list_events()) == 6
 
 
-@pytest.mark.parametrize(
-    "args", [{"start_at": "2026-03-02T11:00"}, {"duration_minutes": 60}, {"start_at": "2026-02-01"}]
-)
+@for_each("args", [{"start_at": "2026-03-02T11:00"}, {"duration_minutes": 60}, {"start_at": "2026-02-01"}], undone=True)
 def test_new_time_of_no_later_occurrence_asks_which_are_meant(standup: CalendarEvent, args: dict[str, Any]) -> None:
     assert get_error(standup, **args) == ("/scope", "missing", ["this", "following", "all"])
 
@@ -226,8 +226,8 @@ def test_scope_of_an_event_that_happens_once_makes_no_difference(standup: Calend
     assert list_events() == []
 
 
-@pytest.mark.parametrize(
-    ("rule", "cancelled", "start_at", "expected"),
+@for_each(
+    "rule, cancelled, start_at, expected",
     [
         # Each row: the rule from Monday, 2 March at nine, what is cancelled, the new start, what stays cancelled.
         ("daily", ["2026-03-03", "2026-03-06"], "2026-03-05T10:00", ["2026-03-06T09:00:00Z"]),
@@ -243,6 +243,7 @@ def test_scope_of_an_event_that_happens_once_makes_no_difference(standup: Calend
         ("biweekly", ["2026-03-16", "2026-03-30"], "2026-03-17T09:00", ["2026-03-31T07:00:00Z"]),
         ("monthly", ["2026-04-02", "2026-05-02"], "2026-04-03T09:00", ["2026-05-03T07:00:00Z"]),
     ],
+    undone=True,
 )
 def test_cancelled_occurrences_stay_those_that_were_meant_when_all_move(
     standup: CalendarEvent, rule: str, cancelled: list[str], start_at: str, expected: list[str]

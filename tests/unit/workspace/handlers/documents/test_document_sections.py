@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Document
@@ -97,9 +98,10 @@ def test_outline_reports_a_document_without_headings(document: Document) -> None
     assert result["message"].startswith("The document has no headings")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "named",
     [{"heading": "Launch"}, {"heading": "# launch "}, {"anchor": "launch"}, {"anchor": "#launch"}, {"index": 0}],
+    undone=True,
 )
 def test_section_is_found_by_heading_anchor_or_index(document: Document, named: dict[str, Any]) -> None:
     result = get_section(document, **named)
@@ -116,7 +118,7 @@ def test_section_is_found_by_heading_anchor_or_index(document: Document, named: 
     assert result["message"] == "Characters 0 to 50 of the section, the end."
 
 
-@pytest.mark.parametrize("sent", ["# 1 priority", "C#", "\u00fcber", "a  b", "x" * 250])
+@for_each("sent", ["# 1 priority", "C#", "\u00fcber", "a  b", "x" * 250], undone=True)
 def test_section_is_found_by_heading_as_in_the_outline_or_the_text(document: Document, sent: str) -> None:
     Document.objects.update(content="# \\# 1 priority\n# C#\n# \u00dcber\n# a b\n# " + "x" * 250 + "\n")
 
@@ -168,8 +170,8 @@ def test_ambiguous_heading_lists_at_most_ten_anchors(document: Document) -> None
     assert error.message.endswith("same-9 (line 10) and 5 more.")
 
 
-@pytest.mark.parametrize(
-    ("named", "code", "message"),
+@for_each(
+    "named, code, message",
     [
         ({"heading": "Lunch"}, "no_such_section", "Similar anchors: launch."),
         ({"heading": "Nothing like it"}, "no_such_section", "The first anchors: launch, words, deep, back, words-1."),
@@ -178,6 +180,7 @@ def test_ambiguous_heading_lists_at_most_ten_anchors(document: Document) -> None
         ({}, "one_of", "Send exactly one of heading, anchor and index"),
         ({"index": 0, "heading": "Launch"}, "one_of", "Send exactly one of heading, anchor and index"),
     ],
+    undone=True,
 )
 def test_unknown_section_is_refused_with_a_hint(
     document: Document, named: dict[str, Any], code: str, message: str

@@ -7,6 +7,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows.document_forest import Titles, create_documents, read_dense_titles
 from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.values.handler_calls import AT, call_handler
@@ -87,8 +88,8 @@ def test_get_without_documents_returns_an_empty_root(project: Project) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("args", "shown", "more", "next_offset"),
+@for_each(
+    "args, shown, more, next_offset",
     [
         ({"depth": 1}, {"A": {}, "F": {}}, True, None),
         ({"depth": 2}, {"A": {"B": {}, "D": {}, "E": {}}, "F": {}}, True, None),
@@ -97,6 +98,7 @@ def test_get_without_documents_returns_an_empty_root(project: Project) -> None:
         ({"limit": 1, "offset": 1}, {"F": {}}, False, None),
         ({"offset": 2}, {}, False, None),
     ],
+    undone=True,
 )
 def test_get_is_limited_and_says_so(
     project: Project,
@@ -128,7 +130,7 @@ def test_get_continues_below_a_node(project: Project, documents: dict[str, Docum
     assert (list_titles(first["structure"]["root"]), list_titles(rest["structure"]["root"])) == expected
 
 
-@pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])
+@for_each("of", ["elsewhere", "foreign", "deleted", "never"], undone=True)
 def test_get_below_a_document_of_another_project_is_not_found(project: Project, of: str) -> None:
     makers = {
         "elsewhere": lambda: DocumentFactory().pk,
@@ -213,8 +215,8 @@ def test_move_finds_the_parent_by_title(project: Project, documents: dict[str, D
     assert both.warnings == ("Ignored new_parent_title: new_parent_id was also sent.",)
 
 
-@pytest.mark.parametrize("under", ["A", "B", "C"])
-@pytest.mark.parametrize("argument", ["new_parent_id", "new_parent_title"])
+@for_each("under", ["A", "B", "C"])
+@for_each("argument", ["new_parent_id", "new_parent_title"], undone=True)
 def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
     project: Project, documents: dict[str, Document], under: str, argument: str
 ) -> None:
@@ -225,7 +227,7 @@ def test_move_refuses_the_document_itself_or_its_descendants_as_parent(
     assert read_dense_titles(project) == TREE
 
 
-@pytest.mark.parametrize("of", ["elsewhere", "foreign", "deleted", "never"])
+@for_each("of", ["elsewhere", "foreign", "deleted", "never"], undone=True)
 def test_move_refuses_missing_and_foreign_parents_alike(
     project: Project, documents: dict[str, Document], of: str
 ) -> None:
@@ -296,15 +298,15 @@ def test_move_query_count_does_not_depend_on_siblings(
     read_dense_titles(project)
 
 
-@pytest.mark.parametrize(
-    ("args", "order"),
+@for_each(
+    "args, order",
     [
         ({}, ["B", "D", "E", "New"]),
         ({"position": 0}, ["New", "B", "D", "E"]),
         ({"position": 2}, ["B", "D", "New", "E"]),
     ],
 )
-@pytest.mark.parametrize("by", ["parent_id", "parent_title"])
+@for_each("by", ["parent_id", "parent_title"], undone=True)
 def test_create_puts_a_document_under_its_parent(
     project: Project, documents: dict[str, Document], args: dict[str, int], order: list[str], by: str
 ) -> None:

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import Document, Project
@@ -70,7 +71,7 @@ def test_create_stores_the_sent_fields_and_get_returns_them(project: Project) ->
     assert (row["state_key"], row["props"]) == ("ready", {"a": {"b": 1}})
 
 
-@pytest.mark.parametrize("title", ["", " ", "\n\t", "\u3000"])
+@for_each("title", ["", " ", "\n\t", "\u3000"], undone=True)
 def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: str) -> None:
     outcome = create(project, title=title)
 
@@ -79,7 +80,7 @@ def test_blank_title_becomes_untitled_with_a_warning(project: Project, title: st
     assert outcome.warnings == ("The title was blank, so the document was named Untitled Document.",)
 
 
-@pytest.mark.parametrize("title", [{}, {"title": None}])
+@for_each("title", [{}, {"title": None}], undone=True)
 def test_missing_title_becomes_untitled_with_a_warning(project: Project, title: dict[str, None]) -> None:
     outcome = call_handler("create_onto_document", project_id=str(project.pk), **title)
 

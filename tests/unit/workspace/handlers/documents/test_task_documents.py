@@ -6,6 +6,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, DocumentFactory, TaskFactory
 from tests.support.values.handler_calls import call_handler
@@ -65,7 +66,7 @@ def test_create_names_the_document_after_a_task_of_any_length(db: None) -> None:
     assert Document.objects.get().title == "ü" * 280 + " Document"
 
 
-@pytest.mark.parametrize("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}])
+@for_each("sent", [{}, {"role": "scratch"}, {"type_key": "document.brief", "state_key": "ready"}], undone=True)
 def test_create_without_text_is_refused_with_a_hint(task: Task, sent: dict[str, str]) -> None:
     with pytest.raises(InvalidArgs) as refused:
         attach(task, **sent)

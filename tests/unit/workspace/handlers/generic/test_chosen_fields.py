@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import TaskFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Task
@@ -41,7 +42,7 @@ def test_star_means_all_fields(task: Task) -> None:
     assert filled <= list_one(fields=["*"]).keys()
 
 
-@pytest.mark.parametrize("tool", ["list_onto_tasks", "update_onto_task"])
+@for_each("tool", ["list_onto_tasks", "update_onto_task"], undone=True)
 def test_unknown_field_is_refused_with_the_names_of_all(task: Task, tool: str) -> None:
     args = {"task_id": str(task.pk), "title": "New"} if tool.startswith("update") else {}
 

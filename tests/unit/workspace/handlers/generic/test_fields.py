@@ -4,6 +4,7 @@ import pytest
 
 from core.handler_contract import InvalidArgs
 from registry.jsonschema import validator
+from tests.support.loops import for_each
 from tests.support.values.handler_calls import call_handler
 from workspace.handlers.generic.fields import ENTITY_TYPES
 from workspace.models import DocumentState, GoalState, MilestoneState, PlanState, ProjectState, RiskState, TaskState
@@ -40,8 +41,8 @@ def test_priority_field_has_a_range_and_a_direction() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("entity_type", "states", "default"),
+@for_each(
+    "entity_type, states, default",
     [
         ("ontology_task", TaskState.values, "todo"),
         ("ontology_project", ProjectState.values, "planning"),
@@ -60,8 +61,8 @@ def test_state_field_has_an_enum_and_a_default(entity_type: str, states: list[st
     assert type(field["default"]) is str  # a plain value that any serialiser accepts
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
+@for_each(
+    "name, expected",
     [
         ("project_id", {"type": "string", "format": "uuid"}),
         ("due_at", {"type": "string", "format": "date-time"}),
@@ -84,7 +85,7 @@ def test_type_key_field_has_a_pattern_and_a_default() -> None:
     assert field["default"] == "task.execute"
 
 
-EACH_TYPE = pytest.mark.parametrize("entity_type", ENTITY_TYPES)
+EACH_TYPE = for_each("entity_type", ENTITY_TYPES)
 
 
 @EACH_TYPE

@@ -6,6 +6,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -86,8 +87,8 @@ def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> 
     assert result["message"] == "1 of 1 projects, newest update first. onto.project.get returns the complete row."
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
+@for_each(
+    "filters, expected",
     [
         ({"state_key": "blocked"}, ["2 blocked"]),
         ({"state_key": None}, ["1 todo", "2 blocked", "3 done"]),  # null means no filter
@@ -99,6 +100,7 @@ def test_project_list_returns_abbreviated_rows_with_counts(project: Project) -> 
         ({"has_date": True}, ["2 blocked", "3 done"]),
         ({"has_date": False}, ["1 todo"]),
     ],
+    undone=True,
 )
 def test_task_list_filters_by_one_or_several_values(
     project: Project, filters: dict[str, Any], expected: list[str]
@@ -110,8 +112,8 @@ def test_task_list_filters_by_one_or_several_values(
     assert titles(call_handler("list_onto_tasks", **filters).result) == expected
 
 
-@pytest.mark.parametrize(
-    ("sort_by", "order", "order_text"),
+@for_each(
+    "sort_by, order, order_text",
     [
         (None, "cba", "newest update first"),
         ("updated", "cba", "newest update first"),
@@ -119,6 +121,7 @@ def test_task_list_filters_by_one_or_several_values(
         ("start_at", "bac", "earliest start first, no start last"),
         ("created_at", "abc", "newest first"),
     ],
+    undone=True,
 )
 def test_task_list_sorts(project: Project, sort_by: str | None, order: str, order_text: str) -> None:
     for number, (title, priority, start) in enumerate((("a", 5, 2), ("b", 1, 1), ("c", 1, None))):
@@ -138,8 +141,8 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, orde
     assert result["message"] == f"3 of 3 tasks, {order_text}. onto.task.get returns the complete row."
 
 
-@pytest.mark.parametrize(
-    ("filters", "expected"),
+@for_each(
+    "filters, expected",
     [
         ({"due_before": "2026-03-10"}, ["late", "done late"]),
         ({"due_after": "2026-03-10"}, ["soon", "later"]),  # from midnight in Berlin
@@ -149,6 +152,7 @@ def test_task_list_sorts(project: Project, sort_by: str | None, order: str, orde
         ({"overdue": False}, ["done late", "soon", "later", "never"]),
         ({"due_before": None}, ["late", "done late", "soon", "later", "never"]),
     ],
+    undone=True,
 )
 def test_task_list_filters_and_sorts_by_due_date(
     project: Project, filters: dict[str, Any], expected: list[str]
@@ -248,7 +252,7 @@ def test_project_list_filters_by_state_and_exact_type(project: Project) -> None:
     assert names(state_key="planning", type_key="project.personal.garden") == []
 
 
-@pytest.mark.parametrize("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS])
+@for_each("tool", [f"{action}_onto_{what}" for action in ("list", "search") for what in PLURALS], undone=True)
 def test_list_refuses_a_malformed_cursor(db: None, tool: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         call_handler(tool, query="x", cursor="nonsense")
@@ -268,8 +272,8 @@ def test_list_pages_with_next_cursor(project: Project) -> None:
     assert "next_cursor" not in second
 
 
-@pytest.mark.parametrize("tool", [f"list_onto_{what}" for what in PLURALS])
-@pytest.mark.parametrize("rows", [1, 30])
+@for_each("tool", [f"list_onto_{what}" for what in PLURALS])
+@for_each("rows", [1, 30], undone=True)
 def test_list_costs_two_queries_whatever_its_length(
     db: None, tool: str, rows: int, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
@@ -335,7 +339,7 @@ def test_search_fallback_continues_on_the_next_page(project: Project) -> None:
     assert (titles(first), titles(second)) == (["Call 1", "Call 2"], ["Call 0"])
 
 
-@pytest.mark.parametrize("query", [" ", "\n\t"])
+@for_each("query", [" ", "\n\t"], undone=True)
 def test_search_for_no_words_is_invalid(db: None, query: str) -> None:
     assert list_field_errors(lambda: call_handler("search_onto_tasks", query=query)) == [("/query", "blank")]
 

@@ -6,6 +6,7 @@ from django.db import connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -51,8 +52,8 @@ def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
     assert (reopened["task"]["completed_at"], reload(task).completed_at) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("kind", "label", "own"),
+@for_each(
+    "kind, label, own",
     [
         (
             "goal",
@@ -72,6 +73,7 @@ def test_update_returns_the_timestamp_that_a_state_sets(task: Task) -> None:
             {"type_key": "milestone.default", "state_key": "pending", "due_at": None, "is_missed": False},
         ),
     ],
+    undone=True,
 )
 def test_create_returns_the_stored_row_with_its_defaults(
     project: Project, kind: str, label: str, own: dict[str, Any]
@@ -92,13 +94,14 @@ def test_create_returns_the_stored_row_with_its_defaults(
     assert call_handler(f"get_onto_{kind}_details", **{f"{kind}_id": row["id"]}).result[kind] == row
 
 
-@pytest.mark.parametrize(
-    ("kind", "label", "final", "other"),
+@for_each(
+    "kind, label, final, other",
     [
         ("goal", "name", "achieved", "abandoned"),
         ("plan", "name", "completed", "active"),
         ("milestone", "title", "completed", "in_progress"),
     ],
+    undone=True,
 )
 def test_final_state_sets_completed_at_and_any_other_clears_it(
     db: None, kind: str, label: str, final: str, other: str
@@ -118,7 +121,7 @@ def test_update_merges_props(task: Task) -> None:
     assert result["message"] == "Changed “Old”: props (a, b)."
 
 
-@pytest.mark.parametrize(
+@for_each(
     "same",
     [
         {"title": "Old"},
@@ -128,6 +131,7 @@ def test_update_merges_props(task: Task) -> None:
         {"props": {"gone": None}},
         {"title": "Old", "description": "text", "state_key": "todo", "priority": 3, "type_key": "task.execute"},
     ],
+    undone=True,
 )
 def test_update_that_changes_nothing_succeeds_with_a_warning(
     task: Task, same: dict[str, Any], django_assert_num_queries: DjangoAssertNumQueries
@@ -162,7 +166,7 @@ def test_update_that_is_refused_changes_nothing(task: Task) -> None:
     assert reload(task).title == "Old"
 
 
-@pytest.mark.parametrize("text", ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00"])
+@for_each("text", ["0000-01-01T00:00:00Z", "2016-12-31T23:59:60Z", "0001-01-01T00:00:00+14:00"], undone=True)
 def test_update_refuses_hostile_dates_at_their_pointer(task: Task, text: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         update(task, start_at=text)
@@ -172,7 +176,7 @@ def test_update_refuses_hostile_dates_at_their_pointer(task: Task, text: str) ->
     assert text not in refused.value.message
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"])
+@for_each("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"], undone=True)
 def test_update_stores_the_earliest_and_latest_time(task: Task, text: str) -> None:
     start, due = (None, text) if text.startswith("9") else (text, None)
 
@@ -182,9 +186,7 @@ def test_update_stores_the_earliest_and_latest_time(task: Task, text: str) -> No
     assert text in (row["start_at"], row["due_at"])
 
 
-@pytest.mark.parametrize(
-    "text", ["🌱 naïve  ", "'; DROP TABLE workspace_task; --", "{{ 7 * 7 }}", "%s %(a)s", "x" * 300]
-)
+@for_each("text", ["🌱 naïve  ", "'; DROP TABLE workspace_task; --", "{{ 7 * 7 }}", "%s %(a)s", "x" * 300], undone=True)
 def test_update_stores_text_as_sent(task: Task, text: str) -> None:
     assert update(task, title=text).result["task"]["title"] == text
     assert reload(task).title == text
@@ -268,8 +270,8 @@ def berlin(db: None) -> None:
     ProfileFactory(subject="owner", time_zone="Europe/Berlin")
 
 
-@pytest.mark.parametrize(
-    ("sent", "stored", "warning"),
+@for_each(
+    "sent, stored, warning",
     [
         ({"due_at": "2026-07-01T14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
         ({"due_at": "2026-07-01 14:00"}, "2026-07-01T12:00:00Z", "2026-07-01T14:00:00+02:00, in Europe/Berlin."),
@@ -284,6 +286,7 @@ def berlin(db: None) -> None:
             "2026-01-15T00:00:00+01:00, the start of that day in Europe/Berlin.",
         ),
     ],
+    undone=True,
 )
 def test_time_without_offset_is_in_the_zone_of_the_user(
     berlin: None, task: Task, sent: dict[str, Any], stored: str, warning: str

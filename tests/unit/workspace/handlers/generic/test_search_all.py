@@ -8,6 +8,7 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import assert_cpu_seconds
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -72,8 +73,8 @@ def test_title_weighs_more_than_description_and_description_more_than_content(pr
     assert titles("PRICING") == ["Pricing", "in description", "in content"]
 
 
-@pytest.mark.parametrize(
-    ("make", "label", "state"),
+@for_each(
+    "make, label, state",
     [
         (TaskFactory, "title", "done"),
         (DocumentFactory, "title", "archived"),
@@ -82,6 +83,7 @@ def test_title_weighs_more_than_description_and_description_more_than_content(pr
         (PlanFactory, "name", "completed"),
         (MilestoneFactory, "title", "completed"),
     ],
+    undone=True,
 )
 def test_finished_rows_rank_slightly_lower(project: Project, make: Any, label: str, state: str) -> None:
     later = MADE_AT + timedelta(hours=1)
@@ -192,7 +194,7 @@ def test_project_id_filters_by_project_and_includes_it(project: Project) -> None
     assert set(titles("laumch", project_id=str(project.pk))) == {"Launch", "Launch here"}
 
 
-@pytest.mark.parametrize("limit", [1, 2, 50])
+@for_each("limit", [1, 2, 50], undone=True)
 def test_limit_cuts_the_rows_and_total_counts_all(project: Project, limit: int) -> None:
     TaskFactory.create_batch(60, project=project, title="Call")
 
@@ -201,15 +203,16 @@ def test_limit_cuts_the_rows_and_total_counts_all(project: Project, limit: int) 
         assert (len(result["results"]), result["total"], result["has_more"]) == (limit, 60, True)
 
 
-@pytest.mark.parametrize("rows", [1, 60])
-@pytest.mark.parametrize(
-    ("query", "queries"),
+@for_each("rows", [1, 60])
+@for_each(
+    "query, queries",
     [
         ("launch", 11),  # one for each of eight kinds, and a text query for each of the three kinds with texts
         ("launch nobody", 11),
         ("laumch", 12),  # and one for titles
         ("qqqqq wwwww", 9),
     ],
+    undone=True,
 )
 def test_search_query_count_does_not_depend_on_rows(
     project: Project, rows: int, query: str, queries: int, django_assert_max_num_queries: DjangoAssertNumQueries
@@ -235,7 +238,7 @@ def test_rows_beyond_the_newest_are_omitted_with_a_warning(project: Project, mon
     )
 
 
-@pytest.mark.parametrize("query", [" ", "\n\t", "\u3000"])
+@for_each("query", [" ", "\n\t", "\u3000"], undone=True)
 def test_query_without_words_is_invalid(db: None, query: str) -> None:
     with pytest.raises(InvalidArgs) as refused:
         find(query)

@@ -1,15 +1,15 @@
 from typing import Any
 
-import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory, TaskFactory
 from workspace.handlers.generic import search_all
 from workspace.services.search.ranking import SearchHit
 
 
-@pytest.mark.parametrize(
-    ("texts", "words", "shown"),
+@for_each(
+    "texts, words, shown",
     [
         (["short text", "canary"], ["text"], "short text"),
         (["short text", "the canary sang"], ["canary"], "the canary sang"),  # the text that has it

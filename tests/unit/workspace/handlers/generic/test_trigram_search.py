@@ -1,6 +1,7 @@
 import pytest
 
 from tests.support.cpu_budget import assert_cpu_seconds
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, TASK
 from workspace.handlers.generic import search_all
@@ -13,8 +14,8 @@ def get_shares(query: str, title: str) -> dict[str, float]:
     return search_all.get_trigram_shares([(word, search_all.extract_trigrams(word)) for word in query.split()], title)
 
 
-@pytest.mark.parametrize(
-    ("word", "title"),
+@for_each(
+    "word, title",
     [
         ("hompage", "Draft the homepage copy"),  # a letter is missing
         ("translating", "Translate the product pages"),  # another ending
@@ -29,15 +30,15 @@ def test_misspelt_words_are_similar(word: str, title: str) -> None:
     assert list(get_shares(word, title)) == [word]
 
 
-@pytest.mark.parametrize(
-    ("word", "title"),
+@for_each(
+    "word, title",
     [("garden", "Draft the homepage copy"), ("hompage", "Home"), ("xyz", "x y z"), ("cat", "concatenate")],
 )
 def test_different_words_are_not_similar(word: str, title: str) -> None:
     assert get_shares(word, title) == {}
 
 
-@pytest.mark.parametrize("word", ["", "%%%", "_", "🌱", "\\"])
+@for_each("word", ["", "%%%", "_", "🌱", "\\"])
 def test_word_of_punctuation_has_no_trigrams(word: str) -> None:
     assert search_all.extract_trigrams(word) == set()
 

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection, transaction
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
@@ -44,8 +45,8 @@ def test_link_stores_and_returns_the_edge(project: Project) -> None:
     assert outcome.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("src", "rel", "dst", "stored", "warning"),
+@for_each(
+    "src, rel, dst, stored, warning",
     [
         ("plan", "has_task", "task", "plan has_task task", None),
         ("task", "has_task", "plan", "plan has_task task", "Swapped the ends: has_task goes from plan to task."),
@@ -61,6 +62,7 @@ def test_link_stores_and_returns_the_edge(project: Project) -> None:
             "original_rel.",
         ),
     ],
+    undone=True,
 )
 def test_link_warns_when_it_stores_another_edge_than_sent(
     project: Project, src: str, rel: str, dst: str, stored: str, warning: str | None
@@ -77,7 +79,7 @@ def test_link_warns_when_it_stores_another_edge_than_sent(
     assert outcome.result["edge"]["props"] == ({"original_rel": rel} if "original_rel" in (warning or "") else {})
 
 
-@pytest.mark.parametrize("rel", ["must be done before", "cannot start before", "finish_to_start", "leads to"])
+@for_each("rel", ["must be done before", "cannot start before", "finish_to_start", "leads to"], undone=True)
 def test_unknown_word_between_tasks_is_refused_because_it_can_mean_either_order(project: Project, rel: str) -> None:
     first, second = TaskFactory(project=project), TaskFactory(project=project)
 
@@ -100,7 +102,7 @@ def test_order_words_are_stored_in_their_direction_and_the_message_names_the_row
     assert outcome.result["message"] == "Linked: “Move the site” depends_on “Lower the TTL”."
 
 
-@pytest.mark.parametrize("rel", ["subtask_of", "Is subtask of", "has_subtask"])
+@for_each("rel", ["subtask_of", "Is subtask of", "has_subtask"], undone=True)
 def test_subtask_is_not_an_edge(project: Project, rel: str) -> None:
     one, other = TaskFactory(project=project), TaskFactory(project=project)
 
@@ -111,7 +113,7 @@ def test_subtask_is_not_an_edge(project: Project, rel: str) -> None:
     assert not Edge.objects.exists()
 
 
-@pytest.mark.parametrize("kind", EdgeKind.values)
+@for_each("kind", EdgeKind.values, undone=True)
 def test_every_kind_can_be_linked(project: Project, kind: str) -> None:
     link(project_graph.create_row(kind, project), "references", project_graph.create_row("document", project))
 
@@ -193,7 +195,7 @@ def test_link_refuses_rows_of_two_projects(project: Project) -> None:
     assert not Edge.objects.exists()
 
 
-@pytest.mark.parametrize(("end", "other"), [("src", "dst"), ("dst", "src")])
+@for_each("end, other", [("src", "dst"), ("dst", "src")], undone=True)
 def test_link_finds_one_end_by_title_in_the_project_of_the_other(project: Project, end: str, other: str) -> None:
     task, document = (
         project_graph.create_row("task", project),
@@ -247,7 +249,7 @@ def test_link_uses_the_id_when_id_and_title_are_sent(project: Project) -> None:
     assert Edge.objects.get().dst_id == other.pk
 
 
-@pytest.mark.parametrize("kind", ["task", "project"])
+@for_each("kind", ["task", "project"], undone=True)
 def test_link_and_unlink_require_write_permission(project: Project, kind: str) -> None:
     MembershipFactory(project=project, subject="viewer", role=MemberRole.VIEWER)
     row, document = project_graph.create_row(kind, project), project_graph.create_row("document", project)

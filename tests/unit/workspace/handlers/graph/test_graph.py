@@ -7,6 +7,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, ProjectFactory
 from tests.support.values.handler_calls import AT, call_handler
@@ -114,7 +115,7 @@ def test_dry_run_returns_the_plan_and_changes_nothing(project: Project) -> None:
     assert "dry_run" not in done
 
 
-@pytest.mark.parametrize("dry_run", [False, True])
+@for_each("dry_run", [False, True], undone=True)
 def test_stale_plan_is_a_conflict_and_changes_nothing(project: Project, dry_run: bool) -> None:
     task, old, new = (project_graph.create_row(kind, project) for kind in ("task", "plan", "plan"))
     plan_hash = reorganize(project, node(task, new), dry_run=True).result["plan_hash"]

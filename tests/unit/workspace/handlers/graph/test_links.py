@@ -5,6 +5,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import InvalidArgs, NotFound
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, ProjectFactory
 from tests.support.values.handler_calls import call_handler
@@ -46,7 +47,7 @@ def test_relationships_return_edges_by_direction(project: Project) -> None:
     assert result["message"] == "2 of 2 edges of this task. onto.entity.links.get returns the linked rows."
 
 
-@pytest.mark.parametrize("direction", ["outgoing", "incoming"])
+@for_each("direction", ["outgoing", "incoming"], undone=True)
 def test_relationships_filter_by_direction(project: Project, direction: str) -> None:
     task = project_graph.create_row("task", project)
     project_graph.create_edge(task, "supports_goal", project_graph.create_row("goal", project))
@@ -58,7 +59,7 @@ def test_relationships_filter_by_direction(project: Project, direction: str) -> 
     assert result["total"] == 1
 
 
-@pytest.mark.parametrize("kind", EdgeKind.values)
+@for_each("kind", EdgeKind.values, undone=True)
 def test_every_kind_has_relationships_and_links(project: Project, kind: str) -> None:
     row, document = project_graph.create_row(kind, project), project_graph.create_row("document", project)
     project_graph.create_edge(row, "references", document)

@@ -1,7 +1,6 @@
 from datetime import UTC, datetime
 
-import pytest
-
+from tests.support.loops import for_each
 from tests.support.rows.factories import ProfileFactory
 from tests.support.values.handler_calls import call_handler
 
@@ -38,7 +37,7 @@ def test_get_returns_defaults_and_says_so(db: None) -> None:
     assert result["message"].startswith("The user has no profile yet")
 
 
-@pytest.mark.parametrize("part", ["name", "working_hours", "preferences"])
+@for_each("part", ["name", "working_hours", "preferences"], undone=True)
 def test_get_of_a_part_returns_it_with_the_time_zone(db: None, part: str) -> None:
     ProfileFactory(subject="s", name="Mira")
 

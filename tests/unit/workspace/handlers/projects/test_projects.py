@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import NotFound
+from tests.support.loops import for_each
 from tests.support.rows.factories import (
     MADE_AT,
     DocumentFactory,
@@ -88,8 +89,8 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
         call_handler("delete_onto_project", project_id=str(project.pk))
 
 
-@pytest.mark.parametrize(
-    ("name", "slug"),
+@for_each(
+    "name, slug",
     [
         ("Launch", "launch"),
         ("  Spring -- Launch_2026! ", "spring-launch-2026"),
@@ -99,6 +100,7 @@ def test_deleted_project_and_its_rows_are_invisible_to_all_members(db: None) -> 
         ("🌱", None),
         ("a" * 79 + " b", "a" * 79),  # cut, without a dash at the end
     ],
+    undone=True,
 )
 def test_slug_is_made_from_the_name(db: None, name: str, slug: str | None) -> None:
     assert call_handler("create_onto_project", project=PROJECT | {"name": name}).result["project"]["slug"] == slug
@@ -138,9 +140,10 @@ def get_parts(project: Project, **sent: Any) -> dict[str, Any]:
     return {name: row[name] for name in ("phases", "tasks", "notes", "brain_dumps") if name in row}
 
 
-@pytest.mark.parametrize(
-    ("argument", "name", "most"),
+@for_each(
+    "argument, name, most",
     [("include_tasks", "tasks", 20), ("include_notes", "notes", 10), ("include_brain_dumps", "brain_dumps", 5)],
+    undone=True,
 )
 def test_get_includes_parts_of_the_project_on_request(db: None, argument: str, name: str, most: int) -> None:
     project = ProjectFactory()
@@ -230,7 +233,7 @@ def test_search_covers_tags_and_filters_by_active_tasks(db: None) -> None:
     assert names(has_active_tasks=True) == ["Shop"]
 
 
-@pytest.mark.parametrize(("done", "of", "percentage"), [(0, 0, 0), (0, 3, 0), (2, 3, 67), (1, 8, 13), (199, 200, 100)])
+@for_each("done, of, percentage", [(0, 0, 0), (0, 3, 0), (2, 3, 67), (1, 8, 13), (199, 200, 100)])
 def test_completion_is_rounded_to_the_nearest_percent(done: int, of: int, percentage: int) -> None:
     project = Project()
     project.task_count, project.completed_task_count = of, done

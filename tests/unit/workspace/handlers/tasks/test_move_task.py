@@ -5,6 +5,7 @@ import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import Forbidden, NotFound, OpOutcome, StateConflict
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, EdgeFactory, MembershipFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler, list_field_errors
 from workspace.models import Edge, MemberRole, Project, Task
@@ -109,8 +110,8 @@ def test_move_to_the_same_project_is_refused(db: None) -> None:
     assert list_field_errors(lambda: move(task, task.project_id)) == [("/project_id", "same_project")]
 
 
-@pytest.mark.parametrize(
-    ("here", "there", "refusal"),
+@for_each(
+    "here, there, refusal",
     [
         (MemberRole.EDITOR, MemberRole.EDITOR, None),
         (MemberRole.EDITOR, MemberRole.VIEWER, Forbidden),  # may not write to the destination
@@ -118,6 +119,7 @@ def test_move_to_the_same_project_is_refused(db: None) -> None:
         (MemberRole.EDITOR, None, NotFound),
         (None, MemberRole.EDITOR, NotFound),
     ],
+    undone=True,
 )
 def test_move_requires_write_permission_in_both_projects(
     destination: Project, here: MemberRole | None, there: MemberRole | None, refusal: type[Exception] | None

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import Forbidden, InvalidArgs, NotFound, OpOutcome
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, MembershipFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.handlers.tasks import shift_tasks
@@ -60,14 +61,15 @@ def test_local_time_stays_the_same_when_the_clocks_change(project: Project) -> N
     assert outcome.result["tasks"][0]["due_at"] == "2026-03-29T09:00:00+02:00"
 
 
-@pytest.mark.parametrize(
-    ("args", "titles"),
+@for_each(
+    "args, titles",
     [
         ({"due_before": "2026-03-21"}, ["Soon", "Late"]),
         ({"due_after": "2026-03-21"}, ["Later"]),
         ({"overdue": True}, ["Late"]),
         ({"state_key": ["done"]}, ["Done"]),
     ],
+    undone=True,
 )
 def test_filters_choose_the_tasks(project: Project, args: dict[str, Any], titles: list[str]) -> None:
     TaskFactory(project=project, title="Soon", due_at=DUE)
@@ -111,8 +113,8 @@ def test_changed_rows_are_named(project: Project) -> None:
     assert shift(1, due_after="2030-01-01").changed_ids == ()
 
 
-@pytest.mark.parametrize(
-    ("days", "start_at", "due_at"),
+@for_each(
+    "days, start_at, due_at",
     [
         # 2:30 does not exist on 29 March and becomes 3:30, which is after 3:15.
         (1, "2026-03-28T02:30:00+01:00", "2026-03-28T03:15:00+01:00"),
@@ -121,6 +123,7 @@ def test_changed_rows_are_named(project: Project) -> None:
         (1, "2026-10-25T02:45:00+02:00", "2026-10-25T02:15:00+01:00"),
         (-7, "2026-10-25T02:45:00+02:00", "2026-10-25T02:15:00+01:00"),
     ],
+    undone=True,
 )
 def test_task_is_never_due_before_it_starts_when_the_clocks_change(
     project: Project, days: int, start_at: str, due_at: str
@@ -136,7 +139,7 @@ def test_task_is_never_due_before_it_starts_when_the_clocks_change(
     assert task.start_at.date() == (dates["start_at"] + timedelta(days=days)).date()
 
 
-@pytest.mark.parametrize("args", [{}, {"state_key": []}, {"overdue": False}])
+@for_each("args", [{}, {"state_key": []}, {"overdue": False}], undone=True)
 def test_call_without_a_filter_is_refused(project: Project, args: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgs, match="Say which tasks: send one or more of task_ids, project_id"):
         shift(1, **args)
@@ -221,8 +224,8 @@ def follow_advice(days: int, filters: dict[str, Any]) -> int:
     return 1
 
 
-@pytest.mark.parametrize("days", [3, 1, -1, -3])
-@pytest.mark.parametrize("filters", [{}, {"due_after": "2026-03-20", "due_before": "2026-04-01"}])
+@for_each("days", [3, 1, -1, -3])
+@for_each("filters", [{}, {"due_after": "2026-03-20", "due_before": "2026-04-01"}], undone=True)
 def test_advice_for_too_many_tasks_moves_each_task_once(
     project: Project, monkeypatch: pytest.MonkeyPatch, days: int, filters: dict[str, Any]
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from django.db import connection, transaction
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Task
@@ -67,7 +68,7 @@ def test_missing_and_foreign_parent_tasks_are_refused_alike(project: Project) ->
     assert not Task.objects.exclude(parent_task=None).exists()
 
 
-@pytest.mark.parametrize("depth", [0, 1, 2, 9])
+@for_each("depth", [0, 1, 2, 9], undone=True)
 def test_parent_circle_is_refused(project: Project, depth: int) -> None:
     top = task = TaskFactory(project=project)
     for _ in range(depth):

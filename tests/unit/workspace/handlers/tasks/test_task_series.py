@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from tests.support.rows.factories import ProfileFactory, TaskFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import CalendarEvent, Edge, Task
@@ -139,15 +140,15 @@ def test_month_keeps_its_day_when_the_first_occurrence_is_skipped(db: None) -> N
     assert [row["start_at"][:10] for row in rows] == ["2026-02-28", "2026-03-31", "2026-04-30"]
 
 
-@pytest.mark.parametrize(
-    ("rule", "start", "due", "occurrence"),
+@for_each(
+    "rule, start, due, occurrence",
     [
         ("monthly", "2026-01-29T11:00:00Z", "2026-01-31T08:00:00Z", "2026-02-28"),  # February lacks both days
         ("monthly", "2026-01-30T08:00:00Z", "2026-01-31T11:00:00Z", "2026-02-28"),  # two events become one
         ("weekdays", "2026-03-06T16:00:00Z", "2026-03-07T11:00:00Z", "2026-03-09"),  # no due date on a weekend
     ],
 )
-@pytest.mark.parametrize("scope", ["this", "following"])
+@for_each("scope", ["this", "following"], undone=True)
 def test_any_occurrence_can_be_changed(db: None, rule: str, start: str, due: str, occurrence: str, scope: str) -> None:
     dates = {"start_at": datetime.fromisoformat(start), "due_at": datetime.fromisoformat(due)}
     task = make_task(**dates, recurrence=rule)
@@ -176,12 +177,13 @@ def test_month_keeps_its_due_day_when_the_first_occurrence_is_skipped(db: None) 
     assert (task.start_at, task.due_at) == (dates["start_at"], dates["due_at"])
 
 
-@pytest.mark.parametrize(
-    ("rule", "start", "due", "occurrence", "last"),
+@for_each(
+    "rule, start, due, occurrence, last",
     [
         ("weekdays", "2026-03-06T08:00:00Z", "2026-03-09T08:00:00Z", "2026-03-09", "09 08:30 Due: Report"),
         ("weekly", "2026-03-13T08:00:00Z", "2026-03-16T08:00:00Z", "2026-03-27", "23 08:30 Due: Report"),
     ],
+    undone=True,
 )
 def test_no_due_date_is_left_of_cancelled_occurrences(
     db: None, rule: str, start: str, due: str, occurrence: str, last: str
@@ -326,13 +328,14 @@ def test_cancelled_occurrence_stays_cancelled_when_the_task_moves(task: Task) ->
     assert len(list_events()) == 8
 
 
-@pytest.mark.parametrize(
-    ("cancelled", "start", "left"),
+@for_each(
+    "cancelled, start, left",
     [
         ("2026-03-05", "2026-03-03", ["03", "04", "06", "09"]),
         ("2026-03-05", "2026-03-05", ["05", "06", "09"]),  # the new first one is not cancelled any longer
         ("2026-03-03", "2026-03-05", ["05", "06", "09"]),
     ],
+    undone=True,
 )
 def test_cancelled_day_stays_cancelled_when_the_task_moves_by_days(
     task: Task, cancelled: str, start: str, left: list[str]
@@ -392,7 +395,7 @@ def test_event_of_a_task_cancels_and_moves_one_occurrence_too(task: Task) -> Non
     assert f"is now the task {new.pk}; the others stay. Changed “Report”: start_at" in moved["message"]
 
 
-@pytest.mark.parametrize("tool", ["update_onto_task", "update_calendar_event"])
+@for_each("tool", ["update_onto_task", "update_calendar_event"], undone=True)
 def test_occurrence_stays_in_the_series_if_nothing_changes(task: Task, tool: str) -> None:
     event = CalendarEvent.objects.get()
     same = {"task_id": str(task.pk)} if "task" in tool else {"event_id": str(event.pk)}

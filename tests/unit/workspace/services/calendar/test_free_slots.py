@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace.models import working_week
 from workspace.services.calendar import free_time
 from workspace.services.time import times
@@ -77,8 +77,8 @@ def test_working_hours_keep_local_time_when_the_clocks_change() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("spans", "day", "expected"),
+@for_each(
+    "spans, day, expected",
     [
         (["01:00-04:00"], "2026-03-29", ["2026-03-29T01:00:00+01:00 to 2026-03-29T04:00:00+02:00"]),  # two hours long
         (["02:00-03:00"], "2026-03-29", []),  # the clocks skip it
@@ -118,7 +118,7 @@ def test_working_days_are_those_of_the_time_zone() -> None:
     assert spans == ["2026-06-01T00:00:00+12:00 to 2026-06-02T00:00:00+12:00"]
 
 
-@pytest.mark.parametrize(("days_off", "days"), [(False, 5), (True, 7)])
+@for_each("days_off, days", [(False, 5), (True, 7)])
 def test_preferred_hours_replace_working_hours(days_off: bool, days: int) -> None:
     hours = free_time.build_preferred_week(working_week.usual(), [18, 20, 19, 23, 18], include_days_off=days_off)
 

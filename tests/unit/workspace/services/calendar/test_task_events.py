@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, EventFactory, ProfileFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import AT, call_handler
 from workspace.models import CalendarEvent, Task
@@ -40,8 +41,8 @@ def create(**fields: Any) -> Any:
     return call_handler("create_onto_task", project_id=str(project.pk), title="Write", **fields).result["task"]
 
 
-@pytest.mark.parametrize(
-    ("start", "due", "expected"),
+@for_each(
+    "start, due, expected",
     [
         (None, None, []),
         (MORNING, None, [("Start: Write", MORNING, MORNING + HALF)]),
@@ -53,6 +54,7 @@ def create(**fields: Any) -> Any:
         # An event needs a length, so a task that starts when it is due has only a due event.
         (MORNING, MORNING, [("Due: Write", MORNING - HALF, MORNING)]),
     ],
+    undone=True,
 )
 def test_new_task_gets_events_for_its_dates(
     db: None, start: datetime | None, due: datetime | None, expected: list[Any]
@@ -66,7 +68,7 @@ def test_due_date_before_the_start_gets_no_event() -> None:
     assert task_events.build_required_events(Task(title="Write", start_at=EVENING, due_at=MORNING)) == []
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:10:00Z", "9999-12-31T23:50:00Z", "1899-12-31T23:59:00Z"])
+@for_each("text", ["0001-01-01T00:10:00Z", "9999-12-31T23:50:00Z", "1899-12-31T23:59:00Z"], undone=True)
 def test_date_outside_the_calendar_range_gets_no_event_and_no_error(db: None, text: str) -> None:
     task = create(due_at=text)
     call_handler("update_onto_task", task_id=task["id"], due_at=None, start_at=text)
@@ -88,8 +90,8 @@ def test_event_keeps_the_fields_that_a_synced_copy_needs(db: None) -> None:
     assert (event.created_at, event.updated_at) == (AT, AT)
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
+@for_each(
+    "change, expected",
     [
         (
             format_times(due_at=NEXT_WEEK),
@@ -102,6 +104,7 @@ def test_event_keeps_the_fields_that_a_synced_copy_needs(db: None) -> None:
         ({"priority": 1}, [("Write", MORNING, EVENING)]),
         ({"state_key": "blocked"}, [("Write", MORNING, EVENING)]),
     ],
+    undone=True,
 )
 def test_events_follow_a_changed_task(db: None, change: dict[str, Any], expected: list[Any]) -> None:
     task = create(**format_times(start_at=MORNING, due_at=EVENING))

@@ -1,9 +1,9 @@
 from uuid import UUID
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace.services.documents.tree import DocumentForest
 
 A, B, C, D, E = (UUID(int=number) for number in range(5))
@@ -20,7 +20,7 @@ def test_children_keep_the_input_order() -> None:
     assert (len(FOREST), A in FOREST, UUID(int=9) in FOREST) == (5, True, False)
 
 
-@pytest.mark.parametrize(("id", "path"), [(A, [A]), (D, [A, D]), (E, [A, C, E])])
+@for_each("id, path", [(A, [A]), (D, [A, D]), (E, [A, C, E])])
 def test_path_goes_from_the_root_to_the_document(id: UUID, path: list[UUID]) -> None:
     assert FOREST.get_path(id) == path
 
@@ -31,8 +31,8 @@ def test_descendants_are_listed_level_by_level() -> None:
     assert list(FOREST.iter_descendants(E)) == []
 
 
-@pytest.mark.parametrize(
-    ("id", "limits", "shown"),
+@for_each(
+    "id, limits, shown",
     [
         (None, {"levels": 9, "limit": 9}, [A, B, C, D, E]),
         (None, {"levels": 2, "limit": 9}, [A, B, C, D]),

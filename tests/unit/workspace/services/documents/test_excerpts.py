@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.handler_contract import InvalidArgs
+from tests.support.loops import for_each
 from workspace.entity_types import DOCUMENT, PROJECT, TASK
 from workspace.services.documents import outline
 
@@ -32,7 +33,7 @@ def test_every_text_shows_its_beginning_even_after_a_long_first_one() -> None:
     assert excerpt.truncated_fields == ("content", "description")
 
 
-@pytest.mark.parametrize(("max_chars", "length"), [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
+@for_each("max_chars, length", [(1, 500), (500, 500), (50_000, 50_000), (10**9, 50_000)])
 def test_max_chars_is_limited_regardless_of_the_schema(max_chars: int, length: int) -> None:
     excerpt = outline.truncate_row({"context": "c" * 100_000}, kind=PROJECT, max_chars=max_chars)
 
@@ -81,8 +82,8 @@ def test_field_without_text_is_empty_and_complete() -> None:
     assert outline.read_field(task("d" * 9), "description", kind=TASK, offset=9).row["description"] == ""
 
 
-@pytest.mark.parametrize(
-    ("name", "offset", "path", "code"),
+@for_each(
+    "name, offset, path, code",
     [
         ("title", 0, "/field", "unknown_field"),
         ("content", 0, "/field", "unknown_field"),

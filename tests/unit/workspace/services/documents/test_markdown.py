@@ -1,11 +1,10 @@
-import pytest
-
 from tests.support.cpu_budget import assert_cpu_seconds
+from tests.support.loops import for_each
 from workspace.services.documents import outline
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
+@for_each(
+    "text, read",
     [
         (r"# A\n\nB\n", "# A\n\nB\n"),
         (r"one\ntwo", "one\ntwo"),
@@ -20,7 +19,7 @@ def test_escaped_line_breaks_are_read_in_text_without_real_ones(text: str, read:
     assert outline.unescape_line_breaks(text) == read
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -37,7 +36,7 @@ def test_other_text_is_unchanged(text: str) -> None:
     assert outline.unescape_line_breaks(text) == text
 
 
-@pytest.mark.parametrize("part", ["`", "``", "`a", "\\", "\\n", "`\\n", "\\r", "a:\\", "`a``"])
+@for_each("part", ["`", "``", "`a", "\\", "\\n", "`\\n", "\\r", "a:\\", "`a``"])
 def test_longest_text_is_processed_fast(part: str) -> None:
     text = (r"\n" + part * 200_000)[:200_000]
 

@@ -1,7 +1,6 @@
 from typing import Any
 
-import pytest
-
+from tests.support.loops import for_each
 from workspace.entity_types import DOCUMENT, GOAL, PLAN, PROJECT, RISK, TASK
 from workspace.models import Document, Project, Risk, Task
 from workspace.services.documents import merging
@@ -15,8 +14,8 @@ def get_error_codes(merged: merging.MergedFields) -> list[tuple[str, str]]:
     return [(error.path, error.code) for error in merged.errors]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "old", "new", "stored"),
+@for_each(
+    "strategy, old, new, stored",
     [
         (None, "old", "new", "new"),
         ("replace", "old", "new", "new"),
@@ -37,13 +36,13 @@ def test_each_strategy_merges_texts(strategy: str | None, old: str, new: str, st
     assert merged.warnings == ()
 
 
-@pytest.mark.parametrize("strategy", ["append", "prepend", "merge_llm"])
-@pytest.mark.parametrize("sent", [{"description": ""}, {"description": " \n"}, {"description": None}])
+@for_each("strategy", ["append", "prepend", "merge_llm"])
+@for_each("sent", [{"description": ""}, {"description": " \n"}, {"description": None}])
 def test_adding_an_empty_text_is_refused(strategy: str, sent: dict[str, Any]) -> None:
     assert get_error_codes(merge(**sent, update_strategy=strategy)) == [("/description", "no_content")]
 
 
-@pytest.mark.parametrize("strategy", ["append", "prepend", "merge_llm"])
+@for_each("strategy", ["append", "prepend", "merge_llm"])
 def test_adding_without_a_text_is_refused_even_with_other_changes(strategy: str) -> None:
     merged = merge(title="New", update_strategy=strategy)
 

@@ -1,10 +1,10 @@
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace.services.documents.outline import MAX_HEADING_LENGTH, parse_sections
 
 TEXT = """Before.
@@ -49,8 +49,8 @@ def test_sections_have_levels_anchors_lines_and_ends() -> None:
     assert TEXT[sections[4].start : sections[4].end] == "# After\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "headings"),
+@for_each(
+    "text, headings",
     [
         ("", []),
         ("No heading, #hash\n\\# escaped\n", []),
@@ -73,7 +73,7 @@ def test_headings_follow_commonmark(text: str, headings: list[Any]) -> None:
     assert list_headings(text) == expected
 
 
-@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@for_each("line_end", ["\n", "\r\n", "\r"])
 def test_offsets_count_line_ends_as_written(line_end: str) -> None:
     text = f"Before{line_end}# A{line_end}a{line_end}# B{line_end}b"
 

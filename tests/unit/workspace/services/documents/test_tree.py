@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.rows.document_forest import Titles, create_documents, read_dense_titles
 from tests.support.rows.factories import MADE_AT, DocumentFactory, ProjectFactory
 from tests.support.values.handler_calls import AT
@@ -43,10 +44,7 @@ def remove(document: Document, *, promote: bool) -> int:
     return tree.delete_document(fresh(document), tree.lock_tree(document.project_id), promote=promote, at=AT)
 
 
-@pytest.mark.parametrize(
-    ("position", "order"),
-    [(None, "ABCN"), (0, "NABC"), (1, "ANBC"), (3, "ABCN"), (2**60, "ABCN")],  # larger than the column allows: last
-)
+@for_each("position, order", [(None, "ABCN"), (0, "NABC"), (1, "ANBC"), (3, "ABCN"), (2**60, "ABCN")], undone=True)
 def test_insert_shifts_later_siblings(project: Project, position: int | None, order: str) -> None:
     create_documents(project, {"A": {}, "B": {}, "C": {}})
 
@@ -58,8 +56,8 @@ def test_insert_shifts_later_siblings(project: Project, position: int | None, or
     assert version(project) == 1
 
 
-@pytest.mark.parametrize(
-    ("what", "under", "position", "expected"),
+@for_each(
+    "what, under, position, expected",
     [
         ("D", None, 0, {"D": {}, "A": {"B": {"C": {}}, "E": {}}, "F": {}}),
         ("B", "F", 9, {"A": {"D": {}, "E": {}}, "F": {"B": {"C": {}}}}),
@@ -68,6 +66,7 @@ def test_insert_shifts_later_siblings(project: Project, position: int | None, or
         ("E", "A", 0, {"A": {"E": {}, "B": {"C": {}}, "D": {}}, "F": {}}),
         ("F", "C", 0, {"A": {"B": {"C": {"F": {}}}, "D": {}, "E": {}}}),
     ],
+    undone=True,
 )
 def test_move_includes_descendants_and_closes_the_gap(
     project: Project, documents: dict[str, Document], what: str, under: str | None, position: int, expected: Titles
@@ -80,7 +79,7 @@ def test_move_includes_descendants_and_closes_the_gap(
     assert [each.title for each in Document.objects.filter(updated_at=AT)] == [what]
 
 
-@pytest.mark.parametrize(("what", "under", "position"), [("A", None, 0), ("E", "A", 2), ("E", "A", 99)])
+@for_each("what, under, position", [("A", None, 0), ("E", "A", 2), ("E", "A", 99)], undone=True)
 def test_move_to_the_same_position_changes_nothing(
     project: Project, documents: dict[str, Document], what: str, under: str | None, position: int
 ) -> None:
@@ -91,8 +90,8 @@ def test_move_to_the_same_position_changes_nothing(
     assert not Document.objects.filter(updated_at=AT).exists()
 
 
-@pytest.mark.parametrize(
-    ("what", "promote", "number", "expected"),
+@for_each(
+    "what, promote, number, expected",
     [
         ("A", False, 4, {"F": {}}),
         ("A", True, 4, {"B": {"C": {}}, "D": {}, "E": {}, "F": {}}),
@@ -101,6 +100,7 @@ def test_move_to_the_same_position_changes_nothing(
         ("D", True, 0, {"A": {"B": {"C": {}}, "E": {}}, "F": {}}),
         ("F", False, 0, {"A": TREE["A"]}),
     ],
+    undone=True,
 )
 def test_remove_deletes_descendants_or_moves_them_up(
     project: Project, documents: dict[str, Document], what: str, promote: bool, number: int, expected: Titles

@@ -3,10 +3,10 @@
 from typing import Any
 from uuid import UUID
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.models import EdgeKind
@@ -24,8 +24,8 @@ def format_links(result: edge_arguments.ResolvedLinks) -> list[str]:
     return [wish.relation.sentence for wish in result.links]
 
 
-@pytest.mark.parametrize(
-    ("kind", "sent", "edges"),
+@for_each(
+    "kind, sent, edges",
     [
         ("task", {}, []),
         ("task", {"plan_id": None, "parents": [], "connections": []}, []),  # null and empty request nothing
@@ -56,8 +56,8 @@ def test_arguments_become_edges(kind: str, sent: dict[str, Any], edges: list[str
     assert (format_links(result), result.errors) == (edges, [])
 
 
-@pytest.mark.parametrize(
-    ("sent", "edges", "primary"),
+@for_each(
+    "sent, edges, primary",
     [
         (
             {"plan_id": ONE, "parent": {"kind": "goal", "id": OTHER}},
@@ -117,8 +117,8 @@ def test_disallowed_parent_kind_is_refused_with_the_allowed_ones() -> None:
     )
 
 
-@pytest.mark.parametrize("kind", EdgeKind.values)
-@pytest.mark.parametrize("parent", EdgeKind.values)
+@for_each("kind", EdgeKind.values)
+@for_each("parent", EdgeKind.values)
 def test_only_allowed_parents_are_accepted(kind: str, parent: str) -> None:
     sent = {"kind": parent, "id": ONE}
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID, uuid5
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT
 from workspace import relations
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -77,9 +77,7 @@ def format_changes(changes: graph_reorganize.GraphPlan) -> tuple[list[str], list
     return format_edges(changes.created), format_edges(changes.deleted)
 
 
-@pytest.mark.parametrize(
-    ("there", "sent", "created", "deleted"),
-    [
+@for_each("there, sent, created, deleted", [
         # A parent is added, changed, removed.
         ([], node("t", to("p")), ["p has_task t"], []),
         ([edge("p", "has_task", "t")], node("t", to("p2")), ["p2 has_task t"], ["p has_task t"]),
@@ -103,8 +101,7 @@ def format_changes(changes: graph_reorganize.GraphPlan) -> tuple[list[str], list
         ([edge("p2", "has_task", "t")], node("p", to("t", rel="has_task"), **BOTH), ["p has_task t"], []),
         # Edges of other rows are kept.
         ([edge("p", "has_task", "t2"), edge("t2", "depends_on", "t")], node("t", to("p")), ["p has_task t"], []),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_plan_places_a_node(there: list[Edge], sent: dict[str, Any], created: list[str], deleted: list[str]) -> None:
     assert format_changes(plan(sent, there=there)) == (created, deleted)
 
@@ -120,8 +117,8 @@ LINKED = [
 SUGGESTED = ["d references t", "t depends_on t2", "t supports_goal g"]
 
 
-@pytest.mark.parametrize(
-    ("mode", "connections", "created", "deleted"),
+@for_each(
+    "mode, connections, created, deleted",
     [
         (None, [], [], []),  # no link is named, so none changes
         (None, [to("g2", intent="semantic")], ["t supports_goal g2"], SUGGESTED),
@@ -216,9 +213,7 @@ def test_unknown_relation_is_stored_with_a_warning() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("there", "sent", "warning"),
-    [
+@for_each("there, sent, warning", [
         (
             [],
             node("t", to("p"), to("g", intent="containment")),
@@ -242,14 +237,13 @@ def test_unknown_relation_is_stored_with_a_warning() -> None:
             node("t", to("g", intent="semantic"), semantic_mode="preserve"),
             "Left out nodes/0/connections/0/id: semantic_mode preserve adds no links.",
         ),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_plan_warns_about_other_changes_than_requested(there: list[Edge], sent: dict[str, Any], warning: str) -> None:
     assert plan(sent, there=there).warnings == [warning]
 
 
-@pytest.mark.parametrize(
-    ("nodes", "wrong"),
+@for_each(
+    "nodes, wrong",
     [
         ([node("t"), node("p"), node("t", to("p"))], [("/nodes/2/id", "duplicate")]),
         ([node("t", to("t"))], [("/nodes/0/connections/0/id", "self_edge")]),
@@ -266,8 +260,8 @@ def test_invalid_connections_are_reported_at_their_pointers(nodes: list[Any], wr
     assert [(error.path, error.code) for error in request.errors] == wrong
 
 
-@pytest.mark.parametrize(
-    ("there", "sent", "refused"),
+@for_each(
+    "there, sent, refused",
     [
         ([], node("t"), True),
         ([edge("project", "has_task", "t")], node("t"), True),

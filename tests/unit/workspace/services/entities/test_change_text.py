@@ -3,13 +3,12 @@
 from typing import Any
 from zoneinfo import ZoneInfo
 
-import pytest
-
+from tests.support.loops import for_each
 from workspace.services.entities import changes
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
+@for_each(
+    "old, new, expected",
     [
         ("todo", "done", "field todo → done"),
         (None, 3, "field none → 3"),

@@ -1,8 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT
 from workspace.entity_types import PROJECT, TASK
 from workspace.models import Project, Task
@@ -25,8 +24,8 @@ def test_assign_sets_only_the_sent_fields() -> None:
     assert (task.title, task.priority, task.description, task.project_id) == ("New", 2, "text", None)
 
 
-@pytest.mark.parametrize(
-    ("stored", "sent", "merged"),
+@for_each(
+    "stored, sent, merged",
     [
         ({}, {"a": 1}, {"a": 1}),
         ({"a": 1, "b": 2}, {"b": 3}, {"a": 1, "b": 3}),
@@ -56,7 +55,7 @@ def test_null_clears_description_and_dates() -> None:
     assert (task.description, task.start_at, task.due_at) == ("", None, None)
 
 
-@pytest.mark.parametrize("title", [" ", "\n\t", "\u3000"])
+@for_each("title", [" ", "\n\t", "\u3000"])
 def test_blank_title_is_refused(title: str) -> None:
     assert assign(Task(title="Old"), title=title) == [("/here/title", "blank")]
 
@@ -76,8 +75,8 @@ def test_messages_contain_no_sent_values() -> None:
     assert "31337" not in f"{error.message} {error.expected} {error.got}"
 
 
-@pytest.mark.parametrize(
-    ("sent", "error"),
+@for_each(
+    "sent, error",
     [
         ({"due_at": "2026-02-28T00:00:00Z"}, [("/here/due_at", "out_of_order")]),
         ({"start_at": "2026-03-06T00:00:00Z"}, [("/here/start_at", "out_of_order")]),  # only the start was sent
@@ -100,8 +99,8 @@ def test_project_cannot_end_before_it_starts() -> None:
     assert assign(project, end_at="2026-02-01T00:00:00Z") == [("/here/end_at", "out_of_order")]
 
 
-@pytest.mark.parametrize(
-    ("before", "stamped", "state", "after"),
+@for_each(
+    "before, stamped, state, after",
     [
         ("todo", None, "done", LATER),  # entering
         ("done", MADE_AT, "done", MADE_AT),  # staying keeps the first time
@@ -126,8 +125,8 @@ def test_completed_at_is_set_for_a_completed_project_only() -> None:
     assert project.completed_at == LATER
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "differs"),
+@for_each(
+    "before, after, differs",
     [
         ({"a": 1, "b": 2}, {"b": 2, "a": 1}, False),  # objects are unordered
         ({"a": [1, 2]}, {"a": [2, 1]}, True),  # lists are ordered

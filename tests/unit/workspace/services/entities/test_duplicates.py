@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory, ProjectFactory, TaskFactory
 from tests.support.values.handler_calls import call_handler
 from workspace.models import Project, Task
@@ -22,19 +23,19 @@ def create(project: Project, title: str, **args: Any) -> tuple[str, ...]:
     return warnings
 
 
-@pytest.mark.parametrize("title", ["Call the printers", "call the printers!", "Call a printer", "Call  Printers"])
+@for_each("title", ["Call the printers", "call the printers!", "Call a printer", "Call  Printers"], undone=True)
 def test_new_row_with_nearly_the_same_title_is_warned_about(task: Task, title: str) -> None:
     assert create(task.project, title) == (
         f"There is already the task “Call the printers” ({task.pk}). If it is the same, delete the new one.",
     )
 
 
-@pytest.mark.parametrize("title", ["Call the painters", "Call the printers back", "Call the printers 2", "…"])
+@for_each("title", ["Call the painters", "Call the printers back", "Call the printers 2", "…"], undone=True)
 def test_other_titles_are_not_warned_about(task: Task, title: str) -> None:
     assert create(task.project, title) == ()
 
 
-@pytest.mark.parametrize("change", [{"state_key": "done"}, {"title": "Done"}])
+@for_each("change", [{"state_key": "done"}, {"title": "Done"}], undone=True)
 def test_done_and_renamed_rows_are_not_open_duplicates(task: Task, change: dict[str, str]) -> None:
     call_handler("update_onto_task", task_id=str(task.pk), **change)
 

@@ -13,6 +13,7 @@ from hypothesis.extra.django import TestCase
 
 from core.handler_contract import InvalidArgs
 from tests.support.cpu_budget import examples
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, ProjectFactory, TaskFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME, MILESTONE, PLAN, TASK, EntityType
 from workspace.models import Milestone, Project, Task
@@ -56,7 +57,7 @@ def test_pages_continue_when_the_row_of_the_cursor_was_deleted(project: Project)
     assert titles(read(limit=2, cursor=first.next_cursor)) == ["2", "3"]
 
 
-@pytest.mark.parametrize(("rows", "more"), [(1, False), (2, False), (3, True)])
+@for_each("rows, more", [(1, False), (2, False), (3, True)], undone=True)
 def test_next_cursor_is_set_only_when_there_are_more_rows(project: Project, rows: int, more: bool) -> None:
     TaskFactory.create_batch(rows, project=project)
 
@@ -93,9 +94,7 @@ def listings() -> list[pagination.Listing]:
     ]
 
 
-EACH_LISTING = pytest.mark.parametrize(
-    "listing", listings(), ids=lambda listing: f"{listing.kind.name}-{listing.order.name}"
-)
+EACH_LISTING = for_each("listing", listings())
 
 
 def sort_key(row: Any, listing: pagination.Listing) -> tuple[Any, ...]:
@@ -177,7 +176,7 @@ def check_all_pages(listing: pagination.Listing, *, limit: int) -> None:
     assert ids == [str(row.pk) for row in expected]
 
 
-@pytest.mark.parametrize("position", [POSITION, pagination.RowPosition((MADE_AT,), UUID(int=7), relaxed=True)])
+@for_each("position", [POSITION, pagination.RowPosition((MADE_AT,), UUID(int=7), relaxed=True)])
 def test_cursor_decodes_to_its_position(position: pagination.RowPosition) -> None:
     assert pagination.decode_cursor(pagination.encode_cursor(position, listing=LISTING), listing=LISTING) == position
 
@@ -216,7 +215,7 @@ MARK = LISTING.mark
 WHEN = "2026-03-01T09:00:00Z"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "cursor",
     [
         "",
@@ -256,7 +255,7 @@ def test_forged_cursor_is_invalid(cursor: str) -> None:
     assert (error.path, error.code) == ("/cursor", "malformed_cursor")
 
 
-@pytest.mark.parametrize("priority", ["true", "1.0", "9", '"1"', "[1]", "1e400", "123456789012345678901234567890"])
+@for_each("priority", ["true", "1.0", "9", '"1"', "[1]", "1e400", "123456789012345678901234567890"])
 def test_cursor_with_a_number_out_of_range_is_invalid(priority: str) -> None:
     listing = pagination.Listing.from_args(TASK, {"sort_by": "priority"})
 
@@ -264,8 +263,8 @@ def test_cursor_with_a_number_out_of_range_is_invalid(priority: str) -> None:
         pagination.decode_cursor(encode_cursor(f'["{listing.mark}",0,{priority},"{WHEN}","{ID}"]'), listing=listing)
 
 
-@pytest.mark.parametrize(
-    ("kind", "args"),
+@for_each(
+    "kind, args",
     [
         (TASK, {"sort_by": "priority"}),
         (TASK, {"sort_by": "created_at"}),  # the same key type with another column
@@ -281,7 +280,7 @@ def test_cursor_of_another_order_filter_or_kind_is_invalid(kind: EntityType, arg
         pagination.decode_cursor(CURSOR, listing=pagination.Listing.from_args(kind, args))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "args",
     [
         {"cursor": "x", "limit": 7},

@@ -2,8 +2,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
-import pytest
-
+from tests.support.loops import for_each
 from tests.support.rows.factories import MADE_AT, MilestoneFactory
 from tests.support.values.handler_calls import AT
 from workspace.entity_types import DOCUMENT, MILESTONE, PROJECT, TASK, EntityType
@@ -35,8 +34,8 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
     }
 
 
-@pytest.mark.parametrize(
-    ("description", "preview"),
+@for_each(
+    "description, preview",
     [
         ("x" * 99, "x" * 99),
         ("x" * 100, "x" * 100),  # fits, so it is not cut
@@ -44,7 +43,6 @@ def test_abbreviated_row_omits_empty_and_false_fields_and_has_json_values() -> N
         ("ü" * 101, "ü" * 100 + "…"),  # characters, not bytes
         ("🌱" * 101, "🌱" * 100 + "…"),
     ],
-    ids=["99", "100", "101", "umlauts", "emoji"],
 )
 def test_abbreviated_row_cuts_texts(description: str, preview: str) -> None:
     row = abbreviated(task(), description=description, details="d")
@@ -74,8 +72,8 @@ def test_brain_dump_row_has_summary_and_operation_count() -> None:
     assert "category" not in row
 
 
-@pytest.mark.parametrize(
-    ("fields", "overdue"),
+@for_each(
+    "fields, overdue",
     [
         ({}, False),
         ({"due_at": MADE_AT - timedelta(seconds=1)}, True),
@@ -88,7 +86,7 @@ def test_task_is_overdue_when_due_before_now_and_not_done(fields: dict[str, Any]
     assert abbreviated(task(**fields)).get("is_overdue", False) is overdue
 
 
-@pytest.mark.parametrize(("recurrence", "recurring"), [("", False), ("weekly", True)])
+@for_each("recurrence, recurring", [("", False), ("weekly", True)])
 def test_task_is_recurring_when_it_has_a_recurrence(recurrence: str, recurring: bool) -> None:
     assert abbreviated(task(recurrence=recurrence)).get("is_recurring", False) is recurring
 
@@ -97,8 +95,8 @@ def test_times_of_an_abbreviated_row_are_to_the_second() -> None:
     assert abbreviated(task(due_at=MADE_AT + timedelta(microseconds=5)))["due_at"] == "2026-03-01T09:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("projects", "shared"),
+@for_each(
+    "projects, shared",
     [
         ([("1", "Launch"), ("1", "Launch")], {"project_id": "1", "project_name": "Launch"}),
         ([("1", "Launch"), ("2", "Launch")], {}),

@@ -1,11 +1,10 @@
-import pytest
-
+from tests.support.loops import for_each
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
 from workspace.services.entities import duplicates
 
 
-@pytest.mark.parametrize(
-    ("kind", "word", "meant"),
+@for_each(
+    "kind, word, meant",
     [
         ("task", "done", "done"),
         ("task", "completed", "done"),
@@ -33,7 +32,7 @@ def test_alias_maps_to_a_state(kind: str, word: str, meant: str | None) -> None:
     assert duplicates.resolve_state(word, ENTITY_TYPE_BY_NAME[kind]) == meant
 
 
-@pytest.mark.parametrize("kind", ENTITY_TYPE_BY_NAME.values(), ids=list(ENTITY_TYPE_BY_NAME))
+@for_each("kind", ENTITY_TYPE_BY_NAME.values())
 def test_states_of_a_kind_share_no_alias(kind: object) -> None:
     for words in duplicates.STATE_ALIASES:
         assert len(words & set(duplicates.list_states(kind))) <= 1  # type: ignore[arg-type]

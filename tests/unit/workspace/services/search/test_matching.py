@@ -2,6 +2,7 @@ import pytest
 from django.db import connection
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
 from workspace.models import Document
 from workspace.services.search import search
@@ -22,7 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("text", "words", "bits"), CASES)
+@for_each("text, words, bits", CASES, undone=True)
 def test_words_in_returns_matched_words_as_bits_on_both_databases(
     db: None, text: str, words: list[str], bits: int
 ) -> None:

@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import DocumentFactory
 from workspace.entity_types import DOCUMENT
 from workspace.services.search import ranking
@@ -13,8 +14,8 @@ def scan(*words: str) -> ScanResult:
     return ranking.scan_rows([DOCUMENT], subject="owner", project_id=None, words=words)
 
 
-@pytest.mark.parametrize(
-    ("places", "weight", "words", "score"),
+@for_each(
+    "places, weight, words, score",
     [
         ((0b1, 0b0, 0b0), UNFINISHED, 0b1, 48),
         ((0b1, 0b1, 0b1), UNFINISHED, 0b1, 48),  # counted once, in its most important field

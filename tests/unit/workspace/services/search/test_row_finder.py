@@ -1,5 +1,6 @@
 import pytest
 
+from tests.support.loops import for_each
 from tests.support.rows.factories import MembershipFactory, ProjectFactory, TaskFactory
 from workspace.models import Project
 from workspace.services.search.row_finder import MAX_ROWS, find_project, find_rows
@@ -20,7 +21,7 @@ def list_titles(
     return [row.title for row in rows], is_exact
 
 
-@pytest.mark.parametrize("title", ["Order beech", "order BEECH", " Order  beech! ", "“Order beech”", "order-beech"])
+@for_each("title", ["Order beech", "order BEECH", " Order  beech! ", "“Order beech”", "order-beech"], undone=True)
 def test_row_is_found_by_its_exact_title_in_any_spelling(project: Project, title: str) -> None:
     TaskFactory(project=project, title="Order beech")
     TaskFactory(project=project, title="Order beech and oak")
@@ -51,7 +52,7 @@ def test_similar_titles_are_found_if_none_is_the_same(project: Project) -> None:
     assert all(title.startswith("Order beech") for title in titles)
 
 
-@pytest.mark.parametrize("title", ["beech", "the BEECH", "roof beech", "beech order"])
+@for_each("title", ["beech", "the BEECH", "roof beech", "beech order"], undone=True)
 def test_row_is_found_by_some_words_of_its_title(project: Project, title: str) -> None:
     TaskFactory(project=project, title="Order a beech hedge for the roof of the shed")
     TaskFactory(project=project, title="Order the roof")
@@ -70,7 +71,7 @@ def test_similar_title_without_all_words_says_so(project: Project) -> None:
     assert not row.has_words
 
 
-@pytest.mark.parametrize("title", ["or", "eech", "beech oak"])
+@for_each("title", ["or", "eech", "beech oak"], undone=True)
 def test_part_of_a_word_or_one_word_of_several_is_not_enough(project: Project, title: str) -> None:
     TaskFactory(project=project, title="Order a beech hedge for the roof of the shed")
 
@@ -86,7 +87,7 @@ def test_rows_that_the_subject_cannot_see_or_that_are_deleted_are_not_found(proj
     assert find_project("task", str(row.pk), "owner") == str(project.pk)
 
 
-@pytest.mark.parametrize(("entity", "title"), [("task", ""), ("task", "!?"), ("profile", "me"), ("nothing", "me")])
+@for_each("entity, title", [("task", ""), ("task", "!?"), ("profile", "me"), ("nothing", "me")], undone=True)
 def test_nothing_is_found_without_words_or_a_known_entity(project: Project, entity: str, title: str) -> None:
     assert find_rows(entity, title, "owner", "") == ([], False)
 

@@ -1,10 +1,10 @@
 from typing import Any
 from uuid import UUID
 
-import pytest
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from core.handler_contract import ArgumentError
+from tests.support.loops import for_each
 from tests.support.rows import project_graph
 from tests.support.rows.factories import MADE_AT, MembershipFactory, ProjectFactory
 from workspace.entity_types import ENTITY_TYPE_BY_NAME
@@ -22,7 +22,7 @@ def make_row(project: Project, kind: str, title: str, **fields: Any) -> Any:
     return project_graph.create_row(kind, project, **{ENTITY_TYPE_BY_NAME[kind].label: title}, **fields)
 
 
-@pytest.mark.parametrize("kind", [name for name in ENTITY_TYPE_BY_NAME if name != "project"])
+@for_each("kind", [name for name in ENTITY_TYPE_BY_NAME if name != "project"], undone=True)
 def test_row_of_any_kind_is_found_by_its_name_or_title(project: Project, kind: str) -> None:
     row = make_row(project, kind, "Straße nach Süden")
     make_row(project, kind, "Straße nach Süden, zweiter Teil")

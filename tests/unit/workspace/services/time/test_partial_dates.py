@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace.entity_types import GOAL, PLAN, PROJECT, TASK
 from workspace.services.time.partial_dates import PartialDates, parse_partial_date
 
@@ -17,8 +18,8 @@ def iso(moment: datetime) -> str:
     return moment.isoformat().replace("+00:00", "Z")
 
 
-@pytest.mark.parametrize(
-    ("text", "start", "end"),
+@for_each(
+    "text, start, end",
     [
         ("2026-03-09T17:30:00+02:00", "2026-03-09T17:30:00+02:00", "2026-03-09T17:30:00+02:00"),
         ("2026-03-09t17:30:00z", "2026-03-09T17:30:00Z", "2026-03-09T17:30:00Z"),
@@ -39,8 +40,8 @@ def test_partial_date_is_read_as_its_first_or_last_second(text: str, start: str,
     ) == (start, end)
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
+@for_each(
+    "text, moment",
     [
         ("2026-03-09T17:30", "2026-03-09T17:30:00+01:00"),
         ("2026-07-09", "2026-07-09T23:59:59+02:00"),
@@ -52,9 +53,7 @@ def test_date_without_an_offset_is_in_the_zone(text: str, moment: str) -> None:
     assert iso(parse_partial_date(text, is_end=True, zone=BERLIN)) == moment
 
 
-@pytest.mark.parametrize(
-    ("due_at", "warnings"), [("2026-03-09T17:30", 1), ("2026-03-09T17:30:00+02:00", 0), ("2026-03", 0)]
-)
+@for_each("due_at, warnings", [("2026-03-09T17:30", 1), ("2026-03-09T17:30:00+02:00", 0), ("2026-03", 0)])
 def test_zone_is_told_if_it_mattered(due_at: str, warnings: int) -> None:
     dates = PartialDates(BERLIN)
     dates.complete_times({"due_at": due_at, "title": "T"}, kind=TASK, pointer="")
@@ -63,16 +62,13 @@ def test_zone_is_told_if_it_mattered(due_at: str, warnings: int) -> None:
     assert dates.warnings == ["Read times without an offset in Europe/Berlin."] * warnings
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+@for_each("text", [
         "", "soon", "next week", "Q2 2026", "March", "March 26", "Marsh 2026", "ma 2026", "2026 March", "spring 2026",
         "0000", "2026-00", "2026-13", "2026-02-30", "2026-2-3", "26-02-03", "02/03/2026", "2026-W09", "20260309",
         "2026-03-09T25:00:00Z", "0000-03-09T17:30:00Z", "9999-12-31T23:59:59-01:00", "٢٠٢٦", "2026-03-09T",
         "1772409600",
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("is_end", [False, True])
+    ])  # fmt: skip
+@for_each("is_end", [False, True])
 def test_invalid_partial_date_is_refused(text: str, is_end: bool) -> None:
     with pytest.raises(ValueError, match=r".+"):
         parse_partial_date(text, is_end=is_end, zone=UTC_ZONE)
@@ -99,8 +95,8 @@ def test_start_of_a_day_is_before_its_end(day: Any) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("kind", "sent", "stored"),
+@for_each(
+    "kind, sent, stored",
     [
         (TASK, {"start_at": "2026-03", "due_at": "2026-03"}, ("2026-03-01T00:00:00Z", f"2026-03-31{LATE}")),
         (PROJECT, {"start_at": "2026", "end_at": "2026"}, ("2026-01-01T00:00:00Z", f"2026-12-31{LATE}")),

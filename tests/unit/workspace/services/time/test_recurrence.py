@@ -3,10 +3,10 @@
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.loops import for_each
 from workspace.models import Recurrence
 from workspace.services.time import recurrence, times
 
@@ -70,8 +70,8 @@ def test_fractions_of_a_second_are_kept() -> None:
     assert list_starts("daily", "2026-03-02T09:00:00.25", zone=UTC_ZONE, days=2) == expected
 
 
-@pytest.mark.parametrize(
-    ("rule", "number", "last"),
+@for_each(
+    "rule, number, last",
     [
         ("daily", 1, "2026-03-27T09:00:00+01:00"),
         ("daily", 4, "2026-03-30T09:00:00+02:00"),
@@ -113,9 +113,9 @@ def test_whole_day_events_recur_as_dates() -> None:
     assert weekend == [date(2026, 5, 30), date(2026, 6, 1)]
 
 
-@pytest.mark.parametrize("rule", Recurrence.values)
-@pytest.mark.parametrize("first", ["0001-01-01T00:00:00Z", "9999-12-31T22:00:00Z"])
-@pytest.mark.parametrize("zone", [NEW_YORK, ZoneInfo("Asia/Tokyo")])
+@for_each("rule", Recurrence.values)
+@for_each("first", ["0001-01-01T00:00:00Z", "9999-12-31T22:00:00Z"])
+@for_each("zone", [NEW_YORK, ZoneInfo("Asia/Tokyo")])
 def test_earliest_and_latest_times_cause_no_error(rule: str, first: str, zone: ZoneInfo) -> None:
     begin = times.parse_time(first)
     whole = {"after": datetime.min.replace(tzinfo=UTC), "before": datetime.max.replace(tzinfo=UTC)}

@@ -3,11 +3,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from tests.support.loops import for_each
 from workspace.services.time import times
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
+@for_each(
+    "text, moment",
     [
         ("2026-03-01T09:00:00Z", datetime(2026, 3, 1, 9, tzinfo=UTC)),
         ("2026-03-01t09:00:00z", datetime(2026, 3, 1, 9, tzinfo=UTC)),  # RFC 3339 section 5.6 allows lower case
@@ -25,7 +26,7 @@ def test_parse_returns_utc(text: str, moment: datetime) -> None:
     assert times.parse_time(text).tzinfo is UTC
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "0000-01-01T00:00:00Z",  # a year that Python and SQL do not support
@@ -44,8 +45,8 @@ def test_parse_refuses_unstorable_times(text: str) -> None:
         times.parse_time(text)
 
 
-@pytest.mark.parametrize(
-    ("moment", "text"),
+@for_each(
+    "moment, text",
     [
         (datetime(2026, 3, 1, 9, tzinfo=UTC), "2026-03-01T09:00:00Z"),
         (datetime(2026, 3, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-03-01T07:00:00Z"),
@@ -57,8 +58,8 @@ def test_format_returns_utc_with_z(moment: datetime, text: str) -> None:
     assert times.format_time(moment) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "moment"),
+@for_each(
+    "text, moment",
     [
         ("2026-07-01T09:00", "2026-07-01T07:00:00Z"),
         ("2026-01-15t09:00:00.5", "2026-01-15T08:00:00.500000Z"),
@@ -75,7 +76,7 @@ def test_parse_reads_a_time_without_offset_as_local_time_of_the_zone(text: str, 
     assert times.format_time(times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))) == moment
 
 
-@pytest.mark.parametrize("text", ["0001-01-01T00:00:00", "2026-02-30T09:00:00", "2026-03-01T24:00:00", "soon"])
+@for_each("text", ["0001-01-01T00:00:00", "2026-02-30T09:00:00", "2026-03-01T24:00:00", "soon"])
 def test_parse_refuses_unstorable_local_times(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         times.parse_time(text, zone=ZoneInfo("Europe/Berlin"))
@@ -89,7 +90,7 @@ def test_format_in_a_zone_has_the_offset_of_that_time() -> None:
     assert times.format_time(datetime(2026, 1, 1, 9, tzinfo=UTC), zone=ZoneInfo("UTC")) == "2026-01-01T09:00:00Z"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "moment",
     [datetime(1800, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, tzinfo=UTC), datetime(1, 1, 1, tzinfo=UTC)],
 )
